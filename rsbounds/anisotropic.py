@@ -8,8 +8,10 @@ their scope is then "fixed noise at this input only". With means and levels of p
 variation use :mod:`rsbounds.envelope`. Every function raises ValueError for an argument
 outside its domain and for shapes that do not broadcast.
 
-References ---------- .. [H] Hong, Hong, Certified adversarial robustness via
-anisotropic randomized smoothing.
+References
+----------
+.. [H] Hong, Hong, Certified adversarial robustness via anisotropic randomized
+   smoothing.
 """
 
 import numpy as np

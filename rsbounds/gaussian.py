@@ -4,16 +4,15 @@ The smoothed classifier returns the class that is most likely under N(x, sigma^2
 Every function raises ValueError for an argument outside its domain and for shapes that
 do not broadcast.
 
-References ---------- .. [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness
-via randomized smoothing,
-   2019.
+References
+----------
+.. [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized
+   smoothing, 2019.
 .. [Z] Zhai, Dan, He, Zhang, Gong, Ravikumar, Hsieh, Wang, MACER: attack-free and
-scalable robust
-   training via maximizing certified radius, 2020: the same radius from expected scores
-   in [0, 1].
+   scalable robust training via maximizing certified radius, 2020: the same radius from
+   expected scores in [0, 1].
 .. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent
-randomized
-   smoothing, 2022.
+   randomized smoothing, 2022.
 .. [L] Sadeghzadeh, Certifiable robustness, lecture, 2023.
 """
 

@@ -18,8 +18,10 @@ the proofs.
 Everything here raises ValueError for an argument outside its domain and for shapes that
 do not fit, those of values and gradients included.
 
-References ---------- .. [A] Anderson, Sojoudi, Certified robustness via locally biased
-randomized smoothing, 2022.
+References
+----------
+.. [A] Anderson, Sojoudi, Certified robustness via locally biased randomized smoothing,
+   2022.
 """
 
 from collections.abc import Callable

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from rsbounds._numerics.checks import as_floats, choice, count, number
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.confidence import BOUNDS
 
 
@@ -20,8 +21,8 @@ class Procedure:
     n0, n : int
         Numbers of samples that choose the class and that bound its probability, >= 1.
     alpha : float
-        Probability that the certificate is wrong, in (0, 1); at most 1/2 with the bound
-        "anytime".
+        Probability that the certificate is wrong, in (0, 1), and at most what the bound
+        allows: 1/2 for the one that holds at any time.
     seed : int
         Names the random samples, >= 0.
     bound : str
@@ -31,8 +32,8 @@ class Procedure:
         all of the rest, 1 - p_a, as in Cohen's procedure.
     target_radius : float, optional
         Certify this radius (> 0) or nothing, and stop sampling when that is decided.
-        The bound is then "anytime", which holds at whatever number of samples the
-        sampling stops.
+        The bound is then the one that holds at whatever number of samples the sampling
+        stops.
 
     Examples
     --------
@@ -50,20 +51,22 @@ class Procedure:
     target_radius: float | None = None
 
     def __post_init__(self) -> None:
+        self._settle("n0", count("n0", self.n0, 1))
+        self._settle("n", count("n", self.n, 1))
+        self._settle("seed", count("seed", self.seed, 0))
+        if not isinstance(self.bound, str) or self.bound not in BOUNDS:
+            choice("bound", self.bound, tuple(BOUNDS))
         if self.target_radius is not None:
             target = as_floats(
                 "target_radius", self.target_radius, 0, closed="neither", nan=False
             )
             self._settle("target_radius", number("target_radius", target))
-            self._settle("bound", "anytime")
-        for name, low in (("n0", 1), ("n", 1), ("seed", 0)):
-            self._settle(name, count(name, getattr(self, name), low))
-        choice("bound", self.bound, tuple(BOUNDS))
-        high, closed = (0.5, "right") if self.bound == "anytime" else (1.0, "neither")
-        alpha = as_floats("alpha", self.alpha, 0, high, closed=closed, nan=False)
-        self._settle("alpha", number("alpha", alpha))
+            self._settle("bound", _bound_at_any_time(self.bound))
+        self._settle("alpha", BOUNDS[self.bound].check_alpha(self.alpha))
         if not isinstance(self.runner_up, bool):
-            raise ValueError(f"runner_up must be True or False; got {self.runner_up!r}")
+            raise ArgumentError(
+                "runner_up", f"must be True or False; got {self.runner_up!r}"
+            )
 
     def _settle(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -78,10 +81,18 @@ class Procedure:
         wrong.
         """
         if not isinstance(entries, Mapping):
-            raise ValueError(
-                f"the procedure must be a mapping by name; got {entries!r}"
+            raise ArgumentError(
+                "procedure", f"must be a mapping by name; got {entries!r}"
             )
         names = [field.name for field in fields(cls)]
-        if missing := [name for name in names if name not in entries]:
-            raise ValueError(f"{', '.join(missing)} must be given")
+        missing = [name for name in names if name not in entries]
+        if missing:
+            raise ArgumentError(missing[0], "must be given")
         return cls(**{name: entries[name] for name in names})
+
+
+def _bound_at_any_time(bound: str) -> str:
+    """``bound`` itself if it holds at any time, or the first of the list that does."""
+    if BOUNDS[bound].at_any_time:
+        return bound
+    return next(entry.name for entry in BOUNDS.values() if entry.at_any_time)

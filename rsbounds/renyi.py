@@ -57,9 +57,11 @@ def radius(
         of the levels is beyond 1e140; inf where p_a = 1. NaN in, NaN out with the
         invalid flag.
 
-    References ---------- [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of
-    input-dependent randomized smoothing, 2022, Theorem 14. As printed it has a closed
-    range of alpha and no word on R^2 < 0.
+    References
+    ----------
+    [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent
+    randomized smoothing, 2022, Theorem 14. As printed it has a closed range of alpha
+    and no word on R^2 < 0.
 
     Examples
     --------

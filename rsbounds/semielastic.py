@@ -3,13 +3,13 @@
 Every function raises ValueError for an argument outside its domain and for shapes that
 do not broadcast.
 
-References ---------- .. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of
-input-dependent randomized
-   smoothing, 2022. Theorem 2's coefficient and Theorem 3's case sigma0 < sigma1 are
-   used in their corrected form; see the errata in the documentation.
+References
+----------
+.. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent
+   randomized smoothing, 2022. Theorem 2's coefficient and Theorem 3's case sigma0 <
+   sigma1 are used in their corrected form; see the errata in the documentation.
 .. [C] Cohen, Rosenfeld, Kolter, Certified adversarial robustness via randomized
-smoothing,
-   2019.
+   smoothing, 2019.
 """
 
 import numpy as np

@@ -49,11 +49,13 @@ class ncx2_gen(_Ncx2):  # type: ignore[misc]
         ``rvs`` raises ValueError there, and all raise TypeError where a shape parameter
         is missing.
 
-    Notes ----- The tails have the a-priori bounds of
-    :func:`rsbounds.special.error_bound` at (x - loc)/scale, which is exact at the
-    default `loc` and `scale`. Moments are sums of positive terms, to 1e-15 times their
-    order; central moments have the error of SciPy's formulas (Johnson, Kotz and
-    Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 29).
+    Notes
+    -----
+    The tails have the a-priori bounds of :func:`rsbounds.special.error_bound` at (x -
+    loc)/scale, which is exact at the default `loc` and `scale`. Moments are sums of
+    positive terms, to 1e-15 times their order; central moments have the error of
+    SciPy's formulas (Johnson, Kotz and Balakrishnan, Continuous Univariate
+    Distributions 2, 1995, chapter 29).
 
     Examples
     --------

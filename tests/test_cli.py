@@ -1,5 +1,6 @@
 """The command line as a whole, and ``rsbounds radius``."""
 
+import importlib
 import json
 import os
 import re
@@ -12,7 +13,8 @@ import pytest
 
 import rsbounds
 from rsbounds import gaussian
-from rsbounds.cli import main
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds.cli import _COMMANDS, main, radius
 from rsbounds.confidence import lower_bound
 
 ROOT = Path(__file__).parent.parent
@@ -91,10 +93,11 @@ BAD = {
     "radius": "the following arguments are required: METHOD",
     "radius gaussian --sigma 1": "one of the arguments --p-a --score --count is required",
     "radius gaussian --p-a 0.9 --score 1 --sigma 1": "not allowed with argument",
-    "radius gaussian --p-a 1.5 --sigma 1": "p_a must be in [0, 1]; got 1.5",
+    "radius gaussian --p-a 1.5 --sigma 1": "--p-a must be in [0, 1]; got 1.5",
+    "radius gaussian --count 3 --n 9 --alpha 2 --sigma 1": "--alpha must be in (0, 1)",
     "radius gaussian --p-a x --sigma 1": "invalid float value: 'x'",
     "radius gaussian --score 1 --p-b 0.1 --sigma 1": "--p-b goes with --p-a",
-    "radius semi-elastic --p-a 0.9 --sigma 1 --rate -1 --dim 10": "rate must be in",
+    "radius semi-elastic --p-a 0.9 --sigma 1 --rate -1 --dim 10": "--rate must be in",
     "radius gaussian --p-a nan --sigma 1": "--p-a must be a number; got nan",
     "radius semi-elastic --p-a 0.9 --sigma 1 --rate 0 --dim nan": "--dim must be a number",
     "radius gaussian --p-a 0.99999999999999999999 --sigma 1": "would be rounded to 1",
@@ -115,6 +118,48 @@ def test_bad_input_gives_one_line_and_status_2(argv, capsys):
     assert re.match(r"rsbounds[\w -]*: ", err)
     assert err.count("\n") == 1
     assert BAD[argv] in err
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (ArgumentError("p_a", "must be small"), "--p-a must be small"),
+        (ArgumentError("p_c", "must be small"), "p_c must be small"),
+        (ArgumentError("command", "must be small"), "command must be small"),
+        (ValueError("p_a must be small"), "p_a must be small"),
+        (
+            ValueError("f: p_a must be 1; json=True helps"),
+            "f: p_a must be 1; --json helps",
+        ),
+        (ValueError("p_a=True, jason=True"), "p_a=True, jason=True"),
+    ],
+)
+def test_arguments_are_spelled_as_options(monkeypatch, capsys, error, line):
+    """Where the command that runs has such an option, and nowhere else."""
+
+    def run(args):
+        raise error
+
+    monkeypatch.setattr(radius, "run", run)
+    assert main(["radius", "gaussian", "--p-a", ".9", "--sigma", "1"]) == 2
+    assert capsys.readouterr().err == f"rsbounds radius: {line}\n"
+
+
+def test_help_imports_no_command():
+    code = "import sys; from rsbounds.cli import main\n"
+    code += "try: main(['--help'])\nexcept SystemExit: pass\n"
+    code += "print(*(m for m in sys.modules if m.startswith('rsbounds.cli.')))\n"
+    code += "print('numpy' in sys.modules, 'scipy' in sys.modules)"
+    words = [sys.executable, "-c", code]
+    *text, modules, numerics = subprocess.check_output(
+        words, text=True, cwd=ROOT
+    ).splitlines()
+    assert modules == "rsbounds.cli._flags"
+    assert numerics == "False False"
+    for name in _COMMANDS:
+        module = importlib.import_module(f"rsbounds.cli.{name.replace('-', '_')}")
+        summary = module.__doc__.partition("\n")[0]
+        assert summary[1:].removesuffix(".") in " ".join(" ".join(text).split())
 
 
 def test_version(capsys):

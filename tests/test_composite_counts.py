@@ -12,7 +12,15 @@ from test_composite import RULES as NAMED
 
 from rsbounds import oracle
 from rsbounds.certificate import ABSTAIN
-from rsbounds.composite import Cond, Rule, certify, certify_counts, plan, radius
+from rsbounds.composite import (
+    Cond,
+    Rule,
+    certify,
+    certify_counts,
+    certify_drawn,
+    plan,
+    radius,
+)
 from rsbounds.composite.estimate import _Bounds, estimate
 from rsbounds.confidence import lower_bound
 from rsbounds.sampling import ArraySampler, Phase, stream
@@ -116,7 +124,9 @@ def radii(rule, choose, n, alpha, classes):
     radius_of = np.empty((len(rows), len(rows)))
     for i, j in product(range(len(rows)), repeat=2):
         counts = rows[i], rows[j]
-        result = estimate(rule, select, choose, lambda k, c=counts: c[k], n, alpha)
+        result = estimate(
+            rule, select, choose, lambda k, c=counts: c[k], n=n, alpha=alpha
+        )
         radius_of[i, j] = result.radius if result.predict != ABSTAIN else -np.inf
     return radius_of
 
@@ -129,7 +139,7 @@ def level(rule, p, n, result, cls=0):
 
 
 def test_level_of_the_whole_procedure():
-    """Selection and estimation together: whatever the selection samples make it choose."""
+    """Selection and estimation together, whatever the selection makes it choose."""
     n0, n, alpha = 3, 5, 0.2
     rule = Rule([1.0, 0.7], [[Cond("score", 0, 0.1)], [Cond("margin", 1)]])
     first, rows = tables(n0, 2), tables(n, 2)
@@ -257,6 +267,29 @@ def test_bad_counts_are_named():
     ):
         with pytest.raises(ValueError, match=match):
             certify_counts(CASCADE, *args)
+
+
+def test_counts_whose_sum_wraps_around_are_refused():
+    """Four counts of 2^62 were 0 samples."""
+    counts = [[2**62] * 4] * 2
+    with pytest.raises(ValueError, match="select must sum to at most 1e"):
+        certify_counts(CASCADE, counts, [[1] * 4] * 2, 100, 0.1)
+    with pytest.raises(ValueError, match=r"counts\[0\] must sum to at most n = 100"):
+        certify_counts(CASCADE, [[1] * 4] * 2, counts, 100, 0.1)
+
+
+def test_stages_are_drawn_once_and_in_the_order_of_the_items():
+    drawn = []
+
+    def counts_of(stage):
+        drawn.append(stage)
+        return np.array(counts[stage])
+
+    select = [[26, 25, 25, 24], [90, 5, 5, 0]]
+    counts = [[1300, 1250, 1250, 1200], [4500, 250, 250, 0]]
+    result = certify_drawn(CASCADE, select, counts_of, n=5000, alpha=0.001)
+    assert drawn == list(result.stages) == [0, 1]
+    assert result == certify_counts(CASCADE, select, counts, 5000, 0.001)
 
 
 def test_more_classes_at_one_level_than_at_another():

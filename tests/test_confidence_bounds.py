@@ -12,8 +12,10 @@ from test_composite_counts import tables
 
 from rsbounds.confidence import (
     BOUNDS,
+    Bound,
     ScoreHistogram,
     anytime_lower_bound,
+    anytime_upper_bound,
     lower_bound,
     pair_bounds,
     randomized_lower_bound,
@@ -22,6 +24,7 @@ from rsbounds.confidence import (
     upper_bound,
 )
 from rsbounds.confidence.counts import randomized_end
+from rsbounds.confidence.entry import check_entry, divided
 
 SOFT = [name for name, bound in BOUNDS.items() if bound.evidence == "scores"]
 
@@ -69,6 +72,41 @@ def test_values_are_those_of_the_functions():
         )
 
 
+def test_optimistic_ends_are_those_of_the_functions():
+    bound = BOUNDS["anytime"]
+    most = anytime_upper_bound(300, 400, 0.01, scores=True)
+    least = anytime_lower_bound(55, 400, 0.01, scores=True)
+    ends = bound.optimistic([40, 300, 55], 1, 400, 0.01, runner_up=True)
+    assert ends == (most, least)
+    ends = bound.optimistic([40, 300, 55], 1, 400, 0.01, runner_up=False)
+    assert ends == (most, -most)
+    # two classes: the other one can't be likelier than what the first leaves
+    ends = bound.optimistic([200, 200], 0, 400, 0.01, runner_up=True)
+    assert ends == (-ends[1], -ends[0])
+    with pytest.raises(ValueError, match="'randomized' does not hold at any time"):
+        BOUNDS["randomized"].optimistic([1, 2], 1, 3, 0.01, runner_up=True)
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_the_largest_level_of_each(name):
+    bound = BOUNDS[name]
+    inside = 0.5 if bound.at_any_time else np.nextafter(1.0, 0.0)
+    assert bound.check_alpha(np.float64(inside)) == inside
+    for alpha in (0.0, np.nextafter(inside, 2.0), 1.0, np.nan, [0.1, 0.2]):
+        with pytest.raises(ValueError, match=r"^alpha must be"):
+            bound.check_alpha(alpha)
+
+
+def test_an_entry_is_a_bound():
+    for wrong, match in (
+        ("clopper-pearson", "must be a rsbounds.confidence.Bound"),
+        (Bound("mine", "votes", None), "evidence must be one of"),
+        (Bound("mine", "counts", None, most_alpha=0.0), "most_alpha must be in"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            check_entry(wrong)
+
+
 @pytest.mark.parametrize("name", BOUNDS)
 def test_two_classes_are_capped_at_the_complement(name):
     if BOUNDS[name].evidence == "counts":
@@ -112,7 +150,7 @@ BAD = [
     ({"top": -1}, "top must be >= 0"),
     ({"n": 0}, "n must be >= 1"),
     ({"alpha": 0.0}, "alpha must be in"),
-    ({"alpha": float("nan")}, "alpha must be one finite number"),
+    ({"alpha": float("nan")}, "alpha must be"),
     ({"evidence": [400], "top": 0}, "evidence must be .*two classes or more"),
     ({"evidence": [300, 101]}, "evidence must sum to at most n = 400; got 401"),
     ({"evidence": [6.5, 1]}, "evidence must be whole numbers"),
@@ -153,6 +191,19 @@ def test_bad_levels_of_pairs_are_named():
     ):
         pair_bounds(5, 3, 10, 5e-324)
     assert pair_bounds(5, 3, 10, 1e-323)[0] >= 0.0
+
+
+def test_levels_that_are_divided_sum_to_no_more():
+    """Half of 3 times the smallest number was twice it: 4 in all."""
+    smallest = 2.0**-1074
+    for units in range(2, 40):
+        for parts in range(1, units + 1):
+            level = divided(units * smallest, parts)
+            assert level == units // parts * smallest
+    assert divided(0.3, 7) == 0.3 / 7
+    assert divided(np.array([3 * smallest, 0.3]), 2).tolist() == [smallest, 0.15]
+    with pytest.raises(ValueError, match="alpha must be in"):
+        divided(smallest, 2)
 
 
 def error_probability(n, alpha, p):

@@ -128,14 +128,14 @@ def test_leaving_is_an_error_with_its_reason(own):
 
 
 REFUSED = {
-    "plain": "the model must be hf:NAME, onnx:NAME",
+    "plain": "model must be hf:NAME, onnx:NAME",
     "own:nope": "own:nope failed: AttributeError",
     "tim:resnet18": "did you mean timm:?",
     "nope.py:f": "No such file",
     "own:": "MODULE:CALLABLE",
-    "own:classifier": "is called with no argument, and returns what --model needs; missing a "
+    "own:classifier": "is called with no argument; missing a "
     "required argument: 'batch'",
-    "own:X": "must name a function that returns what --model needs",
+    "own:X": "must name a function that returns what is wanted",
     "own:none": "must return a torch module or a callable on a batch, or a Loaded",
 }
 

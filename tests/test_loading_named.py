@@ -63,7 +63,7 @@ REFUSED = [
     (
         "timm",
         "timm:resnet81",
-        r"timm model 'resnet81' is unknown; did you mean .*resnet18",
+        r"model 'resnet81' is unknown; did you mean .*resnet18",
     ),
     ("timm", "timm:resnet18", r"resnet18.* not on disk \(looked in .*hf.*--download"),
     (

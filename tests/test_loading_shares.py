@@ -62,7 +62,7 @@ def test_processes_of_an_element_share_what_is_its_own(environment, rank, size, 
 
 def test_shard_goes_before_the_environment(environment):
     environment(**element("x"), RANK=1, WORLD_SIZE=2)
-    assert share("2/3") == (2, 3, "--shard")
+    assert share("2/3") == (2, 3, "default")
 
 
 def test_old_slurm_without_least_and_step_counts_from_zero(environment):
@@ -104,5 +104,7 @@ def test_an_array_that_says_no_share_is_one_line(environment, capsys, tmp_path, 
     ]
     assert main(["certify", *words]) == 2
     said = capsys.readouterr().err
-    assert re.fullmatch(r"rsbounds certify: SLURM_ARRAY[^\n]*--shard[^\n]*\n", said)
+    assert re.fullmatch(
+        r"rsbounds certify: --shard must be[^\n]*SLURM_ARRAY[^\n]*\n", said
+    )
     assert not list(tmp_path.iterdir())

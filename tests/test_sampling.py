@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from rsbounds.certify import certify
-from rsbounds.sampling import ArraySampler, Phase, SoftSampler, block_seeds, stream
+from rsbounds.sampling import ArraySampler, Draws, Phase, SoftSampler, stream
+from rsbounds.sampling.blocks import block_seeds
 from rsbounds.schemes import gaussian
 
 
@@ -127,3 +128,25 @@ def test_stream_keeps_the_numbers_of_its_seed():
         stream(0, 0, 8)
     with pytest.raises(ValueError, match=r"stage must be in \[0, 64\); got 64"):
         stream(3, 4, Phase.SELECT, 64)
+
+
+def test_draws_give_each_phase_and_stage_its_own_stream():
+    calls = []
+
+    def sampler(x, sigma, n, generator):
+        calls.append((sigma, n))
+        return generator.integers(2**60, size=n)
+
+    draws = Draws([sampler, sampler], np.zeros(2), (0.5, 1.0), seed=3, index=7)
+    first = draws(Phase.SELECT, 4)
+    assert np.array_equal(first, stream(3, 7, Phase.SELECT).integers(2**60, size=4))
+    assert not np.array_equal(first, draws(Phase.SELECT, 4, stage=0))
+    second = draws(Phase.ESTIMATE, 4, stage=1)
+    expected = stream(3, 7, Phase.ESTIMATE, 1).integers(2**60, size=4)
+    assert np.array_equal(second, expected)
+    assert calls == [(0.5, 4), (0.5, 4), (1.0, 4)]
+    generator = draws.generator(Phase.ESTIMATE, 1)
+    steps = [draws.more(generator, n, 1) for n in (1, 3)]
+    assert np.array_equal(np.concatenate(steps), second)
+    with pytest.raises(ValueError, match="samplers"):
+        Draws([sampler], np.zeros(2), (0.5, 1.0), seed=3, index=7)

@@ -1,20 +1,18 @@
-"""What else a smoothed model can answer: the best k classes, values, maps, sets.
+"""What a smoothed model can answer: a class, a list, the best k classes, values, maps.
 
-Each answer carries the probability of an event over a distance
-(:meth:`rsbounds.schemes.Scheme.transport`) and bounds that probability by samples.
-Arguments out of their domain raise ValueError, and so does noise that is not the same
-at every input.
+An answer is a question about a model under noise: what it draws, and what the samples
+say. ``ANSWERS`` holds those that write result rows, a file each; sets stand beside them.
+Arguments out of their domain raise ValueError.
 """
 
-from rsbounds.answers._datasets import (
-    certify_maps,
-    certify_values,
-    intervals,
-    map_summary,
-)
-from rsbounds.answers._datasets import report as report
-from rsbounds.answers._maps import certify_map
-from rsbounds.answers._questions import TopK
+from collections.abc import Mapping
+from typing import Any
+
+from rsbounds._numerics.registry import Registry
+from rsbounds.answers._answer import Answer, Answered, Recorded, Summary, require_scheme
+from rsbounds.answers._class import Class, certify_counts
+from rsbounds.answers._list import List
+from rsbounds.answers._maps import Maps, certify_map, map_summary
 from rsbounds.answers._sets import (
     SetRule,
     conformal_level,
@@ -22,15 +20,27 @@ from rsbounds.answers._sets import (
     predict_set,
     set_rule,
 )
-from rsbounds.answers._topk import top_k_radius
-from rsbounds.answers._values import value_interval
+from rsbounds.answers._topk import TopK, top_k_radius
+from rsbounds.answers._values import Values, intervals, value_interval
+from rsbounds.certificate import ANOTHERS
+from rsbounds.composite import Rule
+from rsbounds.confidence import BOUNDS
+from rsbounds.schemes import Scheme
 
 __all__ = [
+    "ANSWERS",
+    "Answer",
+    "Answered",
+    "Class",
+    "List",
+    "Maps",
+    "Recorded",
     "SetRule",
+    "Summary",
     "TopK",
+    "Values",
+    "certify_counts",
     "certify_map",
-    "certify_maps",
-    "certify_values",
     "conformal_level",
     "conformalize",
     "intervals",
@@ -40,3 +50,52 @@ __all__ = [
     "top_k_radius",
     "value_interval",
 ]
+
+
+def _admit(entry: Any) -> None:
+    if not (isinstance(entry, type) and issubclass(entry, Answer)):
+        raise ValueError(f"an answer must be a subclass of Answer; got {entry!r:.80}")
+
+
+#: Every answer that writes result rows, by its name in manifests.
+ANSWERS: Registry[type[Answer]] = Registry(
+    "rsbounds.answers", (Class, List, TopK, Values, Maps), _admit
+)
+
+
+def asked(question: Any) -> Answer:
+    """The answer itself; a bare scheme asks for the class, a rule for the list."""
+    if isinstance(question, Answer):
+        return question
+    if isinstance(question, Rule):
+        return List(question)
+    require_scheme(question)
+    return Class(question)
+
+
+def restored(description: Mapping[str, Any], scheme: Scheme) -> Answer:
+    """The answer that a manifest describes (:meth:`Answer.describe`), under its scheme.
+
+    ValueError where the description is damaged, LookupError for an unknown name.
+    """
+    name = str(description.get("name"))
+    parameters = {key: value for key, value in description.items() if key != "name"}
+    try:
+        return ANSWERS[name].from_parameters(parameters, scheme)
+    except (KeyError, TypeError) as error:
+        if name not in ANSWERS:
+            raise
+        raise ValueError(f"the answer {name!r} lacks {error}") from None
+
+
+def scope_of(answer: Answer, bound: str) -> str:
+    """For which classifier its certificates hold, as rows state it.
+
+    That is the scheme's scope where this package stands for answer, scheme and bound.
+    """
+    ours = (
+        ANSWERS.is_own(answer.name)
+        and type(answer) is ANSWERS[answer.name]
+        and BOUNDS.is_own(bound)
+    )
+    return answer.scheme.scope if ours else ANOTHERS

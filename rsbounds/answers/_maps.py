@@ -5,19 +5,40 @@ p-value of its count. Holm's procedure keeps the probability of any wrong reject
 alpha, however the positions depend on each other; those not rejected abstain.
 """
 
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_integers, count, number
+from rsbounds._numerics.decimals import truncated, whole_number
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
+from rsbounds.answers._answer import (
+    Answer,
+    Answered,
+    Options,
+    Recorded,
+    Summary,
+    require_defaults,
+    require_fixed,
+    unclassified,
+)
 from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import lower_bound
-from rsbounds.results import whole_number
-from rsbounds.schemes import Scheme
+from rsbounds.procedure import Procedure
+from rsbounds.sampling import Draws, Phase, Sampler
+from rsbounds.sampling.adapters import output_sampler
+from rsbounds.schemes import Option, Scheme
 
+BOUND = "binomial-holm"
 Labels = NDArray[np.int64]
 
 
@@ -54,8 +75,10 @@ def certify_map(
     radius : float
         Within it none of the labels changes: sigma Phi^-1(tau) for Gaussian noise.
 
-    References ---------- Fischer, Baader, Vechev, Scalable certified segmentation via
-    randomized smoothing, 2021.
+    References
+    ----------
+    Fischer, Baader, Vechev, Scalable certified segmentation via randomized smoothing,
+    2021.
 
     Examples
     --------
@@ -138,3 +161,249 @@ def from_runs(text: str) -> NDArray[np.int64]:
     if not (min(times) > 0 and sum(times) <= 10**9 and min(values) >= 0):
         raise ValueError(f"numbers as VALUExTIMES; got {text!r:.40}")
     return np.repeat(np.array(values, dtype=np.int64), times)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Evidence of maps: the class of each position, and how many of n fell on it."""
+
+    sigma: float
+    labels: Labels
+    hits: Labels
+    n: int
+    classes: int  # 0 where a row doesn't say
+    void: int
+
+
+class Maps(Answer):
+    """The classes of the positions of each input that hold together within one radius.
+
+    n0 samples choose the class of each position, n others bound it; any position of an
+    input is wrong with probability alpha. Its rows predict no class: ``chosen`` and
+    ``hits`` hold the class of each position and its count. :func:`map_summary` sums them
+    up.
+
+    Parameters
+    ----------
+    scheme, tau
+        As in :func:`certify_map`.
+    truth : sequence of arrays, optional
+        The true maps, one for each input with its positions, to which ``right``,
+        ``overlap`` and ``union`` refer.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its domain, or noise that is not the same at every input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds import certify_dataset
+    >>> from rsbounds.answers import Maps, map_summary
+    >>> from rsbounds.schemes import gaussian
+    >>> x = np.array([[2.0, -2.0, 0.0]], np.float32)
+    >>> answer = Maps(gaussian(1.0), 0.75, truth=np.array([[0, 1, 0]]))
+    >>> run = certify_dataset(lambda b: np.stack([b, -b], 1), x, answer)
+    >>> summary = map_summary(run.rows)
+    >>> round(summary["accuracy"], 3), round(summary["abstain"], 3)
+    (0.667, 0.333)
+    """
+
+    name = "maps"
+    help = "the classes of many positions at once: segmentation"
+    options = (
+        Option(
+            "--tau", "certify positions whose class is likelier (0.75)", default=0.75
+        ),
+        Option(
+            "--truth",
+            "the true maps, shape (inputs, *positions)",
+            Path,
+            default=None,
+            metavar="FILE.npy",
+        ),
+    )
+    columns = ("chosen", "hits", "certified", "right", "overlap", "union")
+    n0 = 10
+    n = 100
+    classifies = False
+
+    def __init__(self, scheme: Scheme, tau: float = 0.75, truth: Any = None) -> None:
+        require_fixed(scheme)
+        self.scheme = scheme
+        self.tau = _tau(tau)
+        self.truth = truth
+
+    def parameters(self) -> dict[str, Any]:
+        radius = map_radius(self.tau, self.scheme, self.scheme.fixed_level())
+        stated: dict[str, Any] = {"tau": self.tau, "radius": radius}
+        if self.truth is not None:
+            digest = hashlib.sha256()
+            for true_map in self.truth:
+                digest.update(np.ascontiguousarray(true_map, dtype="<i8").tobytes())
+            stated["truth"] = digest.hexdigest()
+        return stated
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Answer:
+        return cls(scheme, parameters["tau"])
+
+    @classmethod
+    def from_options(cls, options: Options, scheme: Any) -> Answer:
+        place = options.get("truth")
+        truth = None
+        if place is not None:
+            truth = as_integers("truth", np.load(place, allow_pickle=False))
+        return cls(scheme, options["tau"], truth)
+
+    def check(self, procedure: Procedure) -> None:
+        require_defaults(procedure, self.name)
+
+    def check_inputs(self, inputs: int) -> None:
+        if self.truth is not None and len(self.truth) != inputs:
+            raise ArgumentError(
+                "truth",
+                f"must be a map for each of {inputs} inputs; got {len(self.truth)}",
+            )
+
+    def sampler(self, model: Any, **options: Any) -> Sampler:
+        return output_sampler(model, "maps", self.scheme.law, **options)
+
+    def samplers(self, model: Any) -> Sequence[Sampler]:
+        return [self.sampler(model)]
+
+    def draw(self, draws: Draws, procedure: Procedure) -> Chosen:
+        select = _position_counts(draws(Phase.SELECT, procedure.n0))
+        counts = _position_counts(draws(Phase.ESTIMATE, procedure.n))
+        labels, hits, n = chosen_counts(select, counts, procedure.n)
+        drawn = (procedure.n0 + procedure.n) * len(labels)
+        return Chosen(
+            sigma=draws.sigma,
+            labels=labels,
+            hits=hits,
+            n=n,
+            classes=select.shape[1],
+            void=int(drawn - select.sum() - counts.sum()),
+        )
+
+    def stored(self, row: Recorded) -> Chosen:
+        labels = from_runs(row.extra["chosen"])
+        hits = from_runs(row.extra["hits"])
+        if len(labels) != len(hits) or hits.max() > row.n:
+            raise ValueError(
+                f"{len(labels)} positions, {len(hits)} counts, at most {hits.max()}"
+            )
+        return Chosen(
+            sigma=row.sigma,
+            labels=labels,
+            hits=hits,
+            n=row.n,
+            classes=row.extra.get("union", "").count(",") + 1,
+            void=row.void,
+        )
+
+    def certify(
+        self, evidence: Chosen, procedure: Procedure, *, label: int, index: int
+    ) -> Answered:
+        held = holm(evidence.hits, evidence.n, self.tau, procedure.alpha)
+        columns = dict.fromkeys(self.columns, "")
+        columns |= {
+            "chosen": runs(evidence.labels),
+            "hits": runs(evidence.hits),
+            "certified": str(held.sum()),
+        }
+        if self.truth is not None:
+            columns |= agreement(
+                np.where(held, evidence.labels, ABSTAIN),
+                np.asarray(self.truth[index]).ravel(),
+                evidence.classes,
+            )
+        certificate = unclassified(
+            self.scheme,
+            procedure,
+            sigma=evidence.sigma,
+            bound=BOUND,
+            void=evidence.void,
+        )
+        return Answered(certificate, columns)
+
+    def fingerprint(self, draws: Draws, procedure: Procedure) -> Sequence[int]:
+        """The votes of all positions together."""
+        votes = _position_counts(draws(Phase.SELECT, procedure.n0))
+        return [int(count) for count in votes.sum(axis=0)]
+
+    def recorded_fingerprint(self, row: Recorded) -> Sequence[int] | None:
+        return None
+
+    @classmethod
+    def report(cls, parameters: Mapping[str, Any], rows: Sequence[Recorded]) -> Summary:
+        radius = float(parameters["radius"])
+        figures = map_summary(rows)
+        shares = (figures["accuracy"], figures["miou"], figures["abstain"])
+        cells = ["-" if np.isnan(share) else f"{share:.4f}" for share in shares]
+        table = [
+            ["radius", "accuracy", "mIoU", "abstain"],
+            [truncated(radius, 4), *cells],
+        ]
+        title = f"maps, classes likelier than {parameters['tau']:g}"
+        return Summary(title, table, {"radius": radius, **figures})
+
+
+def _position_counts(sampled: Any) -> Labels:
+    """What a sampler of maps returned, as class counts of each position."""
+    return as_integers("what the sampler returns", np.asarray(sampled))
+
+
+def agreement(
+    labels: NDArray[Any], truth: NDArray[Any], classes: int
+) -> dict[str, str]:
+    """How a map agrees with the true one: right positions; overlap and union of each
+    class.
+    """
+    if truth.shape != labels.shape:
+        raise ValueError(
+            f"the true map must have {labels.size} positions; got {truth.size}"
+        )
+    numbers = np.arange(classes)[:, None]
+    stated = labels == numbers
+    true = truth == numbers
+    return {
+        "right": str(int((labels == truth).sum())),
+        "overlap": ",".join(map(str, (stated & true).sum(axis=1))),
+        "union": ",".join(map(str, (stated | true).sum(axis=1))),
+    }
+
+
+def map_summary(rows: Sequence[Recorded]) -> dict[str, float]:
+    """What rows of maps say: certified accuracy, mIoU, share that abstains.
+
+    A position that abstains is of no class. ``accuracy`` and ``miou`` are NaN without
+    true maps. ``rows`` are those of a run or of a file; ValueError for rows of another
+    answer.
+    """
+    if not rows or not all("certified" in row.extra for row in rows):
+        raise ArgumentError("rows", "must be of the answer 'maps', at least one")
+    positions = sum(from_runs(row.extra["chosen"]).size for row in rows)
+    certified = sum(int(row.extra["certified"]) for row in rows)
+    summary = {
+        "accuracy": np.nan,
+        "miou": np.nan,
+        "abstain": 1 - certified / positions,
+    }
+    if all(row.extra["right"] for row in rows):
+        right = sum(int(row.extra["right"]) for row in rows)
+        overlap = _summed(row.extra["overlap"] for row in rows)
+        union = _summed(row.extra["union"] for row in rows)
+        seen = union > 0
+        summary["accuracy"] = right / positions
+        summary["miou"] = float(np.mean(overlap[seen] / union[seen]))
+    return summary
+
+
+def _summed(columns: Any) -> NDArray[Any]:
+    """The sums, class by class, of columns of numbers."""
+    total: NDArray[Any] = np.sum(
+        [[int(number) for number in text.split(",")] for text in columns], axis=0
+    )
+    return total

@@ -7,18 +7,35 @@ upper bound of the largest sum of t probabilities outside T: that of the largest
 observed sum, as bounds grow with their counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_integers, count
+from rsbounds._numerics.counts import padded
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR
+from rsbounds.answers._answer import (
+    Answer,
+    Answered,
+    Options,
+    Recorded,
+    Votes,
+    class_counts,
+    drawn_counts,
+    require_defaults,
+    require_fixed,
+    sampler_of,
+    voted,
+)
+from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import BOUNDS, Pair
 from rsbounds.procedure import Procedure
-from rsbounds.schemes import Scheme
+from rsbounds.sampling import Draws, Phase, Sampler
+from rsbounds.schemes import Option, Scheme
 from rsbounds.special import log_ndtr
 
 SECTIONS = np.arange(33) / 32
@@ -65,8 +82,10 @@ def top_k_radius(
         not decrease with k; k = 1 gives the radius of
         :func:`rsbounds.certify.certify_counts`.
 
-    References ---------- Jia et al., Certified robustness for top-k predictions, 2020;
-    the theory page on answers.
+    References
+    ----------
+    Jia et al., Certified robustness for top-k predictions, 2020; the theory page on
+    answers.
 
     Examples
     --------
@@ -90,7 +109,7 @@ def top_k_radius(
     if not label < classes:
         raise ValueError(f"label must be one of {classes} classes; got {label}")
     level = scheme.fixed_level(sigma)
-    pair, choice = evidence(select, counts, label, k, procedure, scheme, level)
+    pair, choice = evidence_of(select, counts, label, k, procedure, scheme, level)
     return radius_of(pair, choice[0], scheme, level)
 
 
@@ -105,7 +124,7 @@ def drawn(name: str, counts: Any, samples: int) -> NDArray[np.int64]:
     return whole
 
 
-def evidence(
+def evidence_of(
     select: Counts,
     counts: Counts,
     label: int,
@@ -187,3 +206,96 @@ def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
         if high - low <= 1e-12 * high or not low < (low + high) / 2 < high:
             return float(low)
         at = low + (high - low) * SECTIONS
+
+
+class TopK(Answer):
+    """Whether the label of each input stays among the k most likely classes.
+
+    Parameters
+    ----------
+    scheme, k
+        As in :func:`top_k_radius`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds import certify_dataset
+    >>> from rsbounds.answers import TopK
+    >>> from rsbounds.schemes import gaussian
+    >>> data = np.array([[0.5, 0.4, 0.0]], np.float32), np.array([1])
+    >>> run = certify_dataset(lambda b: b, data, TopK(gaussian(0.25), 2), n=1000)
+    >>> run.rows[0].predict, run.rows[0].correct, run.rows[0].radius > 0.1
+    ((0, 1), True, True)
+    """
+
+    name = "top-k"
+    help = "whether the label stays among the k most likely classes"
+    options = (Option("--k", "how many classes", int),)
+    columns = ("sum_of", "apart")
+
+    def __init__(self, scheme: Scheme, k: int) -> None:
+        self.scheme = scheme
+        self.k = count("k", k, 1)
+        require_fixed(scheme)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"k": self.k}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Answer:
+        return cls(scheme, parameters["k"])
+
+    @classmethod
+    def from_options(cls, options: Options, scheme: Any) -> Answer:
+        return cls(scheme, options["k"])
+
+    def check(self, procedure: Procedure) -> None:
+        require_defaults(procedure, self.name)
+
+    def samplers(self, model: Any) -> Sequence[Sampler]:
+        return [sampler_of(model, self.scheme)]
+
+    def draw(self, draws: Draws, procedure: Procedure) -> Votes:
+        select = class_counts(draws(Phase.SELECT, procedure.n0))
+        counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
+        if not self.k < len(select):
+            raise ArgumentError(
+                "k",
+                f"must be from 1 to {len(select) - 1}, less than the classes; got {self.k}",
+            )
+        return Votes(draws.sigma, select, counts, procedure.n)
+
+    def stored(self, row: Recorded) -> Votes:
+        return Votes.of(row)
+
+    def certify(
+        self, evidence: Votes, procedure: Procedure, *, label: int, index: int
+    ) -> Answered:
+        select = drawn_counts("select", evidence.select, procedure.n0)
+        counts = drawn_counts("counts", evidence.counts, procedure.n)
+        width = max(len(select), len(counts), label + 1, self.k + 1)
+        pair, (t, apart) = evidence_of(
+            padded(select, width),
+            padded(counts, width),
+            label,
+            self.k,
+            procedure,
+            self.scheme,
+            evidence.sigma,
+        )
+        radius = radius_of(pair, t, self.scheme, evidence.sigma)
+        order = np.argsort(-padded(select, width), kind="stable")
+        chosen = tuple(order[: self.k].tolist())
+        predict: Any = chosen if self.k > 1 else chosen[0]
+        # it abstains where the label was selected and isn't shown to be among the k
+        certificate = voted(
+            self.scheme,
+            Votes(evidence.sigma, select, counts, procedure.n),
+            procedure,
+            of=label,
+            pair=pair,
+            predict=predict if radius or label not in chosen else ABSTAIN,
+            radius=radius,
+        )
+        columns = {"sum_of": str(t), "apart": ",".join(map(str, apart)) or "-"}
+        return Answered(certificate, columns)

@@ -7,18 +7,38 @@ Phi(z - R/sigma)) <= k - 1). "Below" and "at most" are kept apart, so ties and i
 outputs need no assumption.
 """
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array, as_floats, operand
+from rsbounds._numerics.checks import Array, as_floats, number, operand
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
+from rsbounds.answers._answer import (
+    Answer,
+    Answered,
+    Options,
+    Recorded,
+    Summary,
+    require_defaults,
+    require_fixed,
+    unclassified,
+)
 from rsbounds.confidence import upper_bound
-from rsbounds.schemes import Scheme
+from rsbounds.procedure import Procedure
+from rsbounds.sampling import Draws, Phase, Sampler
+from rsbounds.sampling.adapters import output_sampler
+from rsbounds.schemes import Option, Scheme
 
+BOUND = "order-statistics"
+FINGERPRINT = 8  # outputs whose samples tell one model from another
 Ranks = tuple[int, int]  # from below and from above, 1 ... n; 0: n does not reach
 
 
@@ -55,8 +75,10 @@ def value_interval(
         between. -inf or inf where n samples can't show an end, of which a
         RuntimeWarning tells.
 
-    References ---------- Chiang et al., Detection as regression: certified object
-    detection with median smoothing, 2020.
+    References
+    ----------
+    Chiang et al., Detection as regression: certified object detection with median
+    smoothing, 2020.
 
     Examples
     --------
@@ -152,3 +174,189 @@ def table(text: str) -> list[list[float]]:
 def beyond(n: int, radius: float) -> str:
     """The message for a radius beyond what n samples show."""
     return f"{n} samples can't show both ends at radius {radius:g}: the interval is infinite"
+
+
+def as_radii(text: str) -> tuple[float, ...]:
+    """Radii separated by commas."""
+    return tuple(float(part) for part in text.split(","))
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Evidence of values: the real outputs of n samples, shape (n, outputs)."""
+
+    sigma: float
+    samples: Array
+
+
+class Values(Answer):
+    """Where the p-quantile of each real output stays, within each of some radii.
+
+    Its rows predict no class; their columns ``quantile``, ``low``, ``high`` hold the
+    answers (:func:`intervals`), ``ranks`` the order statistics that they are. Labels are
+    kept in the rows and have no part in the intervals.
+
+    Parameters
+    ----------
+    scheme, p
+        As in :func:`value_interval`; alpha is shared by no more than one output.
+    radii : sequence of float
+        Where the intervals are given, each >= 0.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of its domain, or noise that is not the same at every input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds import certify_dataset
+    >>> from rsbounds.answers import Values, intervals
+    >>> from rsbounds.schemes import gaussian
+    >>> x = np.array([[0.5], [2.0]], np.float32)
+    >>> answer = Values(gaussian(0.25), radii=[0.1])
+    >>> run = certify_dataset(lambda b: b, x, answer, n=1000)
+    >>> low, high = intervals(run.rows)  # shape (inputs, radii, outputs)
+    >>> bool(0.3 < low[0, 0, 0] < 0.4 < 0.6 < high[0, 0, 0] < 0.7)
+    True
+    """
+
+    name = "values"
+    help = "where real outputs stay: regression, boxes, scores"
+    options = (
+        Option("--radii", "where intervals are given", as_radii, metavar="R,R,..."),
+        Option("--quantile", "which quantile of the output (0.5)", default=0.5),
+    )
+    columns = ("quantile", "ranks", "low", "high")
+    n0 = 16
+    n = 10_000
+    classifies = False
+
+    def __init__(
+        self, scheme: Scheme, radii: Sequence[float] = (0.0,), p: float = 0.5
+    ) -> None:
+        require_fixed(scheme)
+        checked = as_floats("radii", radii, 0.0, nan=False)
+        if not checked.size:
+            raise ArgumentError("radii", "must hold at least one; got none")
+        self.scheme = scheme
+        self.radii = tuple(checked.ravel().tolist())
+        self.p = number("p", p, 0.0, 1.0, closed="neither")
+
+    def parameters(self) -> dict[str, Any]:
+        return {"radii": list(self.radii), "p": self.p}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Answer:
+        return cls(scheme, parameters["radii"], parameters["p"])
+
+    @classmethod
+    def from_options(cls, options: Options, scheme: Any) -> Answer:
+        return cls(scheme, options["radii"], options["quantile"])
+
+    def check(self, procedure: Procedure) -> None:
+        require_defaults(procedure, self.name)
+        level = self.scheme.fixed_level()
+        for radius, ranks in zip(self.radii, self.ranks(procedure, level), strict=True):
+            if 0 in ranks:
+                message = beyond(procedure.n, radius)
+                warnings.warn(message, RuntimeWarning, stacklevel=3)
+                return
+
+    def sampler(self, model: Any, **options: Any) -> Sampler:
+        return output_sampler(model, "values", self.scheme.law, **options)
+
+    def samplers(self, model: Any) -> Sequence[Sampler]:
+        return [self.sampler(model)]
+
+    def ranks(self, procedure: Procedure, sigma: float) -> list[Ranks]:
+        """The order statistics at each radius."""
+        return [
+            order_ranks(
+                procedure.n, radius, self.p, procedure.alpha, self.scheme, sigma
+            )
+            for radius in self.radii
+        ]
+
+    def draw(self, draws: Draws, procedure: Procedure) -> Outputs:
+        samples = np.asarray(draws(Phase.ESTIMATE, procedure.n), dtype=np.float64)
+        if samples.ndim != 2 or len(samples) != procedure.n:
+            raise ValueError(
+                f"the sampler must return {procedure.n} rows of outputs; got shape "
+                f"{samples.shape}"
+            )
+        return Outputs(draws.sigma, samples)
+
+    def certify(
+        self, evidence: Outputs, procedure: Procedure, *, label: int, index: int
+    ) -> Answered:
+        ordered = sorted_samples(evidence.samples)
+        ranks = self.ranks(procedure, evidence.sigma)
+        ends = [interval(ordered, pair) for pair in ranks]
+        certificate = unclassified(
+            self.scheme,
+            procedure,
+            sigma=evidence.sigma,
+            bound=BOUND,
+            void=int(np.isnan(evidence.samples).any(axis=1).sum()),
+        )
+        columns = {
+            "quantile": joined(at_input(ordered, self.p)),
+            "ranks": ";".join(f"{below},{above}" for below, above in ranks),
+            "low": ";".join(joined(low) for low, _ in ends),
+            "high": ";".join(joined(high) for _, high in ends),
+        }
+        return Answered(certificate, columns)
+
+    def fingerprint(self, draws: Draws, procedure: Procedure) -> Sequence[int]:
+        """How often outputs rise from sample to sample, and how many are positive."""
+        samples = np.asarray(draws(Phase.SELECT, procedure.n0), dtype=np.float64)
+        first = samples[:, :FINGERPRINT]
+        rises = (np.diff(first, axis=0) > 0).sum(axis=0)
+        positive = (first > 0).sum(axis=0)
+        return [int(number) for number in (*rises, *positive)]
+
+    def recorded_fingerprint(self, row: Recorded) -> Sequence[int] | None:
+        return None
+
+    @classmethod
+    def report(cls, parameters: Mapping[str, Any], rows: Sequence[Recorded]) -> Summary:
+        low, high = intervals(rows)
+        table = [["radius", "finite", "median width", "largest width"]]
+        figures = list[dict[str, float]]()
+        widths_at = np.moveaxis(high - low, 1, 0)
+        for radius, widths in zip(parameters["radii"], widths_at, strict=True):
+            finite = float(np.isfinite(widths).mean())
+            median = float(np.sort(widths, axis=None)[widths.size // 2])
+            largest = float(widths.max())
+            table.append(
+                [f"{radius:g}", f"{finite:.4f}", f"{median:.6g}", f"{largest:.6g}"]
+            )
+            figures.append(
+                {
+                    "radius": radius,
+                    "finite": finite,
+                    "median_width": median,
+                    "largest_width": largest,
+                }
+            )
+        title = f"{low.shape[2]} outputs, quantile {parameters['p']:g}"
+        return Summary(title, table, {"intervals": figures})
+
+
+def intervals(rows: Sequence[Recorded]) -> tuple[Array, Array]:
+    """The ends of all intervals of rows of values, each (inputs, radii, outputs).
+
+    ``rows`` are those of a run or of a file; ValueError for rows of another answer.
+    """
+    if not all("low" in row.extra and "high" in row.extra for row in rows) or not rows:
+        raise ArgumentError("rows", "must be of the answer 'values', at least one")
+    low = np.array([table(row.extra["low"]) for row in rows])
+    high = np.array([table(row.extra["high"]) for row in rows])
+    return low, high
+
+
+def joined(values: Array) -> str:
+    """Numbers as text, exactly."""
+    return ",".join(repr(float(value)) for value in values)

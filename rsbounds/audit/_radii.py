@@ -1,5 +1,4 @@
-"""Radii that follow from two scores, and those of decision lists, proved in ball
-arithmetic.
+"""Radii that follow from two scores, proved in ball arithmetic.
 
 A two-point radius is proved at both extremes of sigma. Let S be the set where the
 likelihood ratio of the law at distance a to that at the input is above a number k: a
@@ -8,23 +7,20 @@ ball, or where sigma grows the complement of one. Whatever S is, P1(B) <= P1(S) 
 B's share under P0; its rounding counts in the second order only.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import inf
 from typing import Any
 
 from rsbounds.audit._balls import Arb, Event, arb, ball, bits, ctx, event
-from rsbounds.audit._bounds import PRECISION, tail
-from rsbounds.composite import Cond, Plan, Rule
-from rsbounds.confidence import lower_bound
 from rsbounds.schemes import METHODS
 from rsbounds.special import ball_offset
 
-_EQUAL = (
-    2.0**-100
-)  # a level nearer to sigma is taken to be so far away: at most 1e-22 of a radius
-_FIXED = ("gaussian", "anisotropic")
+#: A level nearer to sigma is taken to be so far away: at most 1e-22 of a radius.
+_EQUAL = 2.0**-100
+#: Methods whose noise is the same at every input.
+FIXED = ("gaussian", "anisotropic")
 #: The methods whose radii are proved here.
-COVERED = (*_FIXED, "semi-elastic", "lipschitz", "range", "generator")
+COVERED = (*FIXED, "semi-elastic", "lipschitz", "range", "generator")
 
 
 def proved(
@@ -45,7 +41,7 @@ def proved(
         own = as_balls(method, parameters)
         level, reach = arb(sigma), arb(radius) / _inner(own)
         gap = arb(z_a) + (arb(z_a) if z_b is None else -arb(z_b))
-        if method in _FIXED:
+        if method in FIXED:
             return bool(2 * reach <= level * gap)
         distance, *ends = _extremes(own, level, reach)
         if not 0 < 2 * distance < level * gap:
@@ -66,6 +62,13 @@ def proved(
 def as_balls(method: str, parameters: Mapping[str, Any]) -> dict[str, Arb]:
     """The parameters that radii of a method depend on."""
     return {k: arb(parameters[k]) for k in METHODS[method].domains if k in parameters}
+
+
+def step(
+    method: str, parameters: Mapping[str, Any], sigma: float, radius: float
+) -> Arb:
+    """What scores move by within a radius, for a method of ``FIXED``."""
+    return arb(radius) / (_inner(as_balls(method, parameters)) * arb(sigma))
 
 
 def _inner(own: Mapping[str, Arb]) -> Arb:
@@ -117,64 +120,3 @@ def _worst(z: Arb, a: Arb, sigma0: Arb, sigma1: Arb, dim: Arb) -> Event:
 
 def _centre(a: Arb, sigma0: Arb, sigma1: Arb) -> Arb:
     return a * sigma0 / abs((sigma0 - sigma1) * (sigma0 + sigma1))
-
-
-def list_proved(
-    rule: Rule,
-    plan: Plan,
-    item: int,
-    counts: Sequence[Sequence[int] | None],
-    n: int,
-    alpha: float,
-    radius: float,
-) -> bool:
-    """Whether within the radius the item fires for the plan's class and none before for
-    others.
-    """
-    if item not in plan.items or not radius > 0:
-        return False
-
-    def above(hits: int, z: Arb, parts: int = 1) -> bool:
-        """Whether a lower bound is at least Phi(z), at one of the parts of the level."""
-        return bool(parts * tail(hits, n, *event(z)) <= level)
-
-    def margin(hits: int, others: int, gap: Arb) -> bool:
-        """Whether half the difference of two scores is at least the gap."""
-        low = gap * 0 + float(lower_bound(hits, n, float(level) / 2, scores=True))
-        high = low - 2 * gap
-        second = -low <= high or above(n - others, -high, 2)
-        return bool(second) and above(hits, low, 2)
-
-    def fires(q: Cond) -> bool:
-        """Whether the plan's class meets a condition wherever the input moves by the
-        radius.
-        """
-        row, cls = counts[q.stage], plan.cls
-        if row is None:
-            return False
-        z = (reach + q.threshold) / rule.sigmas[q.stage]
-        if q.kind == "margin":
-            return margin(row[cls], max(c for b, c in enumerate(row) if b != cls), z)
-        return above(sum(row[c] for c in q.classes or (cls,)), z)
-
-    def blocks(i: int) -> bool:
-        """Whether each other class misses the condition of item i that was chosen for
-        it.
-        """
-        components = set()  # of many classes with the same counts only one
-        for b, chosen in enumerate(plan.blocking[i]):
-            q = rule.items[i][chosen]
-            if (row := counts[q.stage]) is None:
-                return False
-            lead = row[plan.references[q.stage][b]] if q.kind == "margin" else None
-            if b != plan.cls:
-                components.add((q, lead, sum(row[c] for c in q.classes or (b,))))
-        return all(misses(*component) for component in components)
-
-    def misses(q: Cond, lead: int | None, hits: int) -> bool:
-        z = (reach - q.threshold) / rule.sigmas[q.stage]
-        return above(n - hits, z) if lead is None else margin(lead, hits, z)
-
-    with ctx.workprec(PRECISION):
-        level, reach = arb(alpha) / len(plan.items), arb(radius)
-        return all(map(fires, rule.items[item])) and all(map(blocks, range(item)))

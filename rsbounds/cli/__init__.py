@@ -8,16 +8,19 @@ import argparse
 import difflib
 import errno
 import importlib
+import importlib.util
 import io
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import rsbounds
 from rsbounds._numerics.text import shown
+from rsbounds.cli import _flags
 
 _COMMANDS = (
     "demo",
@@ -68,33 +71,55 @@ class Parser(argparse.ArgumentParser):
         return namespace, unknown
 
     def error(self, message: str) -> NoReturn:
-        own = self._option_string_actions
-        flags = [
-            word.partition("=")[0] for word in self._words if word.startswith("--")
-        ]
-        near = [
-            difflib.get_close_matches(flag, own, 1) for flag in flags if flag not in own
-        ]
-        hint = ", ".join(match for matches in near for match in matches)
-        hint = f"; did you mean {hint}?" if hint else ""
+        known = self._option_string_actions
+        hints = []
+        for word in self._words:
+            flag = word.partition("=")[0]
+            if flag.startswith("--") and flag not in known:
+                hints += difflib.get_close_matches(flag, known, 1)
+        hint = f"; did you mean {', '.join(hints)}?" if hints else ""
         self.exit(2, f"{self.prog}: {message}{hint}; see {self.prog} --help\n")
 
 
 def parser() -> Parser:
-    """The parser of all commands."""
+    """The parser of all commands.
+
+    A command is imported when its words are parsed: ``rsbounds --help`` needs none.
+    """
     top = Parser(prog="rsbounds", description=rsbounds.__doc__)
     top.add_argument(
         "--version", action="version", version=f"rsbounds {rsbounds.__version__}"
     )
     subparsers = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in _COMMANDS:
-        command = importlib.import_module(f"rsbounds.cli.{name.replace('-', '_')}")
-        summary, _, text = (command.__doc__ or "").partition("\n\n")
-        help = summary[:1].lower() + summary[1:].rstrip(".")
-        own = subparsers.add_parser(name, help=help, description=text)
-        own.set_defaults(func=command.run)
-        command.add_options(own)
+        command = subparsers.add_parser(name, help=_summary(name))
+        command.prepare = partial(_prepare, name, command)
     return top
+
+
+def _module(name: str) -> str:
+    return f"rsbounds.cli.{name.replace('-', '_')}"
+
+
+def _summary(name: str) -> str:
+    """The help of a command: the first line of its module, which is not imported."""
+    spec = importlib.util.find_spec(_module(name))
+    assert spec is not None
+    loader: Any = spec.loader
+    source: str = loader.get_source(spec.name)
+    first, _, _ = source.partition("\n")
+    summary = first.strip('".')
+    return summary[:1].lower() + summary[1:]
+
+
+def _prepare(name: str, parser: Parser, words: list[str]) -> list[str]:
+    """The words of a command, for which its parser has the options from now on."""
+    command = importlib.import_module(_module(name))
+    _, _, parser.description = (command.__doc__ or "").partition("\n\n")
+    parser.set_defaults(func=command.run)
+    parser.prepare = None
+    command.add_options(parser)  # which may have words to prepare itself
+    return words if parser.prepare is None else parser.prepare(words)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -122,20 +147,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     _ready_streams()
-    command, folder = "rsbounds", os.sep * 2
+    command = "rsbounds"
+    folder = os.sep * 2
+    options: dict[str, argparse.Action] = {}
 
     def say(message: object) -> None:
-        text = str(message).replace(
-            folder, ""
-        )  # paths are absolute where code may change it
+        # paths are absolute where code may change the folder
+        text = _flags.spelled(str(message).replace(folder, ""), options)
         print(f"{command}: {shown(text)}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
         try:
             folder = f"{os.getcwd()}{os.sep}"
-            args = parser().parse_args(argv)
+            commands = parser()
+            args = commands.parse_args(argv)
             command = f"rsbounds {args.command}"
+            options = _flags.options_of(commands, args)
             status = args.func(args) or 0
             sys.stdout.flush()
         except BrokenPipeError:  # whoever read our output has seen enough
@@ -147,10 +175,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         except _ERRORS as error:
             if os.environ.get("RSBOUNDS_TRACEBACK"):
                 traceback.print_exc()
-            line = _line(error)
-            if line.startswith(
-                _OUTPUT
-            ):  # what is left of it must not fail again when we leave
+            line = _line(error, options)
+            if line.startswith(_OUTPUT):
+                # what is left of it must not fail again when we leave
                 _drop_output()
             say(line)
             return 2
@@ -169,9 +196,8 @@ def _ready_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(
-                os.devnull, os.O_RDWR
-            )  # takes the lowest number that is free: this one
+            # takes the lowest number that is free: this one
+            os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -182,13 +208,12 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _line(error: BaseException) -> str:
+def _line(error: BaseException, flags: Container[str]) -> str:
+    """What an error says, on one line."""
     if isinstance(error, OSError):
-        full = error.errno in (
-            errno.ENOSPC,
-            errno.EDQUOT,
-            errno.EFBIG,
-        )  # files have names
-        if name := error.filename or (_OUTPUT if full else None):
+        # a full disk is said of the output: errors of files have names
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        name = error.filename or (_OUTPUT if full else None)
+        if name:
             return f"{name}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    return " ".join(_flags.named(error, flags).split()) or type(error).__name__

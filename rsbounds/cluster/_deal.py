@@ -70,11 +70,11 @@ class Dealt:
             distinct += [machine for machine in machines if machine not in distinct]
         return distinct
 
-    def select(self, index: int) -> Counts:
-        self._start(min(self._machines), "select", index)
+    def fingerprint(self, index: int) -> Counts:
+        self._start(min(self._machines), "fingerprint", index)
         while True:
             for call, value in self._ended():
-                if call.name == "select":
+                if call.name == "fingerprint":
                     counts: Counts = value
                     return counts
 

@@ -79,7 +79,8 @@ class Ray(Workers):
             if room < 1:
                 if self._count is None or self._address == "local":
                     raise ValueError(
-                        f"{lacking}; on a cluster, --processes N waits until there is"
+                        f"{lacking}; on a cluster, workers whose number is given wait "
+                        "until there is"
                     )
                 warnings.warn(f"{lacking}: the run waits until there is", stacklevel=2)
             options = {"num_cpus": self._threads, "num_gpus": self._gpus}

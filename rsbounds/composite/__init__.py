@@ -1,22 +1,24 @@
 """Certificates of several smoothed classifiers together.
 
-`rule`: decision lists; `geometry`: their radius from exact probabilities; `estimate`:
-from counts or samples, with its level; `fitting`: for a model; `measure`: against the
-best level at each radius. All raise ValueError for an argument outside its domain, and
+`rule`: decision lists; `geometry`: their radius from exact probabilities; `planning`:
+what the selection samples choose; `estimate` and `sampled`: from counts or samples,
+with its level; `fitting`: for a model; `measure`: against the best level at each
+radius. All raise ValueError for an argument outside its domain, and
 for shapes, counts, stages, classes or samplers that do not fit the rule or each other.
 """
 
 from rsbounds.composite.estimate import (
     CompositeCertificate,
-    Plan,
-    certify,
     certify_counts,
-    plan,
+    certify_drawn,
+    checked_stage,
 )
 from rsbounds.composite.fitting import Fit, fit
 from rsbounds.composite.geometry import classify, radius, route_radius
 from rsbounds.composite.measure import WorstRatio, worst_ratio
+from rsbounds.composite.planning import Plan, plan
 from rsbounds.composite.rule import Cond, Rule
+from rsbounds.composite.sampled import certify
 
 __all__ = [
     "CompositeCertificate",
@@ -27,6 +29,8 @@ __all__ = [
     "WorstRatio",
     "certify",
     "certify_counts",
+    "certify_drawn",
+    "checked_stage",
     "classify",
     "fit",
     "plan",

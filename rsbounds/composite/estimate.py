@@ -1,4 +1,4 @@
-"""The certificate of a decision list from counts, or from samples drawn stage by stage.
+"""The certificate of a decision list from counts, drawn stage by stage.
 
 Intersection-union: where a radius is the least of several components, fixed before the
 samples that estimate them are seen, and each has a lower bound of level alpha, the
@@ -6,113 +6,28 @@ least of these bounds has level alpha. Only the choice among items needs a union
 classes or stages.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special as sc
 
 from rsbounds._numerics.checks import Array, as_integers, count, number
+from rsbounds._numerics.counts import total
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, product
 from rsbounds.certificate import ABSTAIN, COMPOSITE, Certificate
-from rsbounds.composite.geometry import coordinate, item_terms, less, through_items
-from rsbounds.composite.rule import Cond, Rule, checked_rule
-from rsbounds.confidence.bounds import half
-from rsbounds.confidence.counts import (
-    End,
-    arguments,
-    clopper_pearson,
-    end,
-    lower_bound,
-    score,
-)
-from rsbounds.procedure import Procedure
-from rsbounds.sampling import Phase, Sampler, as_sampler, require_law, stream
+from rsbounds.composite.geometry import less
+from rsbounds.composite.planning import Plan, checked_select, plan
+from rsbounds.composite.rule import Cond, Rule
+from rsbounds.confidence.counts import arguments, end
+from rsbounds.confidence.entry import End, divided, half
 
-OPTIMISM = 0.05  # error probability of the bounds that choose the items, for each class
 #: Counts of one stage's classes, drawn where they are asked for.
 CountsOf = Callable[[int], NDArray[np.int64]]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """All that is chosen from the selection samples."""
-
-    cls: int  # to be certified
-    items: tuple[
-        int, ...
-    ]  # that may decide; each component has level alpha over their number
-    references: tuple[
-        tuple[int, ...], ...
-    ]  # by level: the class whose margin over b blocks b
-    blocking: tuple[
-        tuple[int, ...], ...
-    ]  # by item: which condition is to keep b from firing
-
-
-def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Plan:
-    """Choose class, items, references and blocking conditions from the selection
-    counts.
-
-    Parameters and errors as in :func:`certify_counts`. The plan has the class and the
-    item of largest plug-in radius, and every item that would be better were its
-    probabilities at the favourable ends of 95 % bounds, no score beyond that of n
-    successes in n samples: an item that needs a larger one would only take its part of
-    alpha. As many samples are taken to be drawn at each level as counts add up to at
-    most: those missing at another level are void.
-
-    Examples
-    --------
-    >>> from rsbounds.composite import Cond, Rule, plan
-    >>> rule = Rule([1.0, 0.5], [[Cond("score", 0)], [Cond("margin", 1)]])
-    >>> chosen = plan(rule, [[20, 40, 40], [90, 5, 5]])
-    >>> chosen.cls, chosen.items
-    (0, (1,))
-    """
-    levels, least = len(checked_rule(rule).sigmas), rule.least_classes
-    counts, n = as_integers("select", select), count("n", n, 1)
-    if counts.ndim != 2 or counts.shape[0] != levels or counts.shape[1] < least:
-        shape = f"({levels} levels, {least} classes or more)"
-        raise ValueError(f"select must have shape {shape}; got {counts.shape}")
-    alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
-    drawn = max(
-        int(counts.sum(axis=-1).max()), 1
-    )  # at each level; votes missing there are void
-    z = sc.ndtri((counts + 0.5) / (drawn + 1.0))
-    # a class fires only where it leads a stage, so the leaders are the candidates
-    candidates = np.unique(z.argmax(axis=-1))
-    same = np.broadcast_to(z, (len(candidates), *z.shape))
-    through = through_items(*item_terms(rule, same, candidates))
-    winner = int(through.max(axis=-1).argmax())
-    cls, through = int(candidates[winner]), through[winner]
-    total = np.full(counts.shape, drawn)
-    level = np.full(counts.shape, OPTIMISM)
-    reach = float(lower_bound(n, n, alpha, scores=True))
-    low = np.maximum(score(*clopper_pearson(counts, total, level)), -reach)[None]
-    high = np.minimum(-score(*clopper_pearson(total - counts, total, level)), reach)[
-        None
-    ]
-    hopeful = through_items(
-        item_terms(rule, high, np.array([cls]), low)[0][0],
-        item_terms(rule, low, np.array([cls]), high)[1][0],
-    )
-    best = int(through.argmax())
-    able = [
-        j for j, r in enumerate(hopeful) if j == best or r > max(through[best], 0.0)
-    ]
-    # the other class that leads, and the condition that each class misses by most
-    order = np.argsort(-z, axis=-1, kind="stable")
-    lead = np.where(np.arange(z.shape[-1]) == order[:, :1], order[:, 1:2], order[:, :1])
-    short = [
-        [q.threshold - coordinate(rule, q, z, z)[0] for q in item]
-        for item in rule.items
-    ]
-    blocking = [np.argmax(item, axis=0).tolist() for item in short]
-    return Plan(
-        cls, tuple(able), tuple(map(tuple, lead.tolist())), tuple(map(tuple, blocking))
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +83,10 @@ def certify_counts(
     CompositeCertificate
         Stages that the radius cannot depend on are not used, and count for no samples.
 
-    References ---------- R. L. Berger, Technometrics 24 (1982): intersection-union
-    tests; "Several levels at once".
+    References
+    ----------
+    R. L. Berger, Technometrics 24 (1982): intersection-union tests; "Several levels at
+    once".
 
     Examples
     --------
@@ -182,24 +99,71 @@ def certify_counts(
     >>> c.predict, c.item, c.samples, c.binding
     (2, 0, 5200, 'item 0 fires: score, stage 0')
     """
-    chosen, selected = plan(rule, select, n, alpha), as_integers("select", select)
-    n, classes, levels = count("n", n, 1), selected.shape[-1], len(rule.sigmas)
-    counts = list(counts) if isinstance(counts, np.ndarray) and counts.ndim else counts
+    select = checked_select(rule, select)
+    n = count("n", n, 1)
+    alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
+    levels, classes = select.shape
+    if isinstance(counts, np.ndarray) and counts.ndim:
+        counts = list(counts)
     if not isinstance(counts, Sequence) or len(counts) != levels:
-        raise ValueError(f"counts must be of {levels} stages; got {counts!r:.60}")
-    checked = [
-        None if c is None else checked_stage(f"counts[{k}]", c, classes, n)
-        for k, c in enumerate(counts)
-    ]
+        raise ArgumentError("counts", f"must be of {levels} stages; got {counts!r:.60}")
+    checked: list[NDArray[np.int64] | None] = []
+    for k, given in enumerate(counts):
+        name = f"counts[{k}]"
+        checked.append(
+            None if given is None else checked_stage(name, given, classes, n)
+        )
 
     def counts_of(stage: int) -> NDArray[np.int64]:
-        if (given := checked[stage]) is None:
-            raise ValueError(
-                f"counts must hold stage {stage}, which the rule needs; got None"
+        counted = checked[stage]
+        if counted is None:
+            raise ArgumentError(
+                "counts", f"must hold stage {stage}, which the rule needs; got None"
             )
-        return given
+        return counted
 
-    return estimate(rule, selected, chosen, counts_of, n, alpha)
+    return certify_drawn(rule, select, counts_of, n=n, alpha=alpha)
+
+
+def certify_drawn(
+    rule: Rule,
+    select: Any,
+    counts_of: CountsOf,
+    *,
+    n: int,
+    alpha: float,
+) -> CompositeCertificate:
+    """The certificate of a decision list, whose stages are drawn where it needs them.
+
+    Parameters
+    ----------
+    rule, select, n, alpha
+        As in :func:`certify_counts`.
+    counts_of : callable
+        ``counts_of(stage)`` gives the class counts of n fresh samples at that level, an
+        array of int of shape (C,). It is called once for each stage that the radius
+        depends on, in the order of the items.
+    """
+    select = checked_select(rule, select)
+    n = count("n", n, 1)
+    alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
+    chosen = plan(rule, select, n, alpha)
+    return estimate(rule, select, chosen, counts_of, n=n, alpha=alpha)
+
+
+class _Component(NamedTuple):
+    """One of those whose least is the radius through an item; the lesser one binds."""
+
+    value: float
+    binding: str
+
+
+class _Through(NamedTuple):
+    """The radius through an item, and the component that sets it."""
+
+    radius: float
+    item: int
+    binding: str
 
 
 def estimate(
@@ -207,36 +171,30 @@ def estimate(
     select: NDArray[np.int64],
     chosen: Plan,
     counts_of: CountsOf,
+    *,
     n: int,
     alpha: float,
 ) -> CompositeCertificate:
-    """The certificate, asking for a stage's counts only where the radius depends on
-    them.
+    """The certificate of a plan; a stage's counts are asked for only where the radius
+    depends on them.
     """
-    stages = _Bounds(counts_of, n, np.asarray(alpha / len(chosen.items)))
-    best, before = (-np.inf, -1, ""), (np.inf, "")
-    for i in range(max(chosen.items) + 1):
-        if i in chosen.items:
-            radius, binding = min(_fires(rule, i, chosen, stages), before)
-            best = max(best, (radius, i, binding), key=lambda through: through[0])
-        before = (
-            min(before, _blocks(rule, i, chosen, stages))
-            if i < max(chosen.items)
-            else before
-        )
-        if before[0] <= max(best[0], 0.0):
-            break  # no later item can raise the radius
-    radius, item, binding = best
+    stages = _Bounds(counts_of, n, divided(alpha, len(chosen.items)))
+    best = _best_item(rule, chosen, stages)
     # where no item was reached, its stages may not have been drawn: take the first that
     # was
     deciding = Cond("score", next(iter(stages.used), 0))
-    if item >= 0:
-        deciding = next(q for q in rule.items[item] if q.exclusive)
+    if best.item >= 0:
+        deciding = next(q for q in rule.items[best.item] if q.exclusive)
     lower, upper = stages.pair(deciding, chosen.cls)
-    counts, used = stages.counts(deciding.stage), tuple(stages.used)
+    counts = stages.counts(deciding.stage)
+    used = tuple(stages.used)
+    stage_counts = [
+        tuple(stages.used[stage].tolist()) if stage in used else None
+        for stage in range(len(rule.sigmas))
+    ]
     return CompositeCertificate(
-        predict=chosen.cls if radius > 0 else ABSTAIN,
-        radius=float(max(radius, 0.0)),
+        predict=chosen.cls if best.radius > 0 else ABSTAIN,
+        radius=float(max(best.radius, 0.0)),
         z_a=float(lower.z),
         p_a=float(lower.p),
         count=int(counts[chosen.cls]),
@@ -248,102 +206,41 @@ def estimate(
         select=tuple(select[deciding.stage].tolist()),
         counts=tuple(counts.tolist()),
         void=int(n - counts.sum()),
-        item=item,
-        binding=binding or "no item certifies the class",
+        item=best.item,
+        binding=best.binding or "no item certifies the class",
         stages=used,
-        samples=int(select.sum()) + n * len(used),
+        samples=total(select) + n * len(used),
         stage_select=tuple(tuple(row) for row in select.tolist()),
-        stage_counts=tuple(
-            tuple(stages.used[k].tolist()) if k in used else None
-            for k in range(len(rule.sigmas))
-        ),
+        stage_counts=tuple(stage_counts),
     )
 
 
-def certify(
-    samplers: Sampler | Sequence[Sampler],
-    x: Any,
-    rule: Rule,
-    *,
-    n0: int = 100,
-    n: int = 100_000,
-    alpha: float = 0.001,
-    seed: int = 0,
-    index: int = 0,
-) -> CompositeCertificate:
-    """Certify one input of a decision list over several noise levels.
-
-    n0 samples at each level choose the class and what is to be estimated; then n
-    samples are drawn at each level that the radius can still depend on, in the order of
-    the items.
-
-    Parameters
-    ----------
-    samplers : Sampler or sequence of K samplers
-        The classifier under noise: one for all K levels of the rule, or an expert for
-        each.
-    x, n0, n, alpha, seed, index
-        As in :func:`rsbounds.certify.certify`: samples of one level, and alpha in
-        total.
-    rule : Rule
-        The decision list.
-
-    Returns
-    -------
-    CompositeCertificate
-        That of :func:`certify_counts` for the same counts, whether or not it stopped
-        early.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rsbounds.composite import Cond, Rule, certify
-    >>> from rsbounds.sampling import ArraySampler
-    >>> w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
-    >>> rule = Rule([1.0, 0.5], [[Cond("score", 0, 1.0)], [Cond("margin", 1)]])
-    >>> c = certify(ArraySampler(lambda b: b @ w.T), [0.75, 0.0], rule, n=10_000)
-    >>> c.predict, c.item, 0.7 < c.radius < 0.75  # the truth is 0.75
-    (0, 1, True)
-    """
-    procedure, index = Procedure(n0, n, alpha, seed), count("index", index)
-    sigmas = checked_rule(rule).sigmas
-    models = samplers if isinstance(samplers, Sequence) else [samplers] * len(sigmas)
-    experts = [as_sampler(model) for model in models]
-    if len(experts) != len(sigmas):
-        raise ValueError(f"samplers must be one or {len(sigmas)}; got {len(experts)}")
-    for sampler in experts:
-        require_law(sampler, "")
-
-    def drawn(stage: int, samples: int, phase: Phase) -> NDArray[Any]:
-        generator = stream(procedure.seed, index, phase, stage)
-        return np.asarray(experts[stage](x, sigmas[stage], samples, generator))
-
-    first = [drawn(k, procedure.n0, Phase.SELECT) for k in range(len(experts))]
-    classes = first[0].size
-    checked = [
-        checked_stage(f"stage {k}", c, classes, procedure.n0)
-        for k, c in enumerate(first)
-    ]
-    select, n = np.stack(checked), procedure.n
-
-    def counts_of(stage: int) -> NDArray[np.int64]:
-        return checked_stage(
-            f"stage {stage}", drawn(stage, n, Phase.ESTIMATE), classes, n
-        )
-
-    chosen = plan(rule, select, n, procedure.alpha)
-    return estimate(rule, select, chosen, counts_of, n, procedure.alpha)
+def _best_item(rule: Rule, chosen: Plan, stages: _Bounds) -> _Through:
+    """The largest radius through one of the plan's items."""
+    best = _Through(-np.inf, -1, "")
+    before = _Component(np.inf, "")  # the least that keeps the items so far from firing
+    last = max(chosen.items)
+    for item in range(last + 1):
+        if item in chosen.items:
+            component = min(_fires(rule, item, chosen, stages), before)
+            if component.value > best.radius:
+                best = _Through(component.value, item, component.binding)
+        if item < last:
+            before = min(before, _blocks(rule, item, chosen, stages))
+        if before.value <= max(best.radius, 0.0):
+            break  # no later item can raise the radius
+    return best
 
 
 def checked_stage(name: str, counts: Any, classes: int, n: int) -> NDArray[np.int64]:
     """Class counts of one stage, or ValueError."""
     result = as_integers(name, counts)
     if result.shape != (classes,):
-        raise ValueError(
-            f"{name} must be counts of {classes} classes; got shape {result.shape}"
+        raise ArgumentError(
+            name, f"must be counts of {classes} classes; got shape {result.shape}"
         )
-    if int(result.sum()) > n:
-        raise ValueError(f"{name} must sum to at most n = {n}; got {result.sum()}")
+    if total(result) > n:
+        raise ArgumentError(name, f"must sum to at most n = {n}; got {total(result)}")
     return result
 
 
@@ -352,8 +249,10 @@ class _Bounds:
 
     def __init__(self, counts_of: CountsOf, n: int, level: Array) -> None:
         self.used: dict[int, NDArray[np.int64]] = {}
-        self._counts_of, self._n = counts_of, n
-        self._levels = {False: level, True: half(level)}
+        self._counts_of = counts_of
+        self._n = n
+        self._level = level
+        self._half = half(level)
         self._solved: dict[tuple[int, bool, bool], End] = {}
 
     def counts(self, stage: int) -> NDArray[np.int64]:
@@ -361,78 +260,87 @@ class _Bounds:
             self.used[stage] = self._counts_of(stage)
         return self.used[stage]
 
-    def lower(self, stage: int, halved: bool = False, *, failures: bool = False) -> End:
+    def lower(self, stage: int, *, halved: bool, failures: bool = False) -> End:
         """Lower ends of all classes' probabilities, or of those of their complements."""
         key = (stage, halved, failures)
         if key not in self._solved:
             counts = self.counts(stage)
-            counts = self._n - counts if failures else counts
-            self._solved[key] = end(*arguments(counts, self._n, self._levels[halved]))
+            hits = self._n - counts if failures else counts
+            level = self._half if halved else self._level
+            self._solved[key] = end(*arguments(hits, self._n, level))
         return self._solved[key]
 
-    def upper(self, stage: int, halved: bool = False) -> Array:
+    def upper(self, stage: int, *, halved: bool = False) -> Array:
         """Scores of upper bounds of all classes' probabilities."""
-        return -self.lower(stage, halved, failures=True).z
+        return -self.lower(stage, halved=halved, failures=True).z
 
-    def of_set(self, q: Cond, above: bool) -> float:
+    def of_set(self, q: Cond, *, above: bool) -> float:
         """Score of a lower or, ``above``, an upper bound of a set's probability."""
         hits = self.counts(q.stage)[list(q.classes or ())].sum()
-        bound = end(
-            *arguments(self._n - hits if above else hits, self._n, self._levels[False])
-        )
-        return float(-bound.z if above else bound.z)
+        if above:
+            misses = self._n - hits
+            return float(-end(*arguments(misses, self._n, self._level)).z)
+        return float(end(*arguments(hits, self._n, self._level)).z)
 
     def pair(self, q: Cond, cls: int) -> tuple[End, float]:
         """Lower end of a class and the score of an upper bound of every other one."""
         margin = q.kind == "margin"
-        lower = End(*(v[cls] for v in self.lower(q.stage, margin)))
+        ends = self.lower(q.stage, halved=margin)
+        lower = End(z=ends.z[cls], p=ends.p[cls], q=ends.q[cls])
         if not margin:
             return lower, -float(lower.z)
-        others = np.delete(self.upper(q.stage, True), cls).max()
+        others = np.delete(self.upper(q.stage, halved=True), cls).max()
         return lower, float(min(others, -lower.z))
 
 
-def _fires(rule: Rule, i: int, chosen: Plan, stages: _Bounds) -> tuple[float, str]:
+def _fires(rule: Rule, item: int, chosen: Plan, stages: _Bounds) -> _Component:
     """Lower bound of the least excess of the item's conditions, and which it is."""
     excess = []
-    for q in rule.items[i]:
+    for q in rule.items[item]:
+        z: Any
         if q.kind == "set":
-            z: Any = stages.of_set(q, above=False)
+            z = stages.of_set(q, above=False)
         else:
             lower, upper = stages.pair(q, chosen.cls)
             z = less(lower.z, upper) / 2.0 if q.kind == "margin" else lower.z
         value = less(_down(rule.sigmas[q.stage], z), q.threshold)
-        excess.append((float(value), f"item {i} fires: {q.kind}, stage {q.stage}"))
+        binding = f"item {item} fires: {q.kind}, stage {q.stage}"
+        excess.append(_Component(float(value), binding))
     return min(excess)
 
 
-def _blocks(rule: Rule, i: int, chosen: Plan, stages: _Bounds) -> tuple[float, str]:
-    """Lower bound of the least shortfall, over the other classes, of their conditions."""
-    blocking, least = np.array(chosen.blocking[i]), (np.inf, "")
-    for index, q in enumerate(rule.items[i]):
-        classes = np.flatnonzero(
-            (blocking == index) & (np.arange(len(blocking)) != chosen.cls)
-        )
+def _blocks(rule: Rule, item: int, chosen: Plan, stages: _Bounds) -> _Component:
+    """Lower bound of the least shortfall of the other classes, and whose it is."""
+    blocking = np.array(chosen.blocking[item])
+    blocking[chosen.cls] = -1  # the class itself need not be blocked
+    least = _Component(np.inf, "")
+    for index, q in enumerate(rule.items[item]):
+        classes = np.flatnonzero(blocking == index)
         if not classes.size:
             continue
-        if q.kind == "score":
-            z = stages.upper(q.stage)[classes]
-        elif (
-            q.kind == "margin"
-        ):  # (r_b - r_a)/2, a any other class, bounds b's from above
-            reference = np.array(chosen.references[q.stage])[classes]
-            lower = stages.lower(q.stage, True).z[reference]
-            z = (
-                -less(lower, np.minimum(stages.upper(q.stage, True)[classes], -lower))
-                / 2.0
-            )
-        else:
-            z = np.full(classes.shape, stages.of_set(q, above=True))
+        z = _upper_coordinate(q, classes, chosen, stages)
         shortfall = less(q.threshold, -_down(rule.sigmas[q.stage], -z))
         worst = int(shortfall.argmin())
-        name = f"item {i} blocks class {classes[worst]}: {q.kind}, stage {q.stage}"
-        least = min(least, (float(shortfall[worst]), name))
+        binding = (
+            f"item {item} blocks class {classes[worst]}: {q.kind}, stage {q.stage}"
+        )
+        least = min(least, _Component(float(shortfall[worst]), binding))
     return least
+
+
+def _upper_coordinate(
+    q: Cond, classes: NDArray[np.intp], chosen: Plan, stages: _Bounds
+) -> Array:
+    """Upper bounds of the condition's coordinate, over sigma, for those classes."""
+    if q.kind == "set":
+        return np.full(classes.shape, stages.of_set(q, above=True))
+    if q.kind == "score":
+        return stages.upper(q.stage)[classes]
+    # (r_b - r_a)/2, a any other class, bounds b's margin from above
+    reference = np.array(chosen.references[q.stage])[classes]
+    lower = stages.lower(q.stage, halved=True).z[reference]
+    upper = np.minimum(stages.upper(q.stage, halved=True)[classes], -lower)
+    return np.asarray(-less(lower, upper) / 2.0)
 
 
 def _down(sigma: float, z: Any) -> Array:

@@ -1,35 +1,36 @@
 """From counts and scores to bounds on probabilities, rounded outward.
 
-`counts`: Clopper-Pearson and its randomized form; `soft`: scores in [0, 1];
-`sequential`: tests and bounds that hold at all sample sizes at once; `bounds`: top
-class and runner-up together, by name. Arguments outside their domain and shapes that do
-not broadcast raise ValueError.
+`counts`: Clopper-Pearson and its randomized form; `soft`: scores in [0, 1], by their
+`histogram`; `sequential`: tests and bounds that hold at all sample sizes at once;
+`distribution`: a certificate from the distribution of a score; `entry` and `bounds`:
+top class and runner-up together, by name. Arguments outside their domain and shapes
+that do not broadcast raise ValueError.
 """
 
-from rsbounds.confidence.bounds import BOUNDS, Bound, Pair, pair_bounds
+from rsbounds.confidence.bounds import BOUNDS, pair_bounds
 from rsbounds.confidence.counts import lower_bound, randomized_lower_bound, upper_bound
+from rsbounds.confidence.distribution import CDFCertificate
+from rsbounds.confidence.entry import Bound, End, Pair, opposite_uniform
+from rsbounds.confidence.histogram import ScoreHistogram
 from rsbounds.confidence.sequential import (
     SequentialTest,
     anytime_lower_bound,
     anytime_upper_bound,
 )
-from rsbounds.confidence.soft import (
-    CDFCertificate,
-    ScoreHistogram,
-    soft_lower_bound,
-    soft_upper_bound,
-)
+from rsbounds.confidence.soft import soft_lower_bound, soft_upper_bound
 
 __all__ = [
     "BOUNDS",
     "Bound",
     "CDFCertificate",
+    "End",
     "Pair",
     "ScoreHistogram",
     "SequentialTest",
     "anytime_lower_bound",
     "anytime_upper_bound",
     "lower_bound",
+    "opposite_uniform",
     "pair_bounds",
     "randomized_lower_bound",
     "soft_lower_bound",

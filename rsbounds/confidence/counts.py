@@ -8,7 +8,7 @@ thing for the failures. The randomized bound has the level exactly, at the price
 random number.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,23 +25,11 @@ from rsbounds._numerics.checks import (
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds._numerics.threads import apply
+from rsbounds.confidence.entry import Bound, End
 from rsbounds_ext import kernels
 from rsbounds_ext.kernels import evaluate
 
 MAX_N = 10**15
-
-
-class End(NamedTuple):
-    """A lower bound p, its complement q = 1 - p and its score: rounded down, up and
-    down.
-
-    For the failures the same three are an upper bound on the successes: q, and the
-    score -z.
-    """
-
-    z: Array
-    p: Array
-    q: Array
 
 
 def lower_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
@@ -67,12 +55,15 @@ def lower_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
         double. ``count = 0`` gives 0 (score -inf) and ``count = n`` the closed form
         alpha**(1/n).
 
-    Notes ----- The bound holds for one look at the data: testing it again with more
-    samples until it passes has no level. Use `rsbounds.confidence.SequentialTest` for
-    that.
+    Notes
+    -----
+    The bound holds for one look at the data: testing it again with more samples until
+    it passes has no level. Use `rsbounds.confidence.SequentialTest` for that.
 
-    References ---------- C. J. Clopper and E. S. Pearson, The use of confidence or
-    fiducial limits illustrated in the case of the binomial, Biometrika 26 (1934).
+    References
+    ----------
+    C. J. Clopper and E. S. Pearson, The use of confidence or fiducial limits
+    illustrated in the case of the binomial, Biometrika 26 (1934).
 
     Examples
     --------
@@ -199,10 +190,12 @@ def randomized_lower_bound(
     float or ndarray
         At most the exact bound, and at least the Clopper-Pearson bound.
 
-    Notes ----- With ``count = n`` the equation reads U p^n = alpha: with probability
-    alpha it has no solution below 1, and an infinite radius would be certified. There
-    the bound is capped at alpha**(1/(n + 1)), the bound that one more success would
-    have given. A cap can only lower the bound, so the level stands.
+    Notes
+    -----
+    With ``count = n`` the equation reads U p^n = alpha: with probability alpha it has
+    no solution below 1, and an infinite radius would be certified. There the bound is
+    capped at alpha**(1/(n + 1)), the bound that one more success would have given. A
+    cap can only lower the bound, so the level stands.
 
     References
     ----------
@@ -242,3 +235,15 @@ def randomized_end(count: NDArray[Any], n: NDArray[Any], alpha: Array, u: Array)
     more_p, less_q = clopper_pearson(*some, u[inner])
     p[inner], q[inner] = np.maximum(p[inner], more_p), np.minimum(q[inner], less_q)
     return End(score(p, q), p, q)
+
+
+def _clopper_pearson(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
+    return end(*arguments(k, n, alpha))
+
+
+def _randomized(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
+    return randomized_end(*arguments(k, n, alpha), np.asarray(u))
+
+
+CLOPPER_PEARSON = Bound("clopper-pearson", "counts", _clopper_pearson)
+RANDOMIZED = Bound("randomized", "counts", _randomized, uniform=True)

@@ -1,4 +1,4 @@
-"""Anytime-valid tests and bounds by betting: look at the counts as often as you like."""
+"""Anytime-valid tests and bounds by betting: look at the counts at any time."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats, number
+from rsbounds._numerics.checks import Array, number, operand
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR
 from rsbounds._numerics.threads import apply
-from rsbounds.confidence.counts import End, arguments, score, signed
+from rsbounds.confidence.counts import arguments, score, signed
+from rsbounds.confidence.entry import Bound, End
 from rsbounds_ext import kernels
+
+MOST_ALPHA = 0.5  # beyond it the p0 that are rejected might be no interval
 
 
 @dataclass(frozen=True)
@@ -52,9 +55,13 @@ class SequentialTest:
     alpha: float
 
     def __post_init__(self) -> None:
-        number("radius", self.radius, 0.0)
-        number("sigma", self.sigma, 0.0, closed="right")
-        number("alpha", self.alpha, 0.0, 0.5, closed="right")
+        radius = number("radius", self.radius, 0.0)
+        sigma = number("sigma", self.sigma, 0.0, closed="right")
+        alpha = number("alpha", self.alpha, 0.0, MOST_ALPHA, closed="right")
+        # numbers of a narrower type would make the arithmetic below as narrow
+        object.__setattr__(self, "radius", radius)
+        object.__setattr__(self, "sigma", sigma)
+        object.__setattr__(self, "alpha", alpha)
 
     def log_wealth(self, hits: Any, trials: Any) -> Any:
         """Log of the wealth after ``hits`` successes in ``trials`` >= 1, arrays that
@@ -108,8 +115,7 @@ def anytime_lower_bound(
     >>> print(f"{anytime_lower_bound(990, 1000, 0.001):.6f}")
     0.971248
     """
-    anytime_level(alpha)
-    result = anytime_end(*arguments(hits, trials, alpha, "hits", "trials"))
+    result = anytime_end(*_arguments(hits, trials, alpha))
     return (result.z if scores else result.p)[()]
 
 
@@ -127,17 +133,15 @@ def anytime_upper_bound(
     >>> print(f"{anytime_upper_bound(10, 1000, 0.001):.6f}")
     0.028752
     """
-    anytime_level(alpha)
-    hits, trials, alpha = arguments(hits, trials, alpha, "hits", "trials")
+    hits, trials, alpha = _arguments(hits, trials, alpha)
     result = anytime_end(trials - hits, trials, alpha)
     return (-result.z if scores else result.q)[()]
 
 
-def anytime_level(alpha: Any) -> None:
-    """ValueError where alpha is above 1/2: the p0 that are rejected might be no
-    interval.
-    """
-    as_floats("alpha", alpha, 0.0, 0.5, closed="right", nan=False)
+def _arguments(hits: Any, trials: Any, alpha: Any) -> tuple[Any, Any, Any]:
+    """The three, checked and broadcast; alpha at most 1/2."""
+    level = operand("alpha", alpha, 0.0, MOST_ALPHA, closed="right", nan=False)
+    return arguments(hits, trials, level, "hits", "trials")
 
 
 def anytime_end(hits: NDArray[Any], trials: NDArray[Any], alpha: Array) -> End:
@@ -145,3 +149,10 @@ def anytime_end(hits: NDArray[Any], trials: NDArray[Any], alpha: Array) -> End:
     with np.errstate(all="ignore"):
         p, q = signed(apply(kernels.anytime_bound, hits, trials, alpha, cost=50.0))
     return End(score(p, q), p, q)
+
+
+def _lower(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
+    return anytime_end(*arguments(k, n, alpha))
+
+
+ANYTIME = Bound("anytime", "counts", _lower, at_any_time=True, most_alpha=MOST_ALPHA)

@@ -9,9 +9,10 @@ with the given probabilities. Functions and classes raise ValueError for an argu
 outside its domain, a sigma outside its envelope, an envelope that narrows with the
 distance, and shapes that do not fit.
 
-References ---------- .. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of
-input-dependent randomized
-   smoothing, 2022: Theorems 2, 3, 6, 7, Lemma 20.
+References
+----------
+.. [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent
+   randomized smoothing, 2022: Theorems 2, 3, 6, 7, Lemma 20.
 .. [B] Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
 """
 

@@ -249,8 +249,10 @@ class Widened:
         How far the logarithms of two computed levels may be apart beyond it, in [0,
         inf).
 
-    Notes ----- The bounds are rounded outward: where sigma changes by less than a
-    factor 2, a radius is at least that of a slack larger by 2e-14.
+    Notes
+    -----
+    The bounds are rounded outward: where sigma changes by less than a factor 2, a
+    radius is at least that of a slack larger by 2e-14.
 
     Examples
     --------

@@ -58,9 +58,11 @@ def base_radius(
         probabilities are on one side of 1/2. 0 where p_a <= p_b; inf where p_a = 1 and
         p_b = 0, or L = 0. NaN in, NaN out with the invalid flag.
 
-    References ---------- Proof, and its tightness, in the theory pages ("Lipschitz base
-    classifiers"). The constant of the smoothed score at the point, used as if it held
-    along the way, is not a certificate.
+    References
+    ----------
+    Proof, and its tightness, in the theory pages ("Lipschitz base classifiers"). The
+    constant of the smoothed score at the point, used as if it held along the way, is
+    not a certificate.
 
     Examples
     --------

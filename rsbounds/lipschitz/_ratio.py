@@ -135,9 +135,10 @@ def constant(
         The constant, rounded up: never below the true value, within 1e-12 of it
         (relative).
 
-    References ---------- [B] Theorem 2 and eq. (5). The extremal set on the side u .
-    grad sigma < 0 is the lower tail, so the pointwise factor is R(min(p, 1 - p)), and
-    the constant stands.
+    References
+    ----------
+    [B] Theorem 2 and eq. (5). The extremal set on the side u . grad sigma < 0 is the
+    lower tail, so the pointwise factor is R(min(p, 1 - p)), and the constant stands.
 
     Examples
     --------

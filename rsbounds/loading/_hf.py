@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_integers
 from rsbounds._numerics.text import shown
+from rsbounds.loading._loaded import Loaded, Request
 from rsbounds.loading.callables import guarded, reason
 from rsbounds.loading.images import Preprocess, decode, number_classes, read_image
-from rsbounds.loading.models import Loaded, Request
 from rsbounds.loading.packages import need
 from rsbounds.loading.rows import CorruptInput, Data
 
@@ -47,7 +47,8 @@ def hf(request: Request) -> Loaded:
     config_file = guarded(where, lambda: json.loads(place.read_text()))
     if "auto_map" in config_file and not trusted:
         raise ValueError(
-            f"{where} runs code of its own, which --model-args trust_remote_code=True allows"
+            f"{where} runs code of its own, which trust_remote_code=True among the model's "
+            "arguments allows"
         )
     auto = transformers.AutoModelForImageClassification
 
@@ -86,7 +87,7 @@ def located(where: str, name: str, *files: str, download: bool) -> Path:
     raise ValueError(
         f"{where}: {files[0]} of {shown(name)} is not on disk (looked in "
         f"{shown(hub.constants.HF_HUB_CACHE)}); fetch it with `hf download {shown(name)}`, or let "
-        f"this command do so with --download ({reason(failure)})"
+        f"download=True do so ({reason(failure)})"
     ) from failure
 
 
@@ -178,10 +179,8 @@ class HfData(Data):
         if not Path(place).exists():
             place, _, behind = place.partition(":")
             split = behind or None
-        datasets = need("datasets", f"--data {name}")
-        rows = guarded(
-            f"--data {name}", lambda: _open(datasets, place, split, download)
-        )
+        datasets = need("datasets", name)
+        rows = guarded(name, lambda: _open(datasets, place, split, download))
         if isinstance(rows, dict):
             if len(rows) != 1:
                 raise ValueError(
@@ -268,8 +267,7 @@ def _open(datasets: Any, place: str, split: str | None, download: bool) -> Any:
             raise
         raise ValueError(
             f"not on disk (looked in {config.HF_DATASETS_CACHE}); fetch it with `hf download "
-            f"--repo-type dataset {place}`, or let this command do so with --download "
-            f"({reason(error)})"
+            f"--repo-type dataset {place}`, or let download=True do so ({reason(error)})"
         ) from error
     finally:
         config.HF_HUB_OFFLINE = offline

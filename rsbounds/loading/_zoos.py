@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 from rsbounds._numerics.text import shown
 from rsbounds.loading._hf import located
+from rsbounds.loading._loaded import Loaded, Request, unknown
 from rsbounds.loading.callables import guarded
 from rsbounds.loading.checkpoints import read_weights
 from rsbounds.loading.images import Preprocess
-from rsbounds.loading.models import Loaded, Request, unknown
 from rsbounds.loading.packages import need
 
 
@@ -28,7 +28,7 @@ def timm(request: Request) -> Loaded:
     )
     pretrained = args.pop("pretrained", True) and request.checkpoint is None
     if not library.is_model(request.name):
-        raise unknown("timm model", request.name, library.list_models())
+        raise unknown("model", request.name, library.list_models())
     config = guarded(where, lambda: library.get_pretrained_cfg(request.name))
     if pretrained:
         if not config.hf_hub_id or config.custom_load:
@@ -86,11 +86,11 @@ def torchvision(request: Request) -> Loaded:
     )
     names = models.list_models(module=models)
     if request.name not in names:
-        raise unknown("torchvision model", request.name, names)
+        raise unknown("model", request.name, names)
     published = models.get_model_weights(request.name)
     chosen = args.pop("weights", "DEFAULT")
     if chosen not in (None, "DEFAULT", *published.__members__):
-        raise unknown(f"{where}: weights", str(chosen), list(published.__members__))
+        raise unknown("weights", str(chosen), list(published.__members__))
     weights: Any = published[chosen or "DEFAULT"]
     images, labels = weights.transforms(), weights.meta.get("categories")
     origin, state = "random" if chosen is None else str(weights), None
@@ -128,7 +128,7 @@ def _published(where: str, url: str, *, download: bool) -> Any:
     if not (download or os.path.isfile(path)):
         raise ValueError(
             f"{where}: its weights are not on disk; looked for {shown(path)}. Fetch {url} to "
-            "there, let this command do so with --download, or give a checkpoint"
+            "there, let download=True do so, or give a checkpoint"
         )
     options = {
         "map_location": "cpu",

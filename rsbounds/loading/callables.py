@@ -9,55 +9,76 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 from rsbounds.loading.hashes import code_hash, is_torch, parameters_hash
 
 T = TypeVar("T")
 
 
-def build(option: str, spec: str, **arguments: Any) -> Any:
+def build(argument: str, spec: str, **arguments: Any) -> Any:
     """What the CALLABLE of ``MODULE:CALLABLE`` returns, which must be callable itself."""
-    built = call(option, spec, **arguments)
+    built = call(argument, spec, **arguments)
     if not callable(built):
-        raise ValueError(
-            f"{option} {shown(spec)} must return a torch module or a callable on a batch; "
-            f"got {type(built).__name__}"
+        raise ArgumentError(
+            argument,
+            f"{shown(spec)} must return a torch module or a callable on a batch; got "
+            f"{type(built).__name__}",
         )
     return built
 
 
-def call(option: str, spec: str, **arguments: Any) -> Any:
-    """What the CALLABLE of ``MODULE:CALLABLE`` returns; ``option`` names it in
-    messages.
+def call(argument: str, spec: str, **arguments: Any) -> Any:
+    """What the CALLABLE of ``MODULE:CALLABLE`` returns.
+
+    Errors are of the argument of that name: they arise as it is made, in code of the
+    user's own.
     """
     name, _, attribute = spec.rpartition(":")
     if not name or not attribute:
-        raise ValueError(
-            f"{option} must be MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}"
+        raise ArgumentError(
+            argument,
+            f"must be MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}",
         )
-    what = f"{option} {shown(spec)}"
-    function = guarded(what, lambda: attrgetter(attribute)(_module(name)))
+    what = shown(spec)
+    with naming(argument):
+        function = guarded(what, lambda: attrgetter(attribute)(_module(name)))
     if is_torch(function) or not callable(function):
-        raise ValueError(
-            f"{what} must name a function that returns what {option} needs; got the "
-            f"{type(function).__name__} itself: write def load(): return {shown(attribute)}"
+        raise ArgumentError(
+            argument,
+            f"{what} must name a function that returns what is wanted; got the "
+            f"{type(function).__name__} itself: write def load(): return {shown(attribute)}",
         )
     try:
         inspect.signature(function).bind(**arguments)
     except TypeError as error:
         given = f"the arguments {', '.join(arguments)}" if arguments else "no argument"
-        raise ValueError(
-            f"{what} is called with {given}, and returns what {option} needs; {shown(error)}"
+        raise ArgumentError(
+            argument, f"{what} is called with {given}; {shown(error)}"
         ) from error
     except ValueError:  # a builtin that does not tell its arguments
         pass
-    return guarded(what, lambda: function(**arguments))
+    with naming(argument):
+        return guarded(what, lambda: function(**arguments))
+
+
+@contextmanager
+def naming(argument: str) -> Iterator[None]:
+    """Errors of values are of that argument, unless they name one already."""
+    try:
+        yield
+    except ArgumentError:
+        raise
+    except ValueError as error:
+        # the cause of guarded code's errors stays the one that was raised there
+        raise ArgumentError(argument, str(error)) from error.__cause__
 
 
 def fingerprint(spec: str, model: Any) -> dict[str, str | None]:

@@ -101,9 +101,7 @@ def open_data(
             "the data must be FILE.npz, FILE.npy, imagefolder:DIR, hf:ID_OR_DIRECTORY[:SPLIT], "
             f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(text)!r}"
         )
-    return SequenceData(
-        call("--data", text), f"--data {text}", preprocess, scale, labels
-    )
+    return SequenceData(call("data", text), text, preprocess, scale, labels)
 
 
 def as_data(

@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_floats, choice
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 from rsbounds.loading._hf import located
-from rsbounds.loading.callables import call, fingerprint, guarded
+from rsbounds.loading._loaded import Loaded, logits, span
+from rsbounds.loading.callables import call, fingerprint, guarded, naming
 from rsbounds.loading.hashes import is_torch, parameters_hash
-from rsbounds.loading.models import Loaded, logits, span
 from rsbounds.loading.packages import need
 
 need("torch", "a denoiser")  # or the line that says which extra to install
@@ -91,18 +92,20 @@ def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
     kind, _, place = spec.partition(":")
     describe: dict[str, Any] = {"source": None}
     if kind == "hf":
-        parts: Any = _pipeline(place, download)
+        with naming("denoiser"):
+            parts: Any = _pipeline(place, download)
     else:
-        parts = call("--denoiser", spec)
+        parts = call("denoiser", spec)
         describe = fingerprint(spec, None)
     if (
         not isinstance(parts, tuple)
         or len(parts) not in (2, 3)
         or not is_torch(parts[0])
     ):
-        raise ValueError(
-            f"--denoiser {shown(spec)} must return (torch module, alphas_cumprod) or (torch "
-            f"module, alphas_cumprod, prediction); got {type(parts).__name__}"
+        raise ArgumentError(
+            "denoiser",
+            f"{shown(spec)} must return (torch module, alphas_cumprod) or (torch module, "
+            f"alphas_cumprod, prediction); got {type(parts).__name__}",
         )
     net, alphas, prediction = parts if len(parts) == 3 else (*parts, "epsilon")
     describe |= {
@@ -211,7 +214,7 @@ def timestep(alphas_cumprod: Any, level: float) -> int:
 
 def _pipeline(place: str, download: bool) -> tuple[Any, Any, str]:
     """The network, schedule and prediction of a diffusers directory."""
-    where = f"--denoiser hf:{shown(place)}"
+    where = f"hf:{shown(place)}"
     diffusers = need("diffusers", where)
     located(where, place, "unet/config.json", download=download)
     offline: dict[str, Any] = {"local_files_only": not download}

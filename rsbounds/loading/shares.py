@@ -4,6 +4,7 @@ import os
 import re
 
 from rsbounds._numerics import checks
+from rsbounds._numerics.errors import ArgumentError
 
 _RANKS = (("torchrun", "RANK", "WORLD_SIZE"), ("SLURM", "SLURM_PROCID", "SLURM_NTASKS"))
 
@@ -14,10 +15,10 @@ def share(text: str | None) -> tuple[int, int, str]:
 
     From ``i/N`` (i counts from 0). Else from the environment: a SLURM job array's
     elements each take a share, and within one the processes of torchrun or of SLURM
-    theirs of that. Else 0/1.
+    theirs of that. Else 0/1. The origin is "default" where the environment has no say.
     """
     if text is not None:
-        return *checks.share("--shard", text), "--shard"
+        return *checks.share("shard", text), "default"
     rank, size = 0, 1
     origins: dict[str, None] = {}
     for i, n, origin in filter(None, (_element(), _rank())):
@@ -45,5 +46,8 @@ def _element() -> tuple[int, int, str] | None:
         task, count, low, step = map(int, given)
         place, over = divmod(task - low, max(step, 1))
         text = f"{place}/{count}" if step and not over else text
-    what = "SLURM_ARRAY_TASK_ID/COUNT/MIN/STEP in the environment (or --shard)"
-    return *checks.share(what, text), "SLURM array"
+    what = "SLURM_ARRAY_TASK_ID/COUNT/MIN/STEP in the environment"
+    try:
+        return *checks.share(what, text), "SLURM array"
+    except ArgumentError as error:
+        raise ArgumentError("shard", f"must be given: {error}") from None

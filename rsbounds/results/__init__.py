@@ -6,6 +6,8 @@ or not.
 """
 
 # "X as X": for other rooms of the package; what users call is listed below
+from rsbounds._numerics.decimals import dense_counts, sparse_counts
+from rsbounds._numerics.decimals import truncated as truncated
 from rsbounds.results._card import card, read_card, write_card
 from rsbounds.results._file import Writer, merge, write
 from rsbounds.results._file import commit as commit
@@ -16,12 +18,9 @@ from rsbounds.results._plot import plot
 from rsbounds.results._results import Results, read, read_rows
 from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._table import STYLES, summary, table
-from rsbounds.results._text import dense_counts, sparse_counts
 from rsbounds.results._text import naming as naming
 from rsbounds.results._text import plain as plain
 from rsbounds.results._text import some as some
-from rsbounds.results._text import truncated as truncated
-from rsbounds.results._text import whole_number as whole_number
 
 __all__ = [
     "COLUMNS",

@@ -14,7 +14,7 @@ from rsbounds.procedure import Procedure
 from rsbounds.results._text import conform, quoted
 
 #: The format of the files that are written and read.
-FORMAT = 2
+FORMAT = 3
 
 _TEXT, _OBJECT = {"type": "string"}, {"type": "object"}
 _TEXTS = {"type": "array", "items": _TEXT}
@@ -39,8 +39,9 @@ _STEP = {"rows": _whole(0), "sha256": _TEXT, "changes": _TEXTS, "fitted": _TEXTS
 #: What every reader relies on, as a JSON schema.
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
-    "required": ["data"],
+    "required": ["data", "answer"],
     "properties": {
+        "answer": _OBJECT | {"required": ["name"], "properties": {"name": _TEXT}},
         **dict.fromkeys(("model", "parameters", "engine", "run"), _OBJECT),
         **dict.fromkeys(
             ("versions", "probe"), _OBJECT | {"additionalProperties": _TEXT}
@@ -67,6 +68,8 @@ class Manifest:
         What the model was, the data, the device and its precision, the packages;
         ``data`` with ``start``, ``skip``, ``max``, and ``inputs``, the number selected
         in all shards together.
+    answer : mapping
+        The answer: its ``name`` and its parameters, see :class:`rsbounds.answers.Answer`.
     method, scope, parameters
         The scheme: see :class:`rsbounds.schemes.Scheme`.
     procedure : Procedure
@@ -90,6 +93,7 @@ class Manifest:
 
     model: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
+    answer: Mapping[str, Any] = field(default_factory=lambda: {"name": "class"})
     method: str = ""
     scope: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)

@@ -4,24 +4,101 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
+from rsbounds._numerics.decimals import whole_number
 from rsbounds._numerics.text import shown
+from rsbounds.answers import ANSWERS, Summary
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._row import FIELD, Row, as_radius, holds
-from rsbounds.results._text import as_path, quoted, some, whole_number
+from rsbounds.results._text import as_path, quoted, some
 
 _ARRAYS = {"radius_l1.npy": 1.0, "radius_l2.npy": 2.0, "radius_linf.npy": math.inf}
 _MOST_COUNTS = 2 * 10**8  # class counts of all rows, with their zeros: 1.6 GB
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What one pass over rows gives to tables, plots, pages and cards.
+
+    ``radii`` are those of the rows that are correct, in increasing order; ``p_a`` lower
+    bounds of the true class's probability, 0 where it is not certified; the rest are
+    distinct values in the order met, and sums.
+    """
+
+    rows: int
+    radii: Array
+    abstained: int
+    p_a: tuple[float, ...]
+    sigmas: tuple[float, ...]
+    norms: tuple[float, ...]
+    ns: tuple[int, ...]
+    bounds: tuple[str, ...]
+    kinds: tuple[tuple[str, str], ...]  # method and scope
+    largest: float  # of all finite radii, correct or not; 0 without one
+    seconds: float
+
+    @property
+    def methods(self) -> list[str]:
+        return list(dict.fromkeys(method for method, _ in self.kinds))
+
+    @property
+    def scopes(self) -> list[str]:
+        return list(dict.fromkeys(scope for _, scope in self.kinds))
+
+    @classmethod
+    def of(cls, rows: Iterable[Row]) -> Self:
+        """One pass."""
+        number = abstained = 0
+        seconds = largest = 0.0
+        radii = list[float]()
+        p_a = list[float]()
+        kinds: dict[tuple[str, str], None] = {}
+        names = ("sigma", "norm", "n", "bound")
+        distinct: dict[str, dict[Any, None]] = {name: {} for name in names}
+        for row in rows:
+            number += 1
+            abstained += row.predict == ABSTAIN
+            seconds += row.seconds
+            kinds[row.method, row.scope] = None
+            if math.isfinite(row.radius):
+                largest = max(largest, row.radius)
+            if row.correct:
+                radii.append(row.radius)
+            if row.p_a >= 0:
+                p_a.append(row.p_a if row.correct else 0.0)
+            for name, values in distinct.items():
+                value = getattr(row, name)
+                # NaN, which is not itself, would be kept again for each row
+                values[math.nan if value != value else value] = None
+        return cls(
+            rows=number,
+            radii=np.sort(np.array(radii, dtype=np.float64)),
+            abstained=abstained,
+            p_a=tuple(p_a),
+            sigmas=tuple(distinct["sigma"]),
+            norms=tuple(distinct["norm"]),
+            ns=tuple(distinct["n"]),
+            bounds=tuple(distinct["bound"]),
+            kinds=tuple(kinds),
+            largest=largest,
+            seconds=seconds,
+        )
+
+    def share(self, count: Any) -> Array:
+        """A count or sum over the number of rows; NaN without rows."""
+        total = np.asarray(count, dtype=np.float64)
+        return total / self.rows if self.rows else np.full(total.shape, np.nan)
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,30 +115,61 @@ class Results:
 
     def __repr__(self) -> str:
         """In a line; the rows are in ``rows``."""
-        share = f", accuracy {self.clean_accuracy():.4f}" if self.rows else ""
+        share = ""
+        if self.rows and self.classifies:
+            share = f", accuracy {self.clean_accuracy():.4f}"
         return f"<Results {self.name}: {len(self.rows)} rows{share}>"
 
-    def certified_accuracy(self, radii: Any) -> Array:
-        """Share of rows that are correct with radius >= r, for each r; NaN without
-        rows.
+    @cached_property
+    def counted(self) -> Counted:
+        """One pass over the rows, made once."""
+        return Counted.of(self.rows)
+
+    @property
+    def answer(self) -> str:
+        """The name of the answer; a file without a manifest answers with a class."""
+        stated = self.manifest.answer["name"] if self.manifest else next(iter(ANSWERS))
+        return str(stated)
+
+    @property
+    def classifies(self) -> bool:
+        """Whether rows predict classes, so that certified accuracies say something."""
+        return self.answer not in ANSWERS or ANSWERS[self.answer].classifies
+
+    def report(self) -> Summary | None:
+        """What a report shows of its rows; None: certified accuracies, as of classes.
+
+        ValueError for rows that lack a column of their answer.
         """
+        if self.manifest is None or not self.rows or self.answer not in ANSWERS:
+            return None
+        try:
+            return ANSWERS[self.answer].report(self.manifest.answer, self.rows)
+        except (LookupError, TypeError) as error:
+            raise ValueError(
+                f"{self.name}: rows or manifest lack {error} of the answer "
+                f"{self.answer!r}"
+            ) from None
+
+    def certified_accuracy(self, radii: Any) -> Array:
+        """Share of rows that are correct with radius >= r, for each r; NaN without rows."""
         at = checks.as_floats("radii", radii, 0.0, nan=False)
-        held = np.sort([row.radius for row in self.rows if row.correct])
-        return self._share(len(held) - np.searchsorted(held, at))
+        held = self.counted.radii
+        return self.counted.share(len(held) - np.searchsorted(held, at))
 
     def clean_accuracy(self) -> float:
         """Accuracy of the smoothed classifier; an abstention counts as an error."""
-        return float(self._share(sum(row.correct for row in self.rows)))
+        return float(self.counted.share(len(self.counted.radii)))
 
     def abstention(self) -> float:
         """Share of rows that abstain (predict = -1)."""
-        return float(self._share(sum(row.predict == ABSTAIN for row in self.rows)))
+        return float(self.counted.share(self.counted.abstained))
 
     def average_radius(self) -> float:
         """Average certified radius; a row that is not correct counts as radius 0."""
-        held = [row.radius for row in self.rows if row.correct]
+        held = self.counted.radii.tolist()
         try:
-            return float(self._share(math.fsum(held)))
+            return float(self.counted.share(math.fsum(held)))
         except OverflowError:  # the sum is beyond float64, the average isn't
             return math.fsum(radius / len(self.rows) for radius in held)
 
@@ -74,7 +182,7 @@ class Results:
 
     def scopes(self) -> list[str]:
         """The distinct scopes of the rows, in the order met."""
-        return list(dict.fromkeys(row.scope for row in self.rows))
+        return self.counted.scopes
 
     def missing(self) -> list[int]:
         """Indices of inputs that the manifest selects and the file lacks; [] where it
@@ -90,13 +198,13 @@ class Results:
         """Lower bounds of the true class's probability: p_A where it is certified, else
         0.
         """
-        return [row.p_a if row.correct else 0.0 for row in self.rows if row.p_a >= 0]
+        return list(self.counted.p_a)
 
     def rate(self) -> float:
         """Rows a second of one worker, by the rows' own times; NaN where they don't
         say.
         """
-        seconds = sum(row.seconds for row in self.rows)
+        seconds = self.counted.seconds
         return len(self.rows) / seconds if seconds > 0 else math.nan
 
     def notes(self) -> list[str]:
@@ -127,10 +235,6 @@ class Results:
                     f", {rate:.3g} a second for one worker, {left_for_one} left for one"
                 )
             yield f"{text}: {some(missing)} missing"
-
-    def _share(self, total: Any) -> Array:
-        total = np.asarray(total, dtype=np.float64)
-        return total / len(self.rows) if self.rows else np.full(total.shape, np.nan)
 
 
 def read(path: str | os.PathLike[str]) -> Results:

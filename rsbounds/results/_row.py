@@ -9,14 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.results._text import (
+from rsbounds._numerics.decimals import (
     dense_counts,
     number,
     sparse_counts,
     truncated,
     whole_number,
 )
+from rsbounds.certificate import ABSTAIN, Certificate
 
 
 def _flag(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 Every sample is a function of (seed, index of the input, phase, number of the sample)
 alone. Noise is drawn in blocks of a size fixed by the input's size and the number of
-samples (:func:`block_size`), and the model always runs on exactly one block, so the
+samples (``blocks.block_size``), and the model always runs on exactly one block, so the
 counts do not depend on how many samples are held at once, the order of the inputs,
 sharding or resumption. (The floating-point sums of a network depend on the shape of its
 batch, and a different last bit sometimes tips a near-tie between two classes.)
@@ -12,27 +12,21 @@ formed in float64 and rounded to float32 once. The law of Z, drawn in float32, r
 an idealisation; noise without one is in :mod:`rsbounds.sampling.grid_noise`.
 """
 
-from rsbounds.sampling.adapters import Sampler, as_sampler, require_law
+from rsbounds.sampling.adapters import Sampler, as_sampler
+from rsbounds.sampling.adapters import require_law as require_law
 from rsbounds.sampling.arrays import ArraySampler, SoftSampler
-from rsbounds.sampling.blocks import (
-    Phase,
-    block_seeds,
-    block_size,
-    noise_level,
-    noisy,
-    stream,
-)
+from rsbounds.sampling.blocks import Phase, noise_level, noisy, stream
+from rsbounds.sampling.blocks import block_size as block_size
+from rsbounds.sampling.draws import Draws
 
 __all__ = [
     "ArraySampler",
+    "Draws",
     "Phase",
     "Sampler",
     "SoftSampler",
     "as_sampler",
-    "block_seeds",
-    "block_size",
     "noise_level",
     "noisy",
-    "require_law",
     "stream",
 ]

@@ -3,11 +3,13 @@ sampler.
 """
 
 import sys
+from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any, Protocol
 
 import numpy as np
 
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.frameworks import as_function
 from rsbounds.sampling.arrays import ArrayOutputs, ArraySampler, Kind
 
@@ -40,8 +42,10 @@ def require_law(sampler: Sampler, law: str) -> None:
 def as_sampler(model: Any, **options: Any) -> Sampler:
     """The sampler of a model of any framework, or the sampler that it is already.
 
-    Parameters ---------- model : Sampler, torch.nn.Module, callable, or as
-    :func:`rsbounds.frameworks.as_function`
+    Parameters
+    ----------
+    model : Sampler, torch.nn.Module, callable, or as in
+            :func:`rsbounds.frameworks.as_function`
         A callable of one argument takes a float32 batch and returns scores.
     options
         Of :class:`rsbounds.torch.TorchSampler`. A callable ignores ``batch`` and takes
@@ -84,35 +88,77 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
         ValueError,
     ):  # ValueError: a builtin says nothing of its arguments
         ready = False
-    accepted = ("batch",) if ready else ("batch", "sound_noise")
+    if ready:
+        _require_options(
+            options,
+            ("batch",),
+            "a model; this one is a sampler, which draws its own noise",
+        )
+        sampler: Sampler = model
+        return sampler
+    _require_options(options, ("batch", "sound_noise"))
+    return ArraySampler(model, sound_noise=bool(options.get("sound_noise")))
+
+
+def _require_options(
+    options: Mapping[str, Any], accepted: Sequence[str], sound: str = ""
+) -> None:
+    """ValueError for an option, other than a default, that only a torch module has."""
     for name, value in options.items():
-        if name not in accepted and value not in (None, False, "cpu"):
-            needed = "a torch module; the model is none"
-            if name == "sound_noise":
-                needed = "a model; this one is a sampler, which draws its own noise"
-            raise ValueError(f"--{name.replace('_', '-')} needs {needed}")
-    return (
-        model
-        if ready
-        else ArraySampler(model, sound_noise=bool(options.get("sound_noise")))
-    )
+        if name in accepted or value in (None, False, "cpu"):
+            continue
+        needed = "a torch module; the model is none"
+        if name == "sound_noise" and sound:
+            needed = sound
+        raise ArgumentError(name, f"needs {needed}")
 
 
-def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
-    """What draws the outputs of a model, or the class counts of its positions, under
-    noise.
+def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sampler:
+    """The sampler of a model's outputs, or of the class counts of its positions.
 
-    A torch module and a function of a NumPy batch get a sampler of Gaussian noise; a
-    sampler of your own, called as ``sampler(x, sigma, n, generator)``, returns outputs
-    of shape (n, outputs) or counts of shape (positions, classes). ``law`` names the
-    noise, where it is another.
+    Parameters
+    ----------
+    model : Sampler, torch.nn.Module, callable, or as in :func:`as_sampler`
+        A module or a function of a NumPy batch is sampled under Gaussian noise. Its
+        batches have the shape (count,) or (count, outputs) for values, and (count,
+        classes, *positions) for maps. A sampler of your own is returned as it is.
+    kind : {"values", "maps"}
+        What a call of the sampler, ``sampler(x, sigma, n, generator)``, returns:
+
+        "values"
+            The outputs of the n samples, floats of shape (n, outputs); a void sample
+            is a row of NaN.
+        "maps"
+            For each position how many samples chose each class, whole numbers of shape
+            (positions, classes); a sample whose scores hold a NaN at a position counts
+            for no class there.
+    law : str
+        Names the noise where it is not sigma N(0, I): only a sampler of your own that
+        draws that law is accepted then.
+    **options
+        As for :func:`as_sampler`; maps take one block of noise at a time, whatever
+        ``batch`` says.
+
+    Raises
+    ------
+    ValueError
+        If the model is none of these, or the noise has another law.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.sampling.adapters import output_sampler
+    >>> sampler = output_sampler(lambda batch: batch.sum(axis=1), "values")
+    >>> sampler(np.zeros(3), 1.0, 5, np.random.default_rng(0)).shape
+    (5, 1)
     """
     model = as_function(model, outputs=True)
     ready: Sampler = as_sampler(model)
     if ready is model:
         require_law(ready, law)
-        own: Sampler = model
-        return own
+        _require_options(options, ("batch",))
+        own_sampler: Sampler = model
+        return own_sampler
     if law:
         raise ValueError(
             f"{kind} under noise that is not sigma N(0, I) need a sampler of your own, called as "
@@ -122,5 +168,6 @@ def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
     if torch is not None and isinstance(model, torch.nn.Module):
         from rsbounds.sampling.torch_modules import TorchOutputs
 
-        return TorchOutputs(model, kind)
+        return TorchOutputs(model, kind, **options)
+    _require_options(options, ("batch",))
     return ArrayOutputs(model, kind)

@@ -13,10 +13,10 @@ from rsbounds.confidence import ScoreHistogram
 from rsbounds.sampling import grid_noise
 from rsbounds.sampling.blocks import block_size, noisy, single
 
-Kind = Literal["values", "map"]  # of outputs that are not scores of classes
+Kind = Literal["values", "maps"]  # of outputs that are not scores of classes
 _SHAPES = {
     "values": "(count,) or (count, outputs)",
-    "map": "(count, classes, *positions)",
+    "maps": "(count, classes, *positions)",
 }
 _SUM = 1 - 2.0**-48  # scores of more classes than 2^20 aside, their sum is at most 1
 

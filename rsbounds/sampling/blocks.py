@@ -72,7 +72,7 @@ def block_size(n: int, dim: int, cells: int = 2**18) -> int:
 
     Examples
     --------
-    >>> from rsbounds.sampling import block_size
+    >>> from rsbounds.sampling.blocks import block_size
     >>> block_size(100, 784), block_size(100_000, 784), block_size(100_000, 150_528)
     (100, 334, 16)
     """

@@ -8,8 +8,10 @@ ambiguous. The classifier that is certified rounds its input to the grid first. 
 whole numbers only, and nothing of the certificate rests on floating-point noise being
 normal.
 
-References ---------- V. Voracek and M. Hein, Sound randomized smoothing in
-floating-point arithmetic, ICLR 2023.
+References
+----------
+V. Voracek and M. Hein, Sound randomized smoothing in floating-point arithmetic, ICLR
+2023.
 """
 
 from decimal import Decimal, localcontext

@@ -327,9 +327,10 @@ def _memory_failure(error: RuntimeError) -> str:
 class TorchOutputs(TorchSampler):
     """Sampler of real outputs, or of the class counts of positions."""
 
-    def __init__(self, model: torch.nn.Module, kind: Kind) -> None:
-        # maps one block at a time: their outputs outweigh inputs
-        super().__init__(model, batch=1 if kind == "map" else 1000)
+    def __init__(self, model: torch.nn.Module, kind: Kind, **options: Any) -> None:
+        if kind == "maps":  # one block at a time: their outputs outweigh inputs
+            options["batch"] = 1
+        super().__init__(model, **options)
         self.kind = kind
         self._shape: tuple[int, ...] | None = None
 

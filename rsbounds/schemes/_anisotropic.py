@@ -14,6 +14,7 @@ import numpy as np
 
 from rsbounds import anisotropic, gaussian
 from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.sampling import Sampler
@@ -21,10 +22,12 @@ from rsbounds.schemes._domains import NORM, POSITIVE, Domains
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import Scheme
 
+__all__ = ["Anisotropic"]
+
 NOISE_OPTION = Option(
     "--noise",
-    "CALLABLE() returns the noise: NoiseMaps or FixedNoise (anisotropic), CertifiedGenerator "
-    "(generator)",
+    "CALLABLE() returns the noise: NoiseMaps or FixedNoise (anisotropic), "
+    "CertifiedGenerator (generator)",
     type=str,
     metavar="MODULE:CALLABLE",
 )
@@ -40,6 +43,7 @@ class Anisotropic(Scheme):
     scope = FIXED_NOISE
     sound = True  # the level is the same number at every input
     domains: ClassVar[Domains] = {"norm": NORM, "inner": POSITIVE}
+    made_by = "the noise itself"
     help = "a noise level for each coordinate"
     options = (NOISE_OPTION, Shared.NORM)
     inputs: ClassVar[tuple[Option, ...]] = (
@@ -66,24 +70,28 @@ class Anisotropic(Scheme):
     def transport(
         self, z: Any, radius: Any, sigma: float | None = None
     ) -> tuple[Any, Any]:
-        level = self.fixed_level(
-            getattr(self.noise, "level", None) if sigma is None else sigma
-        )
-        distance = (
-            as_floats("radius", radius, 0.0, towards=np.inf) / self.parameters["inner"]
-        )
-        return gaussian.transport(z, round_up(distance, EPS), level)
+        distance = as_floats("radius", radius, 0.0, towards=np.inf)
+        distance = round_up(distance / self.parameters["inner"], EPS)
+        return gaussian.transport(z, distance, self.fixed_level(sigma))
+
+    @property
+    def own_level(self) -> float | None:
+        """That of the noise, whose other axes are multiples of it."""
+        level: float | None = getattr(self.noise, "level", None)
+        return super().own_level if level is None else level
 
     def _stretched(self, reach: Any) -> float:
         return float(round_down(product(reach, self.parameters["inner"]), 2 * EPS))
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
-        noise, description = given.noise("--noise", options["noise"])
+        noise, description = given.noise("noise", options["noise"])
         scheme: Scheme = noise.scheme(options["norm"], sound=given.sound)
         if scheme.name != cls.name:
-            raise ValueError(
-                f"--noise {options['noise']} is one of --method {scheme.name}"
+            raise ArgumentError(
+                "noise",
+                f"{options['noise']} must return noise of the method {cls.name}; got "
+                f"noise of {scheme.name}",
             )
         scheme.parameters["noise"] = description
         return scheme

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.errors import ArgumentError
 
 
 class Domain(NamedTuple):
@@ -21,7 +22,7 @@ class Domain(NamedTuple):
             name, value, self.low, self.high, closed=self.closed, nan=False
         )
         if array.size != 1:
-            raise ValueError(f"{name} must be one number; got shape {array.shape}")
+            raise ArgumentError(name, f"must be one number; got shape {array.shape}")
         return float(array.item())
 
 

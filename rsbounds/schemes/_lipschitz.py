@@ -4,10 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.envelope import LipschitzSigma
 from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, POSITIVE, SLACK, Domains
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme, level_slack
+
+__all__ = ["Lipschitz", "lipschitz"]
 
 _BOUNDS = (
     Option("--lip", "upper bound of the Lipschitz constant of sigma(x)"),
@@ -39,22 +42,27 @@ class Lipschitz(EnvelopeScheme):
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
         function, description = given.function(
-            "--sigma-function", options["sigma_function"]
+            "sigma_function", options["sigma_function"]
         )
         proves = hasattr(function, "scheme")  # a network with a proven constant
         if given.sound and not proves:
-            raise ValueError(
-                "--sound-noise needs a bound of the rounding of sigma(x), which no callable has: "
-                "make --sigma-function a SigmaNetwork"
+            raise ArgumentError(
+                "sound_noise",
+                "needs a bound of the rounding of sigma(x), which no callable has: let "
+                "sigma_function be a SigmaNetwork",
             )
         for bound in _BOUNDS:
             if proves and options[bound.name] is not None:
-                raise ValueError(
-                    f"{bound.flag} has no meaning where --sigma-function proves its own bounds, "
-                    "as a SigmaNetwork does"
+                raise ArgumentError(
+                    bound.name,
+                    "has no meaning where sigma_function proves its own bounds, as a "
+                    "SigmaNetwork does",
                 )
             if not proves and options[bound.name] is None:
-                raise ValueError(f"--method lipschitz needs {bound.flag}")
+                raise ArgumentError(
+                    bound.name,
+                    "must be given where sigma_function proves no bounds of its own",
+                )
         if proves:
             scheme: Scheme = function.scheme(given.dim, sound=given.sound)
         else:
@@ -105,9 +113,10 @@ def lipschitz(
         ``sigma_min``, ``x`` has more than ``dim`` coordinates or, with ``rounding``, is
         off the grid.
 
-    References ---------- The two-point radius of :func:`rsbounds.lipschitz.radius`, for
-    the noise level of Bergstrom, Sager, Anderson, Lipschitz standard deviation
-    networks.
+    References
+    ----------
+    The two-point radius of :func:`rsbounds.lipschitz.radius`, for the noise level of
+    Bergstrom, Sager, Anderson, Lipschitz standard deviation networks.
 
     Examples
     --------

@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.envelope import SigmaRange
 from rsbounds.schemes._domains import DIMENSION, POSITIVE, Domains
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme
+
+__all__ = ["Range", "sigma_range"]
 
 _ENDS = (Shared.FLOOR, Option("--sigma-max", "upper bound of sigma(x)"))
 
@@ -29,7 +32,7 @@ class Range(EnvelopeScheme):
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
         function, description = given.function(
-            "--sigma-function", options["sigma_function"]
+            "sigma_function", options["sigma_function"]
         )
         scheme = sigma_range(
             function, options["sigma_min"], options["sigma_max"], given.dim
@@ -60,9 +63,10 @@ def sigma_range(
     ValueError
         As in :func:`lipschitz`, and when ``sigma(x)`` lies above ``sigma_max``.
 
-    References ---------- Sukenik, Kuvshinov, Günnemann, Intriguing properties of
-    input-dependent randomized smoothing, 2022, Theorems 2 and 6;
-    :class:`rsbounds.envelope.SigmaRange`.
+    References
+    ----------
+    Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
+    smoothing, 2022, Theorems 2 and 6; :class:`rsbounds.envelope.SigmaRange`.
 
     Examples
     --------
@@ -71,12 +75,12 @@ def sigma_range(
     >>> scheme.sigma(None), scheme.scope
     (0.5, 'sigma(x) with an asserted envelope')
     """
-    low, high = (
-        POSITIVE.one("sigma_min", sigma_min),
-        POSITIVE.one("sigma_max", sigma_max),
-    )
+    low = POSITIVE.one("sigma_min", sigma_min)
+    high = POSITIVE.one("sigma_max", sigma_max)
     if not low <= high:
-        raise ValueError(f"sigma_min must be at most sigma_max = {high}; got {low}")
+        raise ArgumentError(
+            "sigma_min", f"must be at most sigma_max = {high}; got {low}"
+        )
     DIMENSION.one("dim", dim)
     parameters = {"sigma_min": low, "sigma_max": high, "dim": dim}
     return Range(parameters, level=sigma, proven=proven)

@@ -87,11 +87,13 @@ def error_bound(
         The bound, broadcast over the arguments, in the units of `value`, never below
         two subnormal steps; 0 at infinities.
 
-    Notes ----- The exponent and the sum over the nodes are formed in two doubles, so
-    that a tail has the rounding of the nodes, which is averaged, and one of its own; a
-    score has (error of log p) / hazard and one rounding. docs/theory/proofs.md says how
-    each bound is proved; docs/benchmarks/promised-accuracy.md has the largest error
-    over what is measured, by function.
+    Notes
+    -----
+    The exponent and the sum over the nodes are formed in two doubles, so that a tail
+    has the rounding of the nodes, which is averaged, and one of its own; a score has
+    (error of log p) / hazard and one rounding. docs/theory/proofs.md says how each
+    bound is proved; docs/benchmarks/promised-accuracy.md has the largest error over
+    what is measured, by function.
 
     Examples
     --------

@@ -40,11 +40,13 @@ def ncx2_cdf(
         of at most 4e-16, 8e-16 where df < 4, 2e-15 where df < 1, down to 1e-300; the
         larger one is 1 less it. Proved: 1.2e-14, 8e-14 where df < 4.
 
-    References ---------- S. O. Rice, Efficient evaluation of integrals of analytic
-    functions by the trapezoidal rule, Bell System Technical Journal 52, 1973; C. W.
-    Helstrom, Computing the generalized Marcum Q-function, IEEE Transactions on
-    Information Theory 38, 1992: contour integrals for these tails. The one used here is
-    derived in ``docs/theory/off-centre-ball.md``.
+    References
+    ----------
+    S. O. Rice, Efficient evaluation of integrals of analytic functions by the
+    trapezoidal rule, Bell System Technical Journal 52, 1973; C. W. Helstrom, Computing
+    the generalized Marcum Q-function, IEEE Transactions on Information Theory 38, 1992:
+    contour integrals for these tails. The one used here is derived in
+    ``docs/theory/off-centre-ball.md``.
 
     Examples
     --------
@@ -190,10 +192,11 @@ def ncx2_ppf(
         measured) within 1e-15 max(1, \\|score\\|), 3e-15 where df < 1, whichever is
         coarser; 0 where x is below every double.
 
-    References ---------- R. Lugannani, S. Rice, Saddle point approximation for the
-    distribution of the sum of independent random variables, Advances in Applied
-    Probability 12, 1980: where the search begins. The tails are those of
-    :func:`ncx2_cdf`.
+    References
+    ----------
+    R. Lugannani, S. Rice, Saddle point approximation for the distribution of the sum of
+    independent random variables, Advances in Applied Probability 12, 1980: where the
+    search begins. The tails are those of :func:`ncx2_cdf`.
 
     Examples
     --------
@@ -292,12 +295,16 @@ def marcum_q(
     Array
         Q, with the error of :func:`ncx2_cdf` at df = 2 m.
 
-    Notes ----- `a` and `b` are squared exactly, so nothing is lost against the lengths
-    themselves: :func:`ncx2_sf` at the rounded squares can be off by 1e-16 b^2/sqrt(m +
-    a^2) standard scores.
+    Notes
+    -----
+    `a` and `b` are squared exactly, so nothing is lost against the lengths themselves:
+    :func:`ncx2_sf` at the rounded squares can be off by 1e-16 b^2/sqrt(m + a^2)
+    standard scores.
 
-    References ---------- Marcum, IRE Trans. Inf. Theory 6 (1960) 59; Helstrom, IEEE
-    Trans. Inf. Theory 38 (1992) 1422.
+    References
+    ----------
+    Marcum, IRE Trans. Inf. Theory 6 (1960) 59; Helstrom, IEEE Trans. Inf. Theory 38
+    (1992) 1422.
 
     Examples
     --------

@@ -110,9 +110,11 @@ def ball_score(
         on; proved 1.7e-14 (1 + \\|score\\|), and 4e-15 (1 + \\|score\\|) from dim = 60
         on.
 
-    References ---------- Sukenik, Kuvshinov, Günnemann, Intriguing properties of
-    input-dependent randomized smoothing, 2022, Theorem 2: the worst-case sets are such
-    balls. The contour integral is that of :func:`ncx2_cdf`.
+    References
+    ----------
+    Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent randomized
+    smoothing, 2022, Theorem 2: the worst-case sets are such balls. The contour integral
+    is that of :func:`ncx2_cdf`.
 
     Examples
     --------

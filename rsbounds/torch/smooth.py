@@ -51,8 +51,10 @@ class Smooth(torch.nn.Module):
     samples : int
         Noisy copies of each input in :meth:`forward`, >= 1.
 
-    References ---------- Cohen, Rosenfeld, Kolter 2019, procedures Predict and Certify.
-    Voracek, Hein 2023, Sound randomized smoothing in floating-point arithmetic.
+    References
+    ----------
+    Cohen, Rosenfeld, Kolter 2019, procedures Predict and Certify. Voracek, Hein 2023,
+    Sound randomized smoothing in floating-point arithmetic.
 
     Examples
     --------

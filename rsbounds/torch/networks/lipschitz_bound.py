@@ -73,9 +73,11 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
         A module in training mode, with hooks, with weights that are not finite, or
         without a proven bound here; bounds whose product leaves [2^-100, 2^500].
 
-    References ---------- Bergstrom, Sager, Anderson, Lipschitz standard deviation
-    networks, whose power iteration bounds the norm from below and proves nothing. M.
-    Riesz 1914 for the step from grid to torus.
+    References
+    ----------
+    Bergstrom, Sager, Anderson, Lipschitz standard deviation networks, whose power
+    iteration bounds the norm from below and proves nothing. M. Riesz 1914 for the step
+    from grid to torus.
 
     Examples
     --------
@@ -133,8 +135,10 @@ def gradient_lipschitz_upper_bound(module: nn.Module) -> float:
     activations alone: ``Softplus``, ``Tanh``, ``Sigmoid``, ``SiLU``, ``GELU``. The
     bound of a linear module is 0.
 
-    References ---------- The constant L of Anderson, Sojoudi, Certified robustness via
-    locally biased randomized smoothing, Theorem 8.
+    References
+    ----------
+    The constant L of Anderson, Sojoudi, Certified robustness via locally biased
+    randomized smoothing, Theorem 8.
 
     Examples
     --------

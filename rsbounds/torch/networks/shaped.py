@@ -296,8 +296,10 @@ class CertifiedGenerator(nn.Module):
     shape : Tensor, shape of one input
         s, > 0, such as the levels of trained :class:`NoiseMaps`; it is not trained.
 
-    References ---------- The valid form of Hong and Hong's generator: Sukenik,
-    Kuvshinov, Günnemann, Lemma 20, with :func:`rsbounds.envelope.radius`.
+    References
+    ----------
+    The valid form of Hong and Hong's generator: Sukenik, Kuvshinov, Günnemann, Lemma
+    20, with :func:`rsbounds.envelope.radius`.
 
     Examples
     --------
@@ -356,8 +358,10 @@ def generator_loss(
     target : float
         Geometric mean of the levels to aim at, > 0, in the input's unit.
 
-    References ---------- Hong, Hong, for the three losses; the variance target in
-    logarithms is this library's form.
+    References
+    ----------
+    Hong, Hong, for the three losses; the variance target in logarithms is this
+    library's form.
 
     Examples
     --------

@@ -54,8 +54,10 @@ def average_radius_loss(
         Normal score, > 0, beyond which nothing is gained: the samples of a certificate
         show at most that of (alpha/2)^(1/n), 3.2 for n = 10,000 and alpha = .001.
 
-    References ---------- The training objective of Bergstrom, Sager, Anderson,
-    Lipschitz standard deviation networks.
+    References
+    ----------
+    The training objective of Bergstrom, Sager, Anderson, Lipschitz standard deviation
+    networks.
 
     Examples
     --------
@@ -112,8 +114,10 @@ def data_dependent_sigma(
         Number of steps and of noisy copies, >= 1; step of sigma along the gradient, >
         0; seed of the noise.
 
-    References ---------- Alfarra, Bibi, Torr, Ghanem, Data dependent randomized
-    smoothing; Sukenik, Kuvshinov, Günnemann, Algorithm 1.
+    References
+    ----------
+    Alfarra, Bibi, Torr, Ghanem, Data dependent randomized smoothing; Sukenik,
+    Kuvshinov, Günnemann, Algorithm 1.
 
     Examples
     --------

@@ -63,8 +63,10 @@ def macer_loss(
         lambda, the inverse temperature and the hinge's place, >= 0, > 0, > 0; the
         defaults are the paper's for sigma = .25 on CIFAR-10.
 
-    References ---------- Zhai et al., MACER: attack-free and scalable robust training
-    via maximizing certified radius, ICLR 2020.
+    References
+    ----------
+    Zhai et al., MACER: attack-free and scalable robust training via maximizing
+    certified radius, ICLR 2020.
 
     Examples
     --------
@@ -111,8 +113,10 @@ def consistency_loss(
     weight, entropy : float
         lambda and eta, >= 0; the paper takes lambda 10 or 20 and eta .5.
 
-    References ---------- Jeong, Shin, Consistency regularization for certified
-    robustness of smoothed classifiers, NeurIPS 2020.
+    References
+    ----------
+    Jeong, Shin, Consistency regularization for certified robustness of smoothed
+    classifiers, NeurIPS 2020.
 
     Examples
     --------
@@ -172,8 +176,10 @@ def smooth_adversarial(
     moved, noise : Tensor
         Like x; and of shape (n, samples, ...), already scaled by sigma.
 
-    References ---------- Salman et al., Provably robust deep learning via adversarially
-    trained smoothed classifiers, NeurIPS 2019: SmoothAdv-PGD.
+    References
+    ----------
+    Salman et al., Provably robust deep learning via adversarially trained smoothed
+    classifiers, NeurIPS 2019: SmoothAdv-PGD.
 
     Examples
     --------

@@ -1,0 +1,351 @@
+"""What an answer is, and what all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import as_integers
+from rsbounds._numerics.counts import total
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds.certificate import ABSTAIN, Certificate
+from rsbounds.confidence import Pair
+from rsbounds.procedure import Procedure
+from rsbounds.sampling import Draws, Phase, Sampler, as_sampler, require_law
+from rsbounds.schemes import Option, Scheme
+from rsbounds.schemes._domains import POSITIVE
+
+ClassCounts = NDArray[np.int64]
+Options = Mapping[str, Any]
+
+
+class Answered(NamedTuple):
+    """The certificate of one input, and the further columns of its row as text."""
+
+    certificate: Certificate
+    columns: Mapping[str, str]
+
+
+class Recorded(Protocol):
+    """What an answer reads of a row of a result file."""
+
+    @property
+    def idx(self) -> int: ...
+    @property
+    def label(self) -> int: ...
+    @property
+    def sigma(self) -> float: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def select(self) -> tuple[int, ...]: ...
+    @property
+    def counts(self) -> tuple[int, ...]: ...
+    @property
+    def void(self) -> int: ...
+    @property
+    def extra(self) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Evidence of class counts: of the samples that choose, and of ``n`` that estimate.
+
+    What is missing of the samples drawn fell on no class.
+    """
+
+    sigma: float
+    select: ClassCounts
+    counts: ClassCounts
+    n: int
+
+    @classmethod
+    def of(cls, row: Recorded) -> Self:
+        """The votes that a row of a result file holds."""
+        # a row leaves out trailing zeros: of void samples alone nothing is left
+        select = np.array(row.select or (0,), dtype=np.int64)
+        counts = np.array(row.counts or (0,), dtype=np.int64)
+        return cls(sigma=row.sigma, select=select, counts=counts, n=row.n)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a report shows of the rows of an answer: a line, a table, and its numbers.
+
+    The first line of ``table`` is its head; ``figures`` holds what a card states.
+    """
+
+    title: str
+    table: Sequence[Sequence[str]]
+    figures: Mapping[str, Any]
+
+
+class Answer:
+    """A question about a model under the noise of a scheme, and how samples answer it.
+
+    An answer of your own is a subclass with a ``name``, ``draw`` and ``certify``; add it
+    to :data:`ANSWERS` through the entry point ``rsbounds.answers``.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        The noise, and what a probability under it says of inputs nearby.
+
+    Attributes
+    ----------
+    name, help : str
+        As manifests and ``rsbounds certify --answer`` spell it; a line of help.
+    options : tuple of Option
+        What the command line asks for besides; ``from_options`` makes the answer of them.
+    columns : tuple of str
+        The columns of its rows beyond those of every file.
+    n0, n : int
+        How many samples are drawn unless a procedure says otherwise.
+    classifies : bool
+        Whether labels are classes of the model, so that a row's ``predict`` and
+        ``correct`` mean something and a report shows certified accuracies.
+    takes_scheme : bool
+        Whether the command line makes a scheme for it, of ``--method`` and its options;
+        otherwise its first option says all, and implies the answer.
+
+    Examples
+    --------
+    >>> from rsbounds.answers import ANSWERS
+    >>> sorted(ANSWERS)
+    ['class', 'list', 'maps', 'top-k', 'values']
+    """
+
+    name: ClassVar[str] = ""
+    help: ClassVar[str] = ""
+    options: ClassVar[tuple[Option, ...]] = ()
+    columns: ClassVar[tuple[str, ...]] = ()
+    n0: ClassVar[int] = 100
+    n: ClassVar[int] = 100_000
+    classifies: ClassVar[bool] = True
+    takes_scheme: ClassVar[bool] = True
+    scheme: Scheme
+
+    # --- its text forms
+
+    def parameters(self) -> dict[str, Any]:
+        """What a manifest must say of it besides its name and the scheme's parameters."""
+        return {}
+
+    def describe(self) -> dict[str, Any]:
+        """What a manifest says of it: its name and :meth:`parameters`."""
+        return {"name": self.name, **self.parameters()}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Answer:
+        """The answer of a manifest's entries; ValueError where these are damaged."""
+        raise ValueError(f"the answer {cls.name!r} can't be made of a manifest")
+
+    @classmethod
+    def from_options(cls, options: Options, scheme: Any) -> Answer:
+        """The answer of the command line's options."""
+        raise ValueError(f"the answer {cls.name!r} has no options to be made of")
+
+    # --- from a model to a certificate
+
+    def check(self, procedure: Procedure) -> None:
+        """ValueError for a procedure that is not for it; may warn."""
+
+    def check_inputs(self, inputs: int) -> None:
+        """ValueError unless it goes with data of so many inputs."""
+
+    def sampler(self, model: Any, **options: Any) -> Sampler:
+        """The sampler of one model; options of its forward passes as for a scheme's."""
+        return self.scheme.sampler(model, **options)
+
+    def samplers(self, model: Any) -> Sequence[Sampler]:
+        """The samplers of a model: one, or one for each of several noise levels.
+
+        ``model`` may be a sampler already, such as one of :meth:`sampler`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no samplers")
+
+    def levels(self, x: Any) -> Sequence[float]:
+        """The noise level of each sampler at an input."""
+        return [level_of(self.scheme, x)]
+
+    def draw(self, draws: Draws, procedure: Procedure) -> Any:
+        """The evidence: what it asks for of the samples of one input."""
+        raise NotImplementedError(f"{type(self).__name__} draws nothing")
+
+    def stored(self, row: Recorded) -> Any:
+        """The evidence that a row holds; ValueError where rows don't hold it."""
+        raise ValueError(
+            f"rows of the answer {self.name!r} don't hold their samples: run it again"
+        )
+
+    def certify(
+        self, evidence: Any, procedure: Procedure, *, label: int, index: int
+    ) -> Answered:
+        """The certificate that the evidence supports: a pure function.
+
+        Runs, ``recertify`` and ``verify`` call it with the same evidence.
+
+        Parameters
+        ----------
+        evidence
+            What :meth:`draw` or :meth:`stored` returned.
+        procedure : Procedure
+            At which level, by which bound.
+        label, index : int
+            Of the input: for an answer about its label, and for bounds that need a
+            random number of the input's own.
+        """
+        raise NotImplementedError(f"{type(self).__name__} certifies nothing")
+
+    def largest_radius(self, x: Any, procedure: Procedure) -> float | None:
+        """The most that the procedure's samples can show at an input; None: not known."""
+        return None
+
+    # --- which model it is
+
+    def fingerprint(self, draws: Draws, procedure: Procedure) -> Sequence[int]:
+        """Whole numbers of the selection samples, which tell one model from another."""
+        return class_counts(draws(Phase.SELECT, procedure.n0)).tolist()  # type: ignore[no-any-return]
+
+    def recorded_fingerprint(self, row: Recorded) -> Sequence[int] | None:
+        """The fingerprint as far as a row holds it; None where it doesn't."""
+        return row.select or None
+
+    # --- reports
+
+    @classmethod
+    def report(
+        cls, parameters: Mapping[str, Any], rows: Sequence[Recorded]
+    ) -> Summary | None:
+        """What a report shows of its rows, whose manifest has these parameters.
+
+        None: certified accuracies, as for a class.
+        """
+        return None
+
+
+def require_defaults(procedure: Procedure, answer: str) -> None:
+    """ValueError where a procedure asks for bounds other than those of the answer."""
+    default = Procedure(
+        n0=procedure.n0, n=procedure.n, alpha=procedure.alpha, seed=procedure.seed
+    )
+    if procedure != default:
+        raise ValueError(
+            f"the answer {answer!r} has its own bounds: target_radius, bound and "
+            "runner_up are not for it"
+        )
+
+
+def require_fixed(scheme: Scheme) -> None:
+    """ValueError for noise that is not the same at every input."""
+    scheme.transport(0.0, 0.0, 1.0)
+
+
+def level_of(scheme: Scheme, x: Any) -> float:
+    """The noise level at an input; ValueError unless it is one positive number."""
+    return POSITIVE.one(f"sigma(x) of the scheme {scheme.name!r}", scheme.sigma(x))
+
+
+def sampler_of(model: Any, scheme: Scheme) -> Sampler:
+    """The sampler of a model under a scheme's noise; a sampler stays as it is.
+
+    ValueError where its noise is not that of the radius, or is sound and the radius isn't.
+    """
+    require_scheme(scheme)
+    ready = as_sampler(model)
+    sampler = ready if ready is model else scheme.sampler(model)
+    require_law(sampler, scheme.law)
+    if getattr(sampler, "sound_noise", False) and not scheme.sound:
+        raise ValueError(
+            "sound_noise needs a scheme whose radius allows for the rounding of sigma(x), "
+            f"made with sound=True; got one of method {scheme.name!r} without"
+        )
+    return sampler
+
+
+def require_scheme(scheme: Any) -> None:
+    """ValueError for anything but a scheme."""
+    if not isinstance(scheme, Scheme):
+        expected = (
+            "a Scheme, such as rsbounds.schemes.gaussian(0.5), or for a data set a Rule or "
+            "an Answer"
+        )
+        raise ValueError(f"scheme must be {expected}; got {scheme!r:.80}")
+
+
+def class_counts(sampled: Any) -> ClassCounts:
+    """What a sampler returned, as counts of at least two classes."""
+    counts = as_integers("what the sampler returns", np.asarray(sampled))
+    if counts.ndim != 1 or len(counts) < 2:
+        raise ValueError(
+            "the sampler must return counts of at least two classes, shape (classes,); "
+            f"got shape {counts.shape}"
+        )
+    return counts
+
+
+def drawn_counts(name: str, counts: Any, samples: int) -> ClassCounts:
+    """Class counts that so many samples can have left, or ValueError."""
+    result = as_integers(name, counts)
+    if result.ndim != 1:
+        raise ValueError(f"{name} must have shape (classes,); got shape {result.shape}")
+    drawn = total(result)
+    if not drawn <= samples:
+        raise ArgumentError(name, f"sum to {drawn} of {samples} samples")
+    return result
+
+
+def voted(
+    scheme: Scheme,
+    votes: Votes,
+    procedure: Procedure,
+    *,
+    of: int,
+    pair: Pair,
+    predict: Any,
+    radius: float,
+) -> Certificate:
+    """The certificate of class counts; ``pair`` bounds the class ``of`` and the others."""
+    drawn = procedure.n0 + votes.n
+    counted = int(votes.select.sum()) + int(votes.counts.sum())
+    return Certificate(
+        predict=predict,
+        radius=radius,
+        z_a=pair.z_a,
+        p_a=pair.p_a,
+        count=int(votes.counts[of]) if of < len(votes.counts) else 0,
+        n=votes.n,
+        sigma=votes.sigma,
+        method=scheme.name,
+        scope=scheme.scope,
+        norm=scheme.norm,
+        bound=procedure.bound,
+        z_b=pair.z_b,
+        select=tuple(votes.select.tolist()),
+        counts=tuple(votes.counts.tolist()),
+        void=drawn - counted if len(votes.counts) else 0,
+    )
+
+
+def unclassified(
+    scheme: Scheme, procedure: Procedure, *, sigma: float, bound: str, void: int
+) -> Certificate:
+    """The certificate of an answer that predicts no class: its columns say the rest."""
+    return Certificate(
+        predict=ABSTAIN,
+        radius=0.0,
+        z_a=np.nan,
+        p_a=np.nan,
+        count=0,
+        n=procedure.n,
+        sigma=sigma,
+        method=scheme.name,
+        scope=scheme.scope,
+        norm=scheme.norm,
+        bound=bound,
+        void=void,
+    )

@@ -1,0 +1,202 @@
+"""The list: the class that a decision list over several noise levels decides for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.counts import padded, total
+from rsbounds._numerics.decimals import dense_counts, sparse_counts
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds.answers._answer import (
+    Answer,
+    Answered,
+    ClassCounts,
+    Options,
+    Recorded,
+    class_counts,
+    require_defaults,
+)
+from rsbounds.composite import Rule, certify_drawn
+from rsbounds.composite.estimate import checked_stage
+from rsbounds.procedure import Procedure
+from rsbounds.sampling import Draws, Phase, Sampler, as_sampler, require_law
+from rsbounds.schemes import Composite, Option, Scheme
+
+NOT_DRAWN = "*"
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Evidence of a list: selection counts of all levels, and a level's own counts.
+
+    ``counts_of`` draws the counts of a level where they are asked for, or looks them up.
+    """
+
+    select: NDArray[np.int64]
+    counts_of: Callable[[int], ClassCounts]
+
+
+class List(Answer):
+    """The class for which a decision list over several fixed noise levels decides.
+
+    Parameters
+    ----------
+    rule : rsbounds.composite.Rule
+        The decision list.
+
+    Examples
+    --------
+    >>> from rsbounds.answers import List
+    >>> from rsbounds.composite import Cond, Rule
+    >>> rule = Rule([1.0, 0.5], [[Cond("score", 0, 1.0)], [Cond("margin", 1)]])
+    >>> List(rule).levels(None)
+    (1.0, 0.5)
+    """
+
+    name = "list"
+    help = "the class that a decision list over several noise levels decides for"
+    options = (Option("--rule", "the decision list", Path, metavar="RULE.json"),)
+    takes_scheme = False
+    columns = ("item", "binding", "stage_select", "stage_counts")
+
+    def __init__(self, rule: Rule) -> None:
+        if not isinstance(rule, Rule):
+            raise ArgumentError("rule", f"must be a Rule; got {rule!r:.80}")
+        self.rule = rule
+        self.scheme: Scheme = Composite({"rule": rule.to_dict()})
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Answer:
+        return cls(Rule.from_dict(scheme.parameters.get("rule", {})))
+
+    @classmethod
+    def from_options(cls, options: Options, scheme: Any) -> Answer:
+        return cls(read_rule(options["rule"]))
+
+    def check(self, procedure: Procedure) -> None:
+        require_defaults(procedure, self.name)
+
+    def samplers(self, model: Any) -> Sequence[Sampler]:
+        several = isinstance(model, Sequence)
+        experts = [as_sampler(expert) for expert in (model if several else [model])]
+        levels = len(self.rule.sigmas)
+        samplers = experts if several else experts * levels
+        if len(samplers) != levels:
+            raise ArgumentError(
+                "model", f"must be one or {levels}, of each level; got {len(samplers)}"
+            )
+        for sampler in samplers:
+            require_law(sampler, "")
+        return samplers
+
+    def levels(self, x: Any) -> Sequence[float]:
+        return self.rule.sigmas
+
+    def draw(self, draws: Draws, procedure: Procedure) -> Stages:
+        levels = range(len(self.rule.sigmas))
+        first = [draws(Phase.SELECT, procedure.n0, stage) for stage in levels]
+        classes = len(class_counts(first[0]))
+        select = np.stack(
+            [
+                checked_stage(
+                    f"stage {stage}", np.asarray(counts), classes, procedure.n0
+                )
+                for stage, counts in enumerate(first)
+            ]
+        )
+
+        def counts_of(stage: int) -> ClassCounts:
+            drawn = np.asarray(draws(Phase.ESTIMATE, procedure.n, stage))
+            return checked_stage(f"stage {stage}", drawn, classes, procedure.n)
+
+        return Stages(select, counts_of)
+
+    def stored(self, row: Recorded) -> Stages:
+        select, counts = stage_counts(row)
+        width = max(
+            [
+                self.rule.least_classes,
+                *(len(each) for each in [*select, *counts] if each),
+            ]
+        )
+        for name, stages in (("stage_select", select), ("stage_counts", counts)):
+            if len(stages) != len(self.rule.sigmas):
+                raise ValueError(
+                    f"{name} must be of {len(self.rule.sigmas)} stages; got {len(stages)}"
+                )
+
+        def counts_of(stage: int) -> ClassCounts:
+            stored = counts[stage]
+            if stored is None:
+                raise ValueError(
+                    f"stage_counts must hold stage {stage}, which the rule needs; got none"
+                )
+            return checked_stage(f"stage {stage}", padded(stored, width), width, row.n)
+
+        return Stages(
+            np.stack([padded(each or (), width) for each in select]), counts_of
+        )
+
+    def certify(
+        self, evidence: Stages, procedure: Procedure, *, label: int, index: int
+    ) -> Answered:
+        drawn = max(map(total, evidence.select))
+        if not drawn <= procedure.n0:
+            raise ValueError(
+                f"selection counts sum to {drawn} of {procedure.n0} samples"
+            )
+        certificate = certify_drawn(
+            self.rule,
+            evidence.select,
+            evidence.counts_of,
+            n=procedure.n,
+            alpha=procedure.alpha,
+        )
+        counts = (
+            NOT_DRAWN if stage is None else sparse_counts(stage)
+            for stage in certificate.stage_counts
+        )
+        columns = {
+            "item": str(certificate.item),
+            "binding": certificate.binding,
+            "stage_select": ";".join(map(sparse_counts, certificate.stage_select)),
+            "stage_counts": ";".join(counts),
+        }
+        return Answered(certificate, columns)
+
+    def fingerprint(self, draws: Draws, procedure: Procedure) -> Sequence[int]:
+        first = class_counts(draws(Phase.SELECT, procedure.n0, 0))
+        return [int(count) for count in first]
+
+    def recorded_fingerprint(self, row: Recorded) -> Sequence[int] | None:
+        return stage_counts(row)[0][0]
+
+
+def read_rule(path: Path) -> Rule:
+    """The decision list of a JSON file; ValueError for any other."""
+    try:
+        return Rule.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not a rule: {error}") from None
+
+
+StageCounts = list[tuple[int, ...] | None]
+
+
+def stage_counts(row: Recorded) -> tuple[StageCounts, StageCounts]:
+    """The selection counts and the counts of all stages of a row; None: not drawn."""
+    select, counts = (
+        [
+            None if text == NOT_DRAWN else dense_counts(text)
+            for text in row.extra[name].split(";")
+        ]
+        for name in ("stage_select", "stage_counts")
+    )
+    return select, counts

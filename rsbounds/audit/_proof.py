@@ -1,0 +1,121 @@
+"""What a proof of an answer's rows is, and what all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf, isnan
+from typing import Any, ClassVar, NamedTuple
+
+from rsbounds.answers import Answer, restored
+from rsbounds.audit._finding import Kind, Said
+from rsbounds.audit._radii import COVERED
+from rsbounds.results import Manifest, Row
+from rsbounds.schemes import METHODS
+
+LOST = (
+    1e-6  # of a number and its unit: a value this far below what was computed is weak
+)
+SAME = 1e-9  # what numbers that another machine computed may differ by
+
+#: What a row repeats: each column is compared unless its answer's proof has it.
+REPEATED = (
+    "predict",
+    "bound",
+    "norm",
+    "n",
+    "sigma",
+    "count",
+    "select",
+    "counts",
+    "void",
+    "z_a",
+    "z_b",
+    "p_a",
+)
+
+
+class Claim(NamedTuple):
+    """A row, what it is of, and the row that its own evidence gives."""
+
+    row: Row
+    manifest: Manifest
+    answer: Any
+    expected: Row
+
+
+class Proof:
+    """How the rows of one answer are checked; a file of this room each.
+
+    Attributes
+    ----------
+    answer : str
+        The name of the answer.
+    methods : tuple of str
+        The schemes under which it is proved here.
+    proves : tuple of str
+        Columns that :meth:`compared` or :meth:`prove` of the answer itself decide about;
+        all others are compared with what the evidence gives.
+    states_levels : bool
+        Whether the manifest holds the noise levels of its rows.
+    """
+
+    answer: ClassVar[str]
+    methods: ClassVar[tuple[str, ...]] = COVERED
+    proves: ClassVar[tuple[str, ...]] = ()
+    states_levels: ClassVar[bool] = False
+
+    def findings(self, row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
+        """What is wrong with a row; ValueError for numbers that no run can have."""
+        answer = answer_of(manifest)
+        expected = self.computed(row, answer, manifest)
+        claim = Claim(row, manifest, answer, expected)
+        yield from self.compared(claim)
+        if prove:
+            yield from self.proved(claim)
+
+    def computed(self, row: Row, answer: Answer, manifest: Manifest) -> Row:
+        """The row that its own evidence gives."""
+        certificate, columns = answer.certify(
+            answer.stored(row), manifest.procedure, label=row.label, index=row.idx
+        )
+        return Row.of(row.idx, row.label, certificate, 0.0, extra=columns)
+
+    def compared(self, claim: Claim) -> Iterator[Said]:
+        """Columns that the row has otherwise than its evidence gives them."""
+        row, expected = claim.row, claim.expected
+        pairs = [
+            (name, getattr(row, name), getattr(expected, name)) for name in REPEATED
+        ]
+        pairs += [
+            (name, row.extra.get(name), value) for name, value in expected.extra.items()
+        ]
+        for name, stated, computed in pairs:
+            if name not in self.proves and not is_near(stated, computed):
+                text = f"{name} is {stated!r}, {computed!r} by its counts"
+                yield Kind.CONTRADICTION, text
+
+    def proved(self, claim: Claim) -> Iterator[Said]:
+        """Bounds and radii of the row that the balls don't prove, or that are weak."""
+        raise NotImplementedError(f"{type(self).__name__} proves nothing")
+
+
+def answer_of(manifest: Manifest, **options: Any) -> Answer:
+    """The answer of a manifest; ValueError where it is damaged. Options of the scheme."""
+    method = METHODS[manifest.method]
+    scheme = method.from_parameters(manifest.parameters, **options)
+    return restored(manifest.answer, scheme)
+
+
+def is_near(stated: Any, computed: Any) -> bool:
+    """Whether two entries of a row are the same, as far as machines differ."""
+    if not (isinstance(stated, float) and isinstance(computed, float)):
+        return bool(stated == computed)
+    if isnan(stated) and isnan(computed):
+        return True
+    near = abs(stated - computed) <= SAME * (1 + abs(computed)) < inf
+    return stated == computed or near
+
+
+def is_below(value: float, computed: float, unit: float) -> bool:
+    """Whether a value is well below what was computed."""
+    return value + LOST * (unit + abs(computed)) < computed

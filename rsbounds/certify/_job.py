@@ -1,0 +1,239 @@
+"""What is done to each input of a data set, and who does it.
+
+A job is an answer about a model, by the numbers of a procedure. This process carries it
+out, or workers elsewhere that hold one of these each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from rsbounds._numerics.threads import processor
+from rsbounds.answers import Answer, Answered, asked, scope_of
+from rsbounds.answers._answer import class_counts
+from rsbounds.loading import Data, as_data, guarded, prefetched
+from rsbounds.procedure import Procedure
+from rsbounds.results import Row
+from rsbounds.sampling import Draws, Phase, Sampler, stream
+
+Counts = Sequence[int]
+
+#: Makes a worker's model, data and question where the worker is.
+Build = Callable[[], tuple[Any, Any, Any]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Certifies inputs: draws what the answer asks for, and answers."""
+
+    answer: Answer
+    samplers: Sequence[Sampler]
+    procedure: Procedure
+
+    @classmethod
+    def of(cls, model: Any, question: Any, procedure: Procedure) -> Job:
+        """The job of a model; ``question`` is an answer, a scheme or a rule."""
+        answer = asked(question)
+        answer.check(procedure)
+        return cls(answer, answer.samplers(model), procedure)
+
+    @property
+    def scope(self) -> str:
+        """For which classifier its certificates hold."""
+        return scope_of(self.answer, self.procedure.bound)
+
+    def draws(self, x: Any, index: int) -> Draws:
+        """The samples of an input that the answer may ask for."""
+        return Draws(
+            self.samplers,
+            x,
+            self.answer.levels(x),
+            seed=self.procedure.seed,
+            index=index,
+        )
+
+    def certify(self, x: Any, index: int, label: int) -> Answered:
+        """The certificate of an input, and the further columns of its row."""
+        evidence = self.answer.draw(self.draws(x, index), self.procedure)
+        return self.answered(evidence, index, label)
+
+    def answered(self, evidence: Any, index: int, label: int) -> Answered:
+        """What the evidence of an input supports, in the scope that rows state."""
+        certificate, columns = self.answer.certify(
+            evidence, self.procedure, label=label, index=index
+        )
+        if certificate.scope != self.scope:  # another package's word
+            certificate = replace(certificate, scope=self.scope)
+        return Answered(certificate, columns)
+
+    def fingerprint(self, x: Any, index: int) -> Counts:
+        """Numbers of the selection samples, which tell one model from another."""
+        return self.answer.fingerprint(self.draws(x, index), self.procedure)
+
+    def alone(self, x: Any) -> Counts:
+        """Class counts of one sample with hardly any noise."""
+        level = self.answer.levels(x)[0] / 64
+        sampled = self.samplers[0](x, level, 1, stream(0, 0, Phase.SEARCH))
+        return [int(count) for count in class_counts(sampled)]
+
+    def facts(self, source: Data) -> dict[str, str]:
+        """What worker and writer must agree on."""
+        scheme = self.answer.scheme
+        return {
+            "method": json.dumps(
+                [scheme.name, dict(scheme.parameters)], sort_keys=True
+            ),
+            "answer": json.dumps(self.answer.describe(), sort_keys=True),
+            "data": json.dumps(dict(source.identity), sort_keys=True),
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of the input at ``index``: its row, or the problem why it has none.
+
+    ``alone`` has the counts of one sample with hardly any noise, where they were asked
+    for.
+    """
+
+    index: int
+    row: Row | None
+    problem: str | None = None
+    alone: Counts | None = None
+
+
+class Work(Protocol):
+    """Certifies inputs by their index.
+
+    ``fingerprint`` draws what tells one model from another; ``outcomes`` gives one for
+    each index, in any order, ``alone()`` being whether the next has counts without
+    noise; ``machines`` are where it is done.
+    """
+
+    def fingerprint(self, index: int) -> Counts: ...
+    def outcomes(
+        self, indices: Iterable[int], alone: Callable[[], bool]
+    ) -> Iterator[Outcome]: ...
+    def machines(self) -> Sequence[Mapping[str, Any]]: ...
+
+
+class Here:
+    """Work done in this process, the next inputs read ahead."""
+
+    def __init__(self, job: Job, source: Data, skip_corrupt: bool) -> None:
+        self._job = job
+        self._source = source
+        self._skip_corrupt = skip_corrupt
+
+    @classmethod
+    def built(
+        cls,
+        build: Build,
+        procedure: Procedure,
+        expected: Mapping[str, Any],
+        skip_corrupt: bool,
+    ) -> Here:
+        """A worker's work; ValueError unless it is that of the process that writes."""
+        model, data, question = build()
+        job = Job.of(model, question, procedure)
+        source = source_of(data, job.answer)
+        for name, value in job.facts(source).items():
+            if value != expected[name]:
+                raise ValueError(
+                    f"a worker on {platform.node()} must have the same {name} as the "
+                    f"process that writes; got {value} in place of {expected[name]}"
+                )
+        return cls(job, source, skip_corrupt)
+
+    def fingerprint(self, index: int) -> Counts:
+        draw = partial(self._job.fingerprint, self._source.input(index), index)
+        return guarded(f"input {index}", draw)
+
+    def outcomes(
+        self, indices: Iterable[int], alone: Callable[[], bool]
+    ) -> Iterator[Outcome]:
+        items = prefetched(self._source, indices, skip_corrupt=self._skip_corrupt)
+        for item in items:
+            if item.x is None:
+                yield Outcome(item.index, None, item.problem)
+                continue
+            name = f"input {item.index}"
+            begun = time.perf_counter()
+            certify = partial(self._job.certify, item.x, item.index, item.label)
+            certificate, columns = guarded(name, certify)
+            row = Row.of(
+                item.index,
+                item.label,
+                certificate,
+                time.perf_counter() - begun,
+                input=(item.digest or "-")[:16],
+                extra=columns,
+            )
+            # a row without samples tells no accuracy under noise to compare with
+            counts = None
+            if certificate.n and alone():
+                counts = guarded(name, partial(self._job.alone, item.x))
+            yield Outcome(item.index, row, alone=counts)
+
+    def several(self, indices: Sequence[int], alone: bool) -> list[Outcome]:
+        """What comes of inputs up to the first that fails; if that is the first, its
+        error.
+        """
+        outcomes: list[Outcome] = []
+        try:
+            for outcome in self.outcomes(indices, lambda: alone):
+                outcomes.append(outcome)
+        except ValueError:
+            # what was done before is kept: the writer asks for the rest again, and
+            # gets this error then
+            if not outcomes:
+                raise
+        return outcomes
+
+    def machines(self) -> Sequence[Mapping[str, Any]]:
+        return [machine()]
+
+
+def source_of(data: Any, answer: Answer, labels: Sequence[Any] | None = None) -> Data:
+    """The data as the engine reads them; an answer without classes needs no labels."""
+    if not answer.classifies and hasattr(data, "shape"):
+        data = data, np.zeros(len(data), dtype=np.int64)
+    return as_data(data, labels=labels)
+
+
+def machine() -> dict[str, Any]:
+    """This machine, as a manifest records it: where PyTorch uses a GPU, with its
+    arithmetic.
+    """
+    entries = {"host": platform.node(), "cpu": processor(), "cores": os.cpu_count()}
+    torch = sys.modules.get("torch")  # it isn't loaded for this
+    if torch is None:
+        return entries
+    entries["threads"] = torch.get_num_threads()
+    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
+        return entries
+    cudnn = torch.backends.cudnn
+    return entries | {
+        "gpu": torch.cuda.get_device_name(),
+        "cuda": torch.version.cuda,
+        "cudnn": {
+            "version": cudnn.version(),
+            "benchmark": cudnn.benchmark,
+            "deterministic": cudnn.deterministic,
+        },
+        # rows depend on it
+        "tf32": {
+            "matmul": torch.backends.cuda.matmul.allow_tf32,
+            "cudnn": cudnn.allow_tf32,
+        },
+    }

@@ -1,0 +1,470 @@
+"""A run over a data set: row by row, into a result file that resumes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rsbounds import results
+from rsbounds._numerics.checks import as_integers, count, share
+from rsbounds._numerics.decimals import sparse_counts
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds.answers import Answer, asked
+from rsbounds.certify._job import Counts, Here, Job, Work, source_of
+from rsbounds.certify._tally import Tally
+from rsbounds.confidence import BOUNDS
+from rsbounds.frameworks import labels_of
+from rsbounds.loading import Data, check_labels
+from rsbounds.loading.rows import CorruptInput
+from rsbounds.procedure import Procedure
+from rsbounds.results import Manifest, Results, Row, Writer
+
+FEW_PROBES, MOST_PROBES = 4, 16  # inputs whose fingerprints tell models apart
+COMPARED = 256  # rows of a file whose inputs are hashed again before it is gone on with
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which inputs are certified: every ``skip``-th from ``start``, below ``max``.
+
+    ``max`` = -1 is all; ``shard`` ``i/N`` takes of these every N-th, from the i-th.
+    """
+
+    start: int = 0
+    skip: int = 1
+    max: int = -1
+    shard: str = "0/1"
+
+    def __post_init__(self) -> None:
+        count("start", self.start)
+        count("skip", self.skip, 1)
+        as_integers("max", self.max, -1)
+        share("shard", self.shard)
+
+    def of(self, inputs: int) -> range:
+        """The indices of all shards together, among so many inputs."""
+        end = inputs if self.max < 0 else min(self.max, inputs)
+        selected = range(self.start, end, self.skip)
+        if self.start and not selected:
+            raise ArgumentError(
+                "start",
+                f"must be below the end of the inputs, {end}; got {self.start}",
+            )
+        return selected
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run may do, and what its manifest says besides.
+
+    The fields are the arguments of :func:`certify_dataset` of these names.
+    """
+
+    describe: Mapping[str, Any] = field(default_factory=dict)
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    run: Mapping[str, Any] = field(default_factory=dict)
+    commit: bool = False
+    accept_change: bool = False
+    skip_corrupt: bool = False
+    notify: Callable[[str], object] | None = None
+
+
+def certify_dataset(
+    model: Any,
+    data: Any,
+    scheme: Any,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    n0: int | None = None,
+    n: int | None = None,
+    alpha: float = 0.001,
+    seed: int = 0,
+    bound: str = "clopper-pearson",
+    runner_up: bool = True,
+    target_radius: float | None = None,
+    start: int = 0,
+    skip: int = 1,
+    max: int = -1,
+    shard: str = "0/1",
+    describe: Mapping[str, Any] | None = None,
+    engine: Mapping[str, Any] | None = None,
+    run: Mapping[str, Any] | None = None,
+    commit: bool = False,
+    accept_change: bool = False,
+    skip_corrupt: bool = False,
+    notify: Callable[[str], object] | None = None,
+) -> Results:
+    """Certify the inputs of a data set; with ``out``, into a file that a second call
+    goes on with.
+
+    Rows are functions of seed and index: they depend neither on shards nor on
+    interruptions.
+
+    Parameters
+    ----------
+    model : Sampler, torch.nn.Module, callable or rsbounds.cluster.Workers
+        As :func:`rsbounds.sampling.as_sampler` takes it; for a rule also a list of
+        them, one for each level. Workers certify in other processes; this one appends
+        the rows.
+    data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
+        As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its
+        ``scale``. An estimator's labels other than 0, 1, 2, ... are numbered in its
+        order. For values and maps an array of inputs is enough.
+    scheme : Scheme, rsbounds.composite.Rule or rsbounds.answers.Answer
+        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``; a decision
+        list over several levels; or another question than one class, such as
+        ``rsbounds.answers.TopK(scheme, 5)``.
+    out : path-like, optional
+        The result file; its manifest is written beside it.
+    n0, n : int, optional
+        As in :class:`Procedure`; by default those of the answer, 100 and 100,000 for a
+        class.
+    alpha, seed, bound, runner_up, target_radius
+        As in :class:`Procedure`.
+    start, skip, max : int
+        Certify every ``skip``-th input from index ``start``, below index ``max`` (-1:
+        all).
+    shard : str
+        ``i/N``: of these every N-th, from the i-th.
+    describe, engine, run : mapping, optional
+        What the manifest says of the model, of the engine, and of what rows do not
+        depend on.
+    commit : bool
+        Write ``OUT.commitment.json`` before the first sample: what is to be run, and no
+        other.
+    accept_change : bool
+        Go on with a file although the model, an engine or a version changed, and record
+        it.
+    skip_corrupt : bool
+        Leave out inputs that can't be decoded, and record them.
+    notify : callable, optional
+        Called with a line of text: the base accuracies after the first ten inputs.
+
+    Returns
+    -------
+    Results
+        All rows of the file, or of this call.
+
+    Raises
+    ------
+    ValueError, OSError
+        If an argument is out of its domain, an input or the model fails, the file
+        belongs to another run or model, or can't be written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds import certify_dataset, schemes
+    >>> x, y = np.array([[0.5, 0.0], [0.0, 0.9]], np.float32), np.array([0, 1])
+    >>> results = certify_dataset(lambda b: b, (x, y), schemes.gaussian(0.25), n=1000)
+    >>> [row.predict for row in results.rows], results.clean_accuracy()
+    ([0, 1], 1.0)
+    """
+    answer = asked(scheme)
+    procedure = Procedure(
+        n0=answer.n0 if n0 is None else n0,
+        n=answer.n if n is None else n,
+        alpha=alpha,
+        seed=seed,
+        bound=bound,
+        runner_up=runner_up,
+        target_radius=target_radius,
+    )
+    settings = Settings(
+        describe=describe or {},
+        engine=engine or {},
+        run=run or {},
+        commit=commit,
+        accept_change=accept_change,
+        skip_corrupt=skip_corrupt,
+        notify=notify,
+    )
+    selection = Selection(start=start, skip=skip, max=max, shard=shard)
+    place = None if out is None else require_place(out)
+    return Run(model, data, answer, procedure, selection, settings, place).results()
+
+
+class Run:
+    """One run: made of its parts, then :meth:`results` takes its steps in order.
+
+    Parameters
+    ----------
+    model, data
+        As :func:`certify_dataset` takes them.
+    answer, procedure, selection, settings
+        What is asked, how sure, of which inputs, and what the run may do.
+    out : Path, optional
+        The result file.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        answer: Answer,
+        procedure: Procedure,
+        selection: Selection,
+        settings: Settings,
+        out: Path | None = None,
+    ) -> None:
+        evidence = BOUNDS[procedure.bound].evidence
+        if out is not None and evidence != "counts":
+            raise ArgumentError(
+                "bound",
+                f"must be on counts for a file, to be verified again; "
+                f"{procedure.bound!r} is on {evidence}",
+            )
+        if out is None and settings.commit:
+            raise ArgumentError("commit", "needs out, the result file")
+        self.answer = answer
+        self.procedure = procedure
+        self.settings = settings
+        self.out = out
+        self.labels = None if _is_elsewhere(model) else labels_of(model)
+        self.source = source_of(data, answer, self.labels)
+        answer.check_inputs(len(self.source))
+        self.selected = selection.of(len(self.source))
+        self.job, self.work = self._begun(model)
+        self.manifest = self._manifest(selection)
+        self.corrupt: list[dict[str, Any]] = []
+
+    def results(self) -> Results:
+        """Certify what isn't certified yet: all rows of the file, or of this call."""
+        committed = self._committed()
+        # The model runs on a few inputs now: that tells its classes, its machine's
+        # arithmetic, and whether it is the model that a file was begun with.
+        probe = dict(self._probes())
+        classes = self._classes(probe)
+        indices = list(self.manifest.indices())
+        check_labels(self.source, classes, indices)
+        machines = self.work.machines()
+        self.manifest = replace(
+            self.manifest,
+            probe={index: sparse_counts(counts) for index, counts in probe.items()},
+            engine={**self.settings.engine, **_arithmetic(machines)},
+            run={**self.settings.run, "machines": machines, **committed},
+        )
+        if self.out is None:
+            return Results(
+                "", tuple(self._rows(indices, classes, [])), "", self.manifest
+            )
+        return self._into_file(self.out, indices, classes)
+
+    # --- before the first sample
+
+    def _begun(self, model: Any) -> tuple[Job, Work]:
+        """The job, and who does it: this process, or workers elsewhere."""
+        if not _is_elsewhere(model):
+            job = Job.of(model, self.answer, self.procedure)
+            return job, Here(job, self.source, self.settings.skip_corrupt)
+        self.answer.check(self.procedure)
+        job = Job(self.answer, (), self.procedure)  # its samplers are with the workers
+        expected = job.facts(self.source)
+        work: Work = model.begin(self.procedure, expected, self.settings.skip_corrupt)
+        return job, work
+
+    def _manifest(self, selection: Selection) -> Manifest:
+        labels = {"labels": self.labels} if self.labels else {}
+        scheme = self.answer.scheme
+        return Manifest(
+            model={**labels, **self.settings.describe},
+            data={
+                **self.source.identity,
+                "start": selection.start,
+                "skip": selection.skip,
+                "max": selection.max,
+                "inputs": len(self.selected),
+            },
+            answer=self.answer.describe(),
+            method=scheme.name,
+            scope=self.job.scope,
+            parameters=dict(scheme.parameters),
+            procedure=self.procedure,
+            shard=selection.shard,
+            versions=_versions(),
+            engine=dict(self.settings.engine),
+        )
+
+    def _committed(self) -> dict[str, str]:
+        """The commitment's entry of the manifest; written now, if that is asked for."""
+        if self.out is None:
+            return {}
+        committed = results.commit(
+            self.out,
+            self.manifest,
+            new=self.settings.commit,
+            accept=self.settings.accept_change,
+        )
+        if committed and self.settings.notify is not None:
+            place = results.commitment_path(self.out).name
+            self.settings.notify(
+                f"committed as sha256 {committed['commitment']}: {place}"
+            )
+        return committed
+
+    def _probes(self) -> Iterator[tuple[str, Counts]]:
+        """Fingerprints of some inputs, which tell one model from another.
+
+        Where no model decides otherwise they tell nothing, so inputs are added until
+        one is undecided.
+        """
+        first = self.selected[:: len(self.selected) // FEW_PROBES + 1]
+        others = self.selected[:: len(self.selected) // MOST_PROBES + 1]
+        undecided = False
+        for index in dict.fromkeys([*first, *others]):
+            if undecided and index not in first:
+                return
+            try:
+                counts = self.work.fingerprint(index)
+            except CorruptInput:
+                if not self.settings.skip_corrupt:
+                    raise
+                continue
+            undecided |= sum(count > 0 for count in counts) > 1
+            yield str(index), counts
+
+    def _classes(self, probe: Mapping[str, Counts]) -> int:
+        """How many classes the model has: labels must be below."""
+        if not self.answer.classifies or not probe:
+            return 2**62
+        if not any(map(any, probe.values())):
+            index = next(iter(probe))
+            raise ValueError(
+                f"the model must return numbers; got NaN for input {index}"
+            )
+        return max(map(len, probe.values()))
+
+    # --- rows
+
+    def _rows(
+        self, indices: Sequence[int], classes: int, before: Sequence[Row]
+    ) -> Iterator[Row]:
+        """The rows that are missing, as they are done."""
+        done = {row.idx for row in before}
+        missing = [index for index in indices if index not in done]
+        tally = Tally(
+            len(indices),
+            len(indices) - len(missing),
+            before=before,
+            classifies=self.answer.classifies,
+            notify=self.settings.notify,
+        )
+        for outcome in tally.over(self.work.outcomes(missing, tally.wants_alone)):
+            if outcome.row is None:
+                self.corrupt.append(
+                    {"input": outcome.index, "problem": outcome.problem}
+                )
+                continue
+            label = outcome.row.label
+            if not label < classes:
+                raise ValueError(
+                    f"input {outcome.index}: the label must be below the model's number "
+                    f"of classes, {classes}; got {label}"
+                )
+            tally.add(outcome.row, outcome.alone)
+            yield outcome.row
+
+    def _into_file(self, out: Path, indices: Sequence[int], classes: int) -> Results:
+        def check(before: Sequence[Row]) -> None:
+            _same_inputs(out, before, self.source)
+            if not self.settings.accept_change:
+                self._same_model(out, before)
+
+        with Writer(
+            out,
+            self.manifest,
+            further=self.answer.columns,
+            accept_change=self.settings.accept_change,
+            check=check,
+        ) as writer:
+            kept = list(writer.rows)
+            for row in self._rows(indices, classes, writer.rows):
+                writer.append(row)
+                kept.append(row)
+            if self.corrupt:
+                ordered = sorted(self.corrupt, key=lambda entry: entry["input"])
+                writer.record({"corrupt": ordered})
+        kept.sort(key=lambda row: row.idx)
+        return Results(str(out), tuple(kept), "", self.manifest)
+
+    def _same_model(self, out: Path, rows: Sequence[Row]) -> None:
+        """ValueError unless the model leaves the fingerprint of the most undecided row
+        again.
+        """
+        recorded = [
+            (row, counts)
+            for row in rows
+            if row.idx < len(self.source)
+            and (counts := self.answer.recorded_fingerprint(row)) is not None
+        ]
+        if not recorded:
+            return
+        row, counts = min(recorded, key=lambda pair: _lead(pair[1]))
+        before = sparse_counts(counts)
+        again = sparse_counts(self.work.fingerprint(row.idx))
+        if again != before:
+            raise ValueError(
+                f"{out}: the model has changed: input {row.idx} drew the selection counts "
+                f"{before} and now draws {again}; choose another output file, or "
+                "accept_change=True"
+            )
+
+
+def require_place(out: str | os.PathLike[str]) -> Path:
+    """Where the file goes; an error now, rather than after the model has run, if none
+    can be.
+    """
+    if not isinstance(out, str | os.PathLike):
+        raise ArgumentError("out", f"must be a path; got {out!r}")
+    path = Path(out)
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is not a regular file: choose another output file")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+    return path
+
+
+def _is_elsewhere(model: Any) -> bool:
+    """Whether the model is with workers (rsbounds.cluster.Workers)."""
+    return hasattr(model, "begin")
+
+
+def _lead(counts: Counts) -> int:
+    """By how many samples the first class leads the second."""
+    *_, second, first = sorted((0, *counts))
+    return first - second
+
+
+def _versions() -> dict[str, str]:
+    versions = {}
+    for name in ("rsbounds", "numpy", "scipy", "torch"):
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions
+
+
+def _arithmetic(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What rows depend on of the machines."""
+    settings = [machine["tf32"] for machine in machines if "tf32" in machine]
+    if any(tf32 != settings[0] for tf32 in settings):
+        raise ValueError(f"workers must have the same settings of TF32; got {settings}")
+    return {"tf32": settings[0]} if settings else {}
+
+
+def _same_inputs(path: Path, rows: Sequence[Row], source: Data) -> None:
+    """ValueError unless the inputs of rows spread over the file are still those of the
+    data.
+    """
+    for row in rows[:: len(rows) // COMPARED + 1]:
+        with suppress(CorruptInput, IndexError):
+            digest = (source.item(row.idx).digest or "-")[:16]
+            if digest != row.input:
+                raise ValueError(
+                    f"{path}: the data have changed: the hash of input {row.idx} was "
+                    f"{row.input} and is now {digest}; choose another output file"
+                )

@@ -1,0 +1,87 @@
+"""Progress of a run: accuracy, abstentions, void samples, base accuracies."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+
+from rsbounds._numerics.progress import Progress
+from rsbounds.certificate import ABSTAIN
+from rsbounds.results import Row
+
+FIRST = 10  # inputs whose base accuracies are told
+
+
+class Tally(Progress):
+    """Progress with what the rows say so far.
+
+    Parameters
+    ----------
+    total, done : int
+        Inputs of this run, and those that have a row.
+    before : sequence of Row
+        The rows that were there.
+    classifies : bool
+        Whether rows predict classes.
+    notify : callable or None
+        Called with the line of base accuracies.
+    """
+
+    def __init__(
+        self,
+        total: int,
+        done: int,
+        *,
+        before: Sequence[Row],
+        classifies: bool,
+        notify: Callable[[str], object] | None,
+    ) -> None:
+        super().__init__(total, "input", done)
+        self._notify = notify
+        self._classifies = classifies
+        self._which = "next" if before else "first"
+        self._rows = len(before)
+        self._correct = sum(row.correct for row in before)
+        self._abstained = sum(row.predict == ABSTAIN for row in before)
+        self._warned_of_void = False
+        self._base: list[tuple[float, float]] = []  # without noise and under noise
+
+    def wants_alone(self) -> bool:
+        """Whether counts without noise are asked for: of the first inputs of this call."""
+        told = self._notify is None or not self._classifies
+        return not told and len(self._base) < FIRST
+
+    def add(self, row: Row, alone: Sequence[int] | None) -> None:
+        """One more row, and the counts of its input without noise."""
+        if row.void and not self._warned_of_void:
+            self._warned_of_void = True
+            warnings.warn(
+                f"input {row.idx}: {row.void} samples are void (their scores hold NaN) "
+                "and count for no class",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        if not self._classifies:
+            return
+        self._rows += 1
+        self._correct += row.correct
+        self._abstained += row.predict == ABSTAIN
+        accuracy = self._correct / self._rows
+        abstained = self._abstained / self._rows
+        self.note(f"accuracy {accuracy:.3f}, {abstained:.3f} abstain")
+        if alone is not None and self.wants_alone():
+            self._add_base(row, alone)
+
+    def _add_base(self, row: Row, alone: Sequence[int]) -> None:
+        clean = alone[row.label] if row.label < len(alone) else 0
+        noisy = row.counts[row.label] if row.label < len(row.counts) else 0
+        self._base.append((clean, noisy / row.n))
+        if len(self._base) < FIRST or self._notify is None:
+            return
+        clean_share, noisy_share = (
+            sum(shares) / FIRST for shares in zip(*self._base, strict=True)
+        )
+        self._notify(
+            f"{self._which} {FIRST} inputs: base accuracy {clean_share:.3f} without "
+            f"noise, {noisy_share:.3f} under noise"
+        )

@@ -1,0 +1,45 @@
+"""How the command line spells the arguments of the library."""
+
+import argparse
+import re
+from collections.abc import Container, Mapping
+
+from rsbounds._numerics.errors import ArgumentError
+
+_SWITCH = re.compile(r"\b([a-z]\w*)=True\b")
+
+
+def flag(name: str) -> str:
+    """The option of an argument: ``--accept-change`` of ``accept_change``."""
+    return f"--{name.replace('_', '-')}"
+
+
+def options_of(
+    parser: argparse.ArgumentParser, args: argparse.Namespace
+) -> dict[str, argparse.Action]:
+    """The options of the command that ``args`` belong to, by their flags."""
+    options = dict(parser._option_string_actions)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            command = action.choices[getattr(args, action.dest)]
+            options |= options_of(command, args)
+    return options
+
+
+def spelled(message: str, options: Mapping[str, argparse.Action]) -> str:
+    """A message of the library, its ``word=True`` spelled as a switch where it is one."""
+
+    def spelling(match: re.Match[str]) -> str:
+        option = options.get(flag(match[1]))
+        return flag(match[1]) if option is not None and option.nargs == 0 else match[0]
+
+    return _SWITCH.sub(spelling, message)
+
+
+def named(error: BaseException, flags: Container[str]) -> str:
+    """What an error says, the name of its argument spelled as an option where it is
+    one.
+    """
+    if isinstance(error, ArgumentError) and flag(error.name) in flags:
+        return f"{flag(error.name)} {error.problem}"
+    return str(error)

@@ -1,0 +1,99 @@
+"""The certificate of a decision list from samples of one input."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import count
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds.composite.estimate import (
+    CompositeCertificate,
+    certify_drawn,
+    checked_stage,
+)
+from rsbounds.composite.rule import Rule, checked_rule
+from rsbounds.procedure import Procedure
+from rsbounds.sampling import Phase, Sampler, as_sampler, require_law, stream
+
+
+def certify(
+    samplers: Sampler | Sequence[Sampler],
+    x: Any,
+    rule: Rule,
+    *,
+    n0: int = 100,
+    n: int = 100_000,
+    alpha: float = 0.001,
+    seed: int = 0,
+    index: int = 0,
+) -> CompositeCertificate:
+    """Certify one input of a decision list over several noise levels.
+
+    n0 samples at each level choose the class and what is to be estimated; then n
+    samples are drawn at each level that the radius can still depend on, in the order of
+    the items.
+
+    Parameters
+    ----------
+    samplers : Sampler or sequence of K samplers
+        The classifier under noise: one for all K levels of the rule, or an expert for
+        each.
+    x, n0, n, alpha, seed, index
+        As in :func:`rsbounds.certify.certify`: samples of one level, and alpha in
+        total.
+    rule : Rule
+        The decision list.
+
+    Returns
+    -------
+    CompositeCertificate
+        That of :func:`certify_counts` for the same counts, whether or not it stopped
+        early.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.composite import Cond, Rule, certify
+    >>> from rsbounds.sampling import ArraySampler
+    >>> w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
+    >>> rule = Rule([1.0, 0.5], [[Cond("score", 0, 1.0)], [Cond("margin", 1)]])
+    >>> c = certify(ArraySampler(lambda b: b @ w.T), [0.75, 0.0], rule, n=10_000)
+    >>> c.predict, c.item, 0.7 < c.radius < 0.75  # the truth is 0.75
+    (0, 1, True)
+    """
+    procedure = Procedure(n0=n0, n=n, alpha=alpha, seed=seed)
+    index = count("index", index)
+    sigmas = checked_rule(rule).sigmas
+    experts = _experts(samplers, len(sigmas))
+
+    def drawn(stage: int, samples: int, phase: Phase) -> NDArray[Any]:
+        generator = stream(procedure.seed, index, phase, stage)
+        return np.asarray(experts[stage](x, sigmas[stage], samples, generator))
+
+    selected = [drawn(k, procedure.n0, Phase.SELECT) for k in range(len(sigmas))]
+    classes = selected[0].size
+    select = [
+        checked_stage(f"stage {k}", counts, classes, procedure.n0)
+        for k, counts in enumerate(selected)
+    ]
+
+    def counts_of(stage: int) -> NDArray[np.int64]:
+        counts = drawn(stage, procedure.n, Phase.ESTIMATE)
+        return checked_stage(f"stage {stage}", counts, classes, procedure.n)
+
+    return certify_drawn(
+        rule, np.stack(select), counts_of, n=procedure.n, alpha=procedure.alpha
+    )
+
+
+def _experts(samplers: Sampler | Sequence[Sampler], levels: int) -> list[Sampler]:
+    """A sampler for each level: the one that was given, or one for each."""
+    models = samplers if isinstance(samplers, Sequence) else [samplers] * levels
+    experts = [as_sampler(model) for model in models]
+    if len(experts) != levels:
+        raise ArgumentError("samplers", f"must be one or {levels}; got {len(experts)}")
+    for sampler in experts:
+        require_law(sampler, "")
+    return experts

@@ -1,0 +1,294 @@
+"""What an entry of the list of bounds is: from one input's evidence to a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import (
+    Array,
+    as_integers,
+    choice,
+    count,
+    either,
+    every,
+    number,
+    operand,
+)
+from rsbounds._numerics.counts import total
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.rounding import SMALLEST, TINY
+from rsbounds.confidence.histogram import ScoreHistogram
+
+
+class End(NamedTuple):
+    """A lower bound p, its complement q = 1 - p and its score: rounded down, up and
+    down.
+
+    For the failures the same three are an upper bound on the successes: q, and the
+    score -z.
+    """
+
+    z: Array
+    p: Array
+    q: Array
+
+
+class Pair(NamedTuple):
+    """Normal scores and probabilities of the top class's lower bound and the others'
+    upper one.
+
+    The former are rounded down, the latter up. Where ``p_b`` stands for 1 - p_a,
+    ``z_b`` is ``-z_a`` exactly.
+    """
+
+    z_a: float
+    z_b: float
+    p_a: float
+    p_b: float
+
+
+#: (successes or histogram, n, alpha, u) -> the lower end; u is None unless the bound
+#: needs a uniform number.
+Lower = Callable[[Any, NDArray[np.int64], Array, float | None], End]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """From the evidence that one input's samples left to bounds on its probabilities.
+
+    Parameters
+    ----------
+    name : str
+        That of result files, the key in `BOUNDS`.
+    evidence : {"counts", "scores"}
+        What it reads: counts of the classes, or one `ScoreHistogram` for each class.
+    lower : callable
+        ``lower(successes, n, alpha, u)`` is the `End` of one class: a lower bound of
+        its probability at level 1 - alpha, from its count or histogram.
+    uniform : bool
+        Whether it needs a uniform number, fixed before the counts are seen. ``lower``
+        gets it as ``u``; bounds that need none get None.
+    at_any_time : bool
+        Whether it holds at all numbers of samples at once, so that the samples may
+        decide when to stop.
+    most_alpha : float
+        The largest level, itself included where it is below 1.
+    """
+
+    name: str
+    evidence: Literal["counts", "scores"]
+    lower: Lower
+    uniform: bool = False
+    at_any_time: bool = False
+    most_alpha: float = 1.0
+
+    def check_alpha(self, alpha: Any) -> float:
+        """``alpha`` as a float, or ValueError where the bound has no such level."""
+        closed = "right" if self.most_alpha < 1.0 else "neither"
+        return number("alpha", alpha, 0.0, self.most_alpha, closed=closed)
+
+    def check_uniform(self, u: Any) -> float | None:
+        """The uniform number as a float; None for a bound that needs none."""
+        if not self.uniform:
+            return None
+        if u is None:
+            raise ArgumentError(
+                "u", f"must be a uniform number in (0, 1] for {self.name!r}; got None"
+            )
+        return number("u", u, 0.0, 1.0, closed="right")
+
+    def pair(
+        self,
+        evidence: Any,
+        top: int,
+        n: int,
+        alpha: float,
+        *,
+        runner_up: bool,
+        u: float | None = None,
+    ) -> Pair:
+        """Bounds that hold together with probability at least 1 - alpha.
+
+        Parameters
+        ----------
+        evidence : array_like of int, shape (classes,), or sequence of ScoreHistogram
+            Of the samples that estimate. Counts may sum to less than n: what is missing
+            fell on no class. Each histogram holds n scores, and a class's scores sum to
+            at most 1 (a sample that fell on no class scores 0 for each).
+        top : int
+            The class A, chosen from other samples.
+        n : int
+            Number of samples drawn.
+        alpha : float
+            Probability of error, in (0, 1), at most ``most_alpha``.
+        runner_up : bool
+            Whether the largest other class has a bound of its own, alpha/2 and alpha/2;
+            otherwise p_b stands for 1 - p_a, and all of alpha is p_a's.
+        u : float, optional
+            For bounds with ``uniform`` alone: a uniform number in (0, 1], such as ``1 -
+            generator.random()``, fixed before the counts are seen, another for each
+            input. The other bounds ignore it.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its domain.
+        """
+        first, others, trials = self._split(evidence, top, n)
+        alpha = self.check_alpha(alpha)
+        u = self.check_uniform(u)
+        if not runner_up:
+            alone = self.lower(first, trials, operand("alpha", alpha), u)
+            z_a = float(alone.z)
+            return Pair(z_a=z_a, z_b=-z_a, p_a=float(alone.p), p_b=float(alone.q))
+        level = half(alpha)
+        lower = self.lower(first, trials, level, u)
+        # both are uniform; the level needs no independence, and opposites spread the
+        # pair least
+        opposite = None if u is None else opposite_uniform(u)
+        uppers = [
+            self.lower(self._misses(other, trials), trials, level, opposite)
+            for other in others
+        ]
+        # the largest upper bound covers the runner-up, whichever class it is
+        z_b, p_b = capped_end(lower, min(uppers, key=lambda upper: float(upper.z)))
+        return Pair(
+            z_a=float(lower.z), z_b=float(z_b), p_a=float(lower.p), p_b=float(p_b)
+        )
+
+    def optimistic(
+        self, evidence: Any, top: int, n: int, alpha: float, *, runner_up: bool
+    ) -> tuple[float, float]:
+        """The scores at the favourable ends: the most for A and the least for the
+        others.
+
+        A radius that even they do not reach is out of reach. Only for a bound that
+        holds ``at_any_time``: looking at another one as it goes would have no level.
+
+        Parameters
+        ----------
+        evidence, top, n, alpha, runner_up
+            As in `pair`; each end has all of alpha.
+
+        Returns
+        -------
+        z_a, z_b : float
+            An upper bound of A's score and, at most the opposite of it, a lower bound
+            of the runner-up's (the opposite itself without ``runner_up``).
+        """
+        if not self.at_any_time:
+            raise ValueError(f"the bound {self.name!r} does not hold at any time")
+        first, others, trials = self._split(evidence, top, n)
+        level = operand("alpha", self.check_alpha(alpha))
+        most = -float(self.lower(self._misses(first, trials), trials, level, None).z)
+        if not runner_up:
+            return most, -most
+        # the runner-up's probability is at least that of any other class
+        least = max(float(self.lower(c, trials, level, None).z) for c in others)
+        return most, min(least, -most)
+
+    def _split(
+        self, evidence: Any, top: int, n: int
+    ) -> tuple[Any, Sequence[Any], NDArray[np.int64]]:
+        """The top class's evidence, that of the others which may matter, and n."""
+        if self.evidence == "counts":
+            return _split_counts(evidence, top, n)
+        return _split_histograms(evidence, top, n)
+
+    def _misses(self, hits: Any, trials: NDArray[np.int64]) -> Any:
+        """The evidence of "not this class"."""
+        return trials - hits if self.evidence == "counts" else hits.complement()
+
+
+def check_entry(entry: Any) -> None:
+    """ValueError for what can't be an entry of the list of bounds."""
+    if not isinstance(entry, Bound):
+        raise ValueError(f"must be a rsbounds.confidence.Bound; got {entry!r:.60}")
+    choice("evidence", entry.evidence, ("counts", "scores"))
+    number("most_alpha", entry.most_alpha, 0.0, 1.0, closed="right")
+
+
+def opposite_uniform(u: float) -> float:
+    """1 - u on the same grid in (0, 1]: of the multiples of 2^-53 each has another."""
+    return 1.0 - float(u) + 2.0**-53
+
+
+def half(alpha: Any) -> Array:
+    """``alpha``/2, or ValueError where that isn't above 0."""
+    return divided(alpha, 2)
+
+
+def divided(alpha: Any, parts: int) -> Array:
+    """``alpha``/``parts``, the level of each of so many bounds that hold together.
+
+    ValueError where that isn't above 0.
+    """
+    alpha = operand("alpha", alpha, parts * SMALLEST, nan=False)
+    with np.errstate(under="ignore"):
+        level: Array = alpha / float(parts)
+        if every(level >= TINY):
+            return level
+        # below the smallest number of full precision a quotient may be rounded up by
+        # half of itself, and the levels would sum to more than alpha; products are
+        # exact there
+        down = np.where(level * parts > alpha, level - SMALLEST, level)
+        return np.where(level < TINY, down, level)[()]
+
+
+def capped_end(lower: End, upper: End) -> tuple[Array, Array]:
+    """(z_b, p_b) from the failures' end of B, capped at the complement of A's lower
+    end.
+    """
+    capped = upper.z <= lower.z
+    return either(capped, -lower.z, -upper.z), either(capped, lower.q, upper.q)
+
+
+def _split_counts(
+    evidence: Any, top: int, n: int
+) -> tuple[Any, Sequence[Any], NDArray[np.int64]]:
+    counts = as_integers("evidence", evidence)
+    n = count("n", n, 1)
+    if counts.ndim != 1 or counts.size < 2:
+        raise ArgumentError(
+            "evidence",
+            f"must be the counts of two classes or more; got shape {counts.shape}",
+        )
+    if total(counts) > n:
+        raise ArgumentError(
+            "evidence", f"must sum to at most n = {n}; got {total(counts)}"
+        )
+    top = _checked_top(top, counts.size)
+    # bounds grow with the count, so the largest of the others stands for all
+    largest = np.delete(counts, top).max()
+    return counts[top], [largest], as_integers("n", n)
+
+
+def _split_histograms(
+    evidence: Sequence[ScoreHistogram], top: int, n: int
+) -> tuple[Any, Sequence[Any], NDArray[np.int64]]:
+    top = _checked_top(top, len(evidence))
+    n = count("n", n, 1)
+    for histogram in evidence:
+        if histogram.n != n:
+            raise ArgumentError(
+                "evidence",
+                f"must hold histograms of n = {n} scores; got {histogram.n}",
+            )
+    others = [histogram for c, histogram in enumerate(evidence) if c != top]
+    return evidence[top], others, as_integers("n", n)
+
+
+def _checked_top(top: int, classes: int) -> int:
+    if classes < 2:
+        raise ArgumentError(
+            "evidence", f"must be of two classes or more; got {classes}"
+        )
+    top = count("top", top)
+    if not top < classes:
+        raise ArgumentError("top", f"must be one of {classes} classes; got {top}")
+    return top

@@ -1,0 +1,98 @@
+"""The samples of one input that an answer may ask for."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rsbounds.sampling.adapters import Sampler
+from rsbounds.sampling.blocks import Phase, stream
+
+
+class Draws:
+    """What one input's samplers return, at its noise levels, phase by phase.
+
+    A scheme of one level has one sampler and one level; a rule of several levels has
+    one of each for every stage. Each phase, and each stage of it, has a random stream
+    of its own: calls may come in any order, and the same call returns the same samples.
+
+    Parameters
+    ----------
+    samplers : sequence of Sampler
+        One for each level.
+    x : array_like or Tensor
+        The input, without a batch axis.
+    levels : sequence of float
+        The noise levels at x, > 0, in the input's unit.
+    seed, index : int
+        Of the run and of the input, >= 0: they choose the streams.
+
+    Attributes
+    ----------
+    sigma : float
+        The level of the first stage.
+    stages : int
+        Number of levels.
+
+    Raises
+    ------
+    ValueError
+        Without a sampler for each level, or without a level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.sampling import ArraySampler, Draws, Phase
+    >>> sampler = ArraySampler(lambda batch: np.stack([batch[:, 0], -batch[:, 0]], 1))
+    >>> draws = Draws([sampler], np.array([9.0, 0.0]), [1.0], seed=0, index=0)
+    >>> draws(Phase.ESTIMATE, 50).tolist(), draws.sigma, draws.stages
+    ([50, 0], 1.0, 1)
+    """
+
+    def __init__(
+        self,
+        samplers: Sequence[Sampler],
+        x: Any,
+        levels: Sequence[float],
+        seed: int,
+        index: int,
+    ) -> None:
+        if not len(samplers) == len(levels) >= 1:
+            raise ValueError(
+                "samplers must be one for each level, at least one; got "
+                f"{len(samplers)} samplers and {len(levels)} levels"
+            )
+        self.samplers = tuple(samplers)
+        self.x = x
+        self.levels = tuple(levels)
+        self.seed = seed
+        self.index = index
+
+    @property
+    def sigma(self) -> float:
+        """The level of the first stage."""
+        return self.levels[0]
+
+    @property
+    def stages(self) -> int:
+        """Number of levels."""
+        return len(self.levels)
+
+    def __call__(self, phase: Phase, n: int, stage: int | None = None) -> Any:
+        """What the sampler returns for n samples of a phase.
+
+        ``stage`` chooses sampler, level and stream in a rule of several levels; None,
+        for a scheme, is the first sampler with the stream of the phase itself.
+        """
+        return self.more(self.generator(phase, stage), n, stage)
+
+    def generator(self, phase: Phase, stage: int | None = None) -> np.random.Generator:
+        """The stream of a phase at its start, for callers that draw step by step."""
+        return stream(self.seed, self.index, phase, stage)
+
+    def more(
+        self, generator: np.random.Generator, n: int, stage: int | None = None
+    ) -> Any:
+        """What the sampler returns for the next n samples of a stream."""
+        place = stage or 0
+        return self.samplers[place](self.x, self.levels[place], n, generator)
