@@ -10,12 +10,9 @@ Hong, Hong, Certified adversarial robustness via anisotropic randomized smoothin
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from rsbounds import anisotropic, gaussian
-from rsbounds._numerics.checks import as_floats
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.rounding import EPS, product, round_down, round_up
+from rsbounds._numerics.rounding import EPS, product, round_down
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.sampling import Sampler
 from rsbounds.schemes._domains import NORM, POSITIVE, Domains
@@ -70,10 +67,8 @@ class Anisotropic(Scheme):
         level = self.fixed_level(
             getattr(self.noise, "level", None) if sigma is None else sigma
         )
-        distance = (
-            as_floats("radius", radius, 0.0, towards=np.inf) / self.parameters["inner"]
-        )
-        return gaussian.transport(z, round_up(distance, EPS), level)
+        inner = self.parameters["inner"]
+        return anisotropic.transport(z, radius, level, inner=inner)
 
     def _stretched(self, reach: Any) -> float:
         return float(round_down(product(reach, self.parameters["inner"]), 2 * EPS))
