@@ -248,7 +248,8 @@ class LocallyBiased:
         given_value, given_grad = self._value_and_grad(rows)
         value = np.asarray(given_value, dtype=np.float64)
         grad = np.asarray(given_grad, dtype=np.float64)
-        if value.ndim not in (1, 2) or len(value) != len(rows) or not value.size:
+        of_rows = value.ndim in (1, 2) and len(value) == len(rows)
+        if not of_rows or 0 in value.shape[1:]:
             raise ArgumentError(
                 "value_and_grad",
                 f"must return values of shape ({len(rows)},) or ({len(rows)}, K); got "
