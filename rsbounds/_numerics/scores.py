@@ -138,6 +138,5 @@ def _half(z_a: Floats, z_b: Floats, error: float) -> Floats:
 def _values(
     name: str, value: ArrayLike, scores: bool, towards: float | None = None
 ) -> Array:
-    if scores:
-        return operand(name, value, towards=towards)
-    return operand(name, value, 0.0, 1.0, towards=towards)
+    low, high = (-np.inf, np.inf) if scores else (0.0, 1.0)
+    return operand(name, value, low, high, towards=towards)
