@@ -10,7 +10,8 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from rsbounds._numerics.checks import as_floats, count
-from rsbounds.torch.training.fitting import augment, evaluating, fit, pgd
+from rsbounds.torch.networks._modes import evaluating
+from rsbounds.torch.training.fitting import augment, fit, pgd
 from rsbounds.torch.training.recipes import smooth_adversarial_loss
 
 __all__ = ["Stage", "cascade"]

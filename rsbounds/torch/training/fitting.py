@@ -1,8 +1,7 @@
 """A seeded training loop, noise augmentation and projected gradient attacks."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -216,17 +215,3 @@ def pgd(
 def _length(x: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     length: torch.Tensor = torch.linalg.vector_norm(x.flatten(1), dim=1)
     return length.clamp(min=1e-30).reshape(shape)
-
-
-@contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """Put a module in eval mode, and restore the mode of each of its parts afterwards."""
-    parts = list(model.modules()) if isinstance(model, nn.Module) else []
-    modes = [part.training for part in parts]
-    try:
-        for part in parts:
-            part.training = False
-        yield
-    finally:
-        for part, mode in zip(parts, modes, strict=True):
-            part.training = mode

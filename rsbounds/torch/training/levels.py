@@ -11,8 +11,9 @@ from torch import nn
 from rsbounds._numerics.checks import as_floats, as_integers, count
 from rsbounds.torch import radius
 from rsbounds.torch.networks._layers import CONVOLUTIONS
+from rsbounds.torch.networks._modes import evaluating
 from rsbounds.torch.networks.sigma import SigmaNetwork
-from rsbounds.torch.training.fitting import evaluating, soft_vote
+from rsbounds.torch.training.fitting import soft_vote
 
 
 def average_radius_loss(

@@ -14,7 +14,8 @@ from torch.nn.functional import cross_entropy
 
 from rsbounds._numerics.checks import as_floats, count, number
 from rsbounds.torch import radius
-from rsbounds.torch.training.fitting import augment, evaluating, levels, pgd
+from rsbounds.torch.networks._modes import evaluating
+from rsbounds.torch.training.fitting import augment, levels, pgd
 
 __all__ = [
     "consistency_loss",
