@@ -66,10 +66,7 @@ class NoiseConditional(nn.Module):
         self, module: nn.Module, low: float, high: float, *, width: int = 16
     ) -> None:
         super().__init__()
-        self.low = float(as_floats("low", low, 0, closed="neither", nan=False))
-        self.high = float(
-            as_floats("high", high, self.low, closed="neither", nan=False)
-        )
+        self.low, self.high = _range(low, high)
         count("width", width, 1)
         layers = _called_layers(module)[:-1]
         if not layers:
@@ -86,7 +83,7 @@ class NoiseConditional(nn.Module):
         return torch.tensor([self.low, self.high], dtype=torch.float64, device="cpu")
 
     def set_extra_state(self, state: Any) -> None:
-        self.low, self.high = torch.as_tensor(state).tolist()
+        self.low, self.high = _range(*state.tolist())
 
     def forward(self, x: torch.Tensor, sigma: float | torch.Tensor) -> torch.Tensor:
         """Class scores of a batch under noise of one level, or of one for each row.
@@ -136,6 +133,12 @@ class AtLevel(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         scores: torch.Tensor = self.network(x, self.sigma)
         return scores
+
+
+def _range(low: Any, high: Any) -> tuple[float, float]:
+    """The two levels as numbers, if 0 < low < high; else ValueError."""
+    least = float(as_floats("low", low, 0, closed="neither", nan=False))
+    return least, float(as_floats("high", high, least, closed="neither", nan=False))
 
 
 def _called_layers(module: nn.Module) -> list[tuple[str, nn.Module]]:

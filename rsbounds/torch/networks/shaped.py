@@ -400,7 +400,7 @@ def _law(kind: str, *tensors: torch.Tensor) -> str:
 
 
 def _ball(shape: torch.Tensor, norm: float) -> dict[str, Any]:
-    """The l_p radius inside the ellipsoid sum (delta_i/shape_i)^2 <= 1, rounded down."""
+    """The l_p radius inside sum (delta_i/shape_i)^2 <= 1, rounded down."""
     axes = shape.double().numpy().ravel()
     inner = float(anisotropic.radius(1.0, axes, norm=norm, scores=True))
     return {"norm": norm, "inner": inner, "dim": axes.size}
