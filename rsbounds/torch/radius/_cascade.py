@@ -103,7 +103,7 @@ def cascade(
         lacking = -torch.stack(most).amin(0)
         blocked = torch.minimum(blocked, lacking.where(others, math.inf).amin(-1))
     exact = (best - 4e-14 * size).clamp(min=lowest)
-    return round_down(exact.to(p.device), result_type(p, sigmas))
+    return round_down(exact, result_type(p, sigmas)).to(p.device)
 
 
 def _scores(p: torch.Tensor, scores: bool) -> torch.Tensor:
