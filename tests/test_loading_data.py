@@ -182,8 +182,8 @@ def test_labels_outside_the_classes(tmp_path):
     ("spec", "options", "message"),
     [
         (".", {}, "say imagefolder:"),
-        ("nothing", {}, "the data must be FILE"),
-        ((X, Y), {}, "must be text or a path; got tuple"),
+        ("nothing", {}, "data must be FILE"),
+        ((X, Y), {}, "must be named by text or a path; got tuple"),
         ("d.npz", {"scale": "x"}, "scale must be real numbers"),
         ("d.npz", {"preprocess": 8}, "preprocess must be a Preprocess; got int"),
     ],

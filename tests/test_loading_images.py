@@ -287,5 +287,5 @@ def test_names_of_columns_reach_no_terminal_raw(datasets, tmp_path):
 
 @pytest.mark.slow
 def test_hf_does_not_use_the_network_unasked(datasets, no_network):
-    with pytest.raises(ValueError, match=r"not on disk .*--download"):
+    with pytest.raises(ValueError, match=r"not on disk .*download=True"):
         open_data("hf:no/such-data")

@@ -134,8 +134,8 @@ def _published(where: str, url: str, *, download: bool) -> Any:
     path = os.path.join(hub.get_dir(), "checkpoints", file)
     if not (download or os.path.isfile(path)):
         raise ValueError(
-            f"{where}: its weights are not on disk; looked for {shown(path)}. Fetch {url} "
-            "to there, let download=True do so, or give a checkpoint"
+            f"{where}: its weights are not on disk; looked for {shown(path)}. Fetch "
+            f"{url} to there, let download=True do so, or give a checkpoint"
         )
 
     def read() -> Any:

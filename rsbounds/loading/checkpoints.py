@@ -42,8 +42,7 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Any]:
         load = need("safetensors.torch", name).load_file
     else:
         kind = (
-            "a file of torch.save with tensors alone, which can be read without running "
-            "it"
+            "a file of torch.save with tensors alone, so that reading it runs nothing"
         )
         load = partial(torch.load, map_location="cpu", weights_only=True)
     try:

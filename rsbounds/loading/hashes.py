@@ -56,8 +56,8 @@ def parameters_hash(model: Any) -> str | None:
         except (AttributeError, RuntimeError) as error:
             raise ValueError(
                 f"the model's {key!r} must be a tensor that holds numbers; got "
-                f"{type(value).__name__}: quantized modules and parameters on the device "
-                "meta can't be certified"
+                f"{type(value).__name__}: quantized modules and parameters on the "
+                "device meta can't be certified"
             ) from error
         parameters.update(f"{key} {value.dtype} {tuple(value.shape)}".encode())
         parameters.update(array.tobytes())
