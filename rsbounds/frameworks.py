@@ -200,7 +200,8 @@ def _estimator(model: Any, outputs: bool) -> Any:
     if hasattr(model, "predict"):
         raise ValueError(
             f"the model must be a fitted classifier; got a {name} without classes_: "
-            "fit it, or name them as rsbounds.frameworks.FromLabels(model.predict, classes)"
+            "fit it, or name them as "
+            "rsbounds.frameworks.FromLabels(model.predict, classes)"
         )
     if hasattr(model, "predict_proba"):
         return _flat(model.predict_proba)

@@ -102,7 +102,8 @@ def test_a_torch_dataset_by_name(tmp_path, monkeypatch):
     (tmp_path / "sets.py").write_text(
         "import torch\n"
         "def make():\n"
-        "    return torch.utils.data.TensorDataset(torch.ones(3, 2), torch.tensor([0, 1, 1]))\n"
+        "    x, y = torch.ones(3, 2), torch.tensor([0, 1, 1])\n"
+        "    return torch.utils.data.TensorDataset(x, y)\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))

@@ -15,23 +15,38 @@ import numpy as np
 from rsbounds.cli import _methods
 from rsbounds.confidence import lower_bound, pair_bounds
 from rsbounds.results import plain, truncated
-from rsbounds.schemes import METHODS
+from rsbounds.schemes import METHODS, Scheme
 
 
 def add_options(parser: Any) -> None:
     methods = parser.add_subparsers(dest="method", required=True, metavar="METHOD")
-    for scheme in METHODS.values():
-        if not scheme.inputs:
-            continue
-        method = methods.add_parser(
-            scheme.name,
-            help=scheme.help,
-            description=f"Certified radius: {scheme.help}.",
-        )
-        _evidence(method)
-        for option in scheme.inputs:
-            _methods.add(method, option, required=option.default is ...)
-        method.add_argument("--json", action="store_true", help="print a JSON object")
+    for name in filter(METHODS.is_own, METHODS):
+        _add_method(methods, METHODS[name])
+    parser.prepare = partial(_prepare, methods)
+
+
+def _prepare(methods: Any, words: list[str]) -> list[str]:
+    """The words, of which the first may be the method of another package: its code is
+    loaded when it is named.
+    """
+    name = words[0] if words else ""
+    if name in METHODS and not METHODS.is_own(name):
+        _add_method(methods, METHODS[name])
+    return words
+
+
+def _add_method(methods: Any, scheme: type[Scheme]) -> None:
+    if not scheme.inputs:
+        return
+    method = methods.add_parser(
+        scheme.name,
+        help=scheme.help,
+        description=f"Certified radius: {scheme.help}.",
+    )
+    _evidence(method)
+    for option in scheme.inputs:
+        _methods.add(method, option, required=option.default is ...)
+    method.add_argument("--json", action="store_true", help="print a JSON object")
 
 
 def _evidence(parser: argparse.ArgumentParser) -> None:
