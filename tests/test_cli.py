@@ -36,7 +36,7 @@ RADII = {
     "radius gaussian --p-a 0.9 --sigma 0.25": "0.32038789138615",  # sigma Phi^-1(.9)
     "radius gaussian --score 1.5 --sigma 2": "3",
     "radius gaussian --p-a 0.7 --p-b 0.2 --sigma 1": "0.683010873140",
-    "radius lipschitz --p-a .999 --sigma .5 --lip 0 --sigma-min .5 --dim 9": "1.54511615",
+    "radius lipschitz --p-a .999 --sigma .5 --lip 0 --sigma-min .5 --dim 9": "1.545116",
     "radius anisotropic --p-a 0.9 --sigma 0.5 0.25 1": "0.32038789138615",
 }
 

@@ -201,7 +201,7 @@ def test_words_that_do_not_go_together_are_one_line(work, capsys):
         ({"method": "gaussian", "sigma": 1, "method-args": "a=1"}, "--method-args has"),
         ({"method": "semielastic"}, "--method 'semielastic' is unknown; did you mean"),
         ({"method": "xyz"}, "'xyz' is unknown; there are gaussian, "),
-        ({"method": "generator", "noise": "schemes_of_mine:fixed"}, "must return NoiseMaps,"),
+        ({"method": "generator", "noise": "schemes_of_mine:fixed"}, "must return Noise"),
     ):  # fmt: skip
         one_line(capsys, arguments(**{**own, **changes}), said)
     assert not list(work.glob("out*"))
