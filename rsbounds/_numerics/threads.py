@@ -84,7 +84,7 @@ def processor() -> str:
 
 
 def ahead(function: Callable[[T], U], things: Iterable[T], most: int) -> Iterator[U]:
-    """``map(function, things)``, by a thread that keeps up to ``most`` results waiting."""
+    """``map(function, things)`` by a thread, up to ``most`` results ahead."""
     waiting: deque[Future[U]] = deque()
     pool = ThreadPoolExecutor(1, "rsbounds-ahead")
     try:
