@@ -156,6 +156,18 @@ def test_a_plan_is_not_of_the_numbers_of_classes():
             assert as_first == [(c.t, c.apart, c.parts) for c in first.choices]
 
 
+def test_a_plan_does_not_see_trailing_zeros():
+    """Rows leave them out: the plan of a row's counts is that of the sampler's."""
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        classes = int(rng.choice([3, 10, 100]))
+        select = rng.multinomial(20, rng.dirichlet(np.full(classes, 0.1)))
+        short = np.trim_zeros(select, "b")
+        label, k = int(rng.integers(classes)), int(rng.integers(1, min(classes, 30)))
+        numbers = {"n0": 20, "n": 1000, "alpha": 0.01}
+        assert plan(select, label, k, **numbers) == plan(short, label, k, **numbers)
+
+
 def test_the_sum_is_at_least_that_of_some_of_the_most_likely():
     """Whichever k labels are the most likely: of the w of them outside T, some t have a
     sum that is not above the compared one, and for some k labels it is equal.

@@ -80,6 +80,8 @@ def plan(select: Counts, label: int, k: int, *, n0: int, n: int, alpha: float) -
     """
     if k == 1:
         return Plan(1, (Choice(1, (), 2),))
+    # rows of files leave out trailing zeros: add as many as a plan can look at
+    select = padded(select, max(len(select), label + 1) + 2 * k + 1)
     others = _others(select, label, k)
     shapes = _shapes(k)
     trial = _Trial.of(_scenarios(select, label, others, n0), shapes, k, n, alpha)
@@ -99,15 +101,15 @@ def plan(select: Counts, label: int, k: int, *, n0: int, n: int, alpha: float) -
 
 
 def _others(select: Counts, label: int, k: int) -> NDArray[np.intp]:
-    """The other labels, the one selected most often first.
+    """The other labels that matter, the one selected most often first.
 
-    Those far beyond the k-th change no plan, and are left out: the time that a plan
-    takes does not grow with the classes.
+    Those that were selected, k at least, and k/2 more. The classes that the model has
+    besides don't count: neither the plan nor its time depends on how many there are.
     """
-    classes = max(len(select), label + 1, k + 1)
-    order = np.argsort(-padded(select, classes), kind="stable")
+    order = np.argsort(-select, kind="stable")
     others: NDArray[np.intp] = order[order != label]
-    return others[: 2 * k + 8]
+    selected = int(np.count_nonzero(select[others]))
+    return others[: min(max(k, selected) + k // 2, 2 * k + 8)]
 
 
 def _hopeful(alone: Floats) -> NDArray[np.intp]:
@@ -194,8 +196,7 @@ def _scenarios(select: Counts, label: int, others: NDArray[np.intp], n0: int) ->
     unselected labels spread over many magnitudes, as those of classifiers do.
     """
     labels = len(others) + 1
-    order = np.append(label, others)
-    hits = padded(select, int(order.max()) + 1)[order]
+    hits = select[np.append(label, others)]
     shape = hits + 1.0 / labels
     cube_root = 1 - 1 / (9 * shape) + _spread_scores(labels) / (3 * np.sqrt(shape))
     selected = shape * np.maximum(cube_root, 1e-3) ** 3
