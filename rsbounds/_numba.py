@@ -13,6 +13,7 @@ one that raises OSError, which numba takes for a missing cache file.
 
 from collections.abc import Callable
 from functools import cache
+from inspect import Parameter, Signature
 from typing import Any
 
 from llvmlite import binding, ir
@@ -21,6 +22,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from rsbounds import special
+from rsbounds.special._call import ERROR_KINDS
 from rsbounds_ext.kernels import symbols
 
 INTERFACE = 1
@@ -34,10 +36,13 @@ for _name, (_address, _) in symbols.items():
     binding.add_symbol(symbol(_name), _address)
 
 
-def _call(symbol: str) -> Callable[..., Any]:
-    """How numba types and compiles a call of a C function of float64 arguments."""
+def _intrinsic(symbol: str, arity: int) -> Any:
+    """What jitted code calls: a C function of that many float64 arguments.
 
-    def typed(*args: Any) -> Any:
+    numba converts integers and float32 to the float64 of the signature.
+    """
+
+    def typed(context: Any, *args: Any) -> Any:
         signature = types.float64(*([types.float64] * len(args)))
 
         def codegen(context: Any, builder: Any, _: Any, values: Any) -> Any:
@@ -49,36 +54,29 @@ def _call(symbol: str) -> Callable[..., Any]:
 
         return signature, codegen
 
-    return typed
-
-
-def _numbers(*args: Any) -> bool:
-    return all(isinstance(a, (types.Integer, types.Float)) for a in args)
+    # numba asks the signature how many arguments there are
+    names = ["context", *(f"argument_{i}" for i in range(arity))]
+    parameters = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in names]
+    typed.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return intrinsic(typed)
 
 
 def _serve(function: Callable[..., Any], symbol: str, arity: int) -> None:
-    """Let ``function`` of one scalar or three call that C function in ``@njit`` code."""
-    typed = _call(symbol)
-    # numba reads the number of arguments off a signature, so each is written out
-    if arity == 1:
-        unary: Any = intrinsic(lambda context, a: typed(a))
-        overload(function, strict=False)(
-            lambda a: (lambda a: unary(float(a))) if _numbers(a) else None
-        )
-    else:
-        ternary: Any = intrinsic(lambda context, a, b, c: typed(a, b, c))
+    """Let ``function`` of that many scalars call that C function in ``@njit`` code."""
+    call = _intrinsic(symbol, arity)
 
-        def choose(a: Any, b: Any, c: Any) -> Any:
-            if not _numbers(a, b, c):
-                return None
-            return lambda a, b, c: ternary(float(a), float(b), float(c))
+    def choose(*args: Any) -> Any:
+        numbers = all(isinstance(a, (types.Integer, types.Float)) for a in args)
+        if len(args) != arity or not numbers:
+            return None
+        return lambda *args: call(*args)
 
-        overload(function, strict=False)(choose)
+    overload(function, strict=False)(choose)
 
 
 @cache
 def register() -> None:
     """Teach numba the functions of :mod:`rsbounds.special`; once for each process."""
-    for name in special.__all__:
-        if name in symbols:
-            _serve(getattr(special, name), symbol(name), symbols[name][1])
+    for name in ERROR_KINDS:
+        _, arity = symbols[name]
+        _serve(getattr(special, name), symbol(name), arity)

@@ -13,7 +13,8 @@ from torch import nn
 
 from rsbounds import datasets, schemes, semielastic
 from rsbounds._numerics.checks import as_integers
-from rsbounds.certify import certify_dataset, certify_evidence
+from rsbounds.answers import Class
+from rsbounds.certify import certify_dataset
 from rsbounds.composite import Cond, Rule
 from rsbounds.procedure import Procedure
 from rsbounds.results import Results, Row, write
@@ -174,11 +175,11 @@ def _cohen(file: Path, results: Results) -> Path:
     assert results.manifest is not None
     procedure = replace(results.manifest.procedure, runner_up=False)
     manifest = replace(results.manifest, procedure=procedure)
-    scheme = schemes.gaussian(SIGMA)
+    answer = Class(schemes.gaussian(SIGMA))
     rows = []
     for row in results.rows:
-        again = certify_evidence(
-            scheme, row.sigma, row.select, row.counts, procedure, row.idx
+        again, _ = answer.certify(
+            answer.stored(row), procedure, label=row.label, index=row.idx
         )
         rows.append(Row.of(row.idx, row.label, again, 0.0, input=row.input))
     write(file, manifest, rows)

@@ -1,6 +1,7 @@
 # Scalar functions for Cython users: `from rsbounds_ext.kernels cimport ball_score`.
-# Definitions, domains and error bounds: see rsbounds.special and rsbounds.envelope; `gap` is
-# z_a - z_b; z_b = -z_a stands for p_b = 1 - p_a.
+# CMakeLists.txt makes this file from the table of kernels.cpp. Definitions, domains and
+# error bounds: see rsbounds.special and rsbounds.envelope. `gap` is z_a - z_b, and
+# z_b = -z_a stands for p_b = 1 - p_a.
 cdef double log_ndtr(double z) noexcept nogil
 cdef double ndtri(double p) noexcept nogil
 cdef double ndtri_exp(double log_p) noexcept nogil
@@ -35,7 +36,7 @@ cdef double semielastic_branch(double z_a, double z_b, double gap, double sigma,
 cdef double lipschitz_branch(double z_a, double z_b, double gap, double sigma, double dim, double mean_lip, double up, double lip, double floor) noexcept nogil
 cdef double range_branch(double z_a, double z_b, double gap, double sigma, double dim, double mean_lip, double up, double low, double high) noexcept nogil
 cdef double pair_certified(double distance, double z_a, double z_b, double gap, double sigma, double sigma1, double dim, double mean_lip) noexcept nogil
+cdef double renyi_radius(double p_a, double p_b, double sigma0, double sigma1, double dim) noexcept nogil
 cdef double binomial_bound(double count, double n, double alpha, double u) noexcept nogil
 cdef double anytime_bound(double hits, double trials, double alpha) noexcept nogil
 cdef double log_wealth(double hits, double trials, double x) noexcept nogil
-cdef double renyi_radius(double p_a, double p_b, double sigma0, double sigma1, double dim) noexcept nogil

@@ -1,12 +1,14 @@
-// A Python module of scalar kernels from a table of C++ functions of doubles. Each entry becomes a NumPy
-// ufunc (an attribute of its name), its address and arity in `symbols` (for numba), and a capsule in
-// `__pyx_capi__` (for Cython's cimport). The arity is deduced from the function pointer's type.
+// A Python module of scalar kernels from a table of C++ functions of doubles. Each
+// entry becomes a NumPy ufunc (an attribute of its name), its address and arity in
+// `symbols` (for numba), and a capsule in `__pyx_capi__` (for Cython's cimport). The
+// arity is deduced from the function pointer's type.
 //
-// Most calls are made with plain numbers, and arrays of them would take longer than the kernels (a special
-// function .6 us, with arrays 19). So `scalar` and `evaluate` run a ufunc's loop on plain numbers, and `within`
-// and `natural` check them, without arrays.
+// Most calls are made with plain numbers, and arrays of them would take longer than the
+// kernels (a special function .6 us, with arrays 19). So `scalar` and `evaluate` run a
+// ufunc's loop on plain numbers, and `within` and `natural` check them, without arrays.
 //
-// No std::string and the like: what the two copies of this code (module.cpp) share, the linker would merge.
+// No std::string and the like: what the two copies of this code (module.cpp) share, the
+// linker would merge.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -32,7 +34,8 @@ struct Entry {
     int arity;
     void* function;
     PyUFuncGenericFunction loop;
-    char signature[8 * max_arity + 9];  // "double (double, double)": a capsule's name is matched by Cython
+    // "double (double, double)": a capsule's name is matched by Cython
+    char signature[8 * max_arity + 9];
 };
 
 template <class... A, std::size_t... I>
@@ -42,17 +45,27 @@ void loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void* 
     constexpr std::size_t out = sizeof...(A);
     bool any_nan = false;
     for (npy_intp k = 0; k < dimensions[0]; ++k) {
-        const double value = function(*reinterpret_cast<const A*>(args[I] + k * steps[I])...);
+        const double value =
+            function(*reinterpret_cast<const A*>(args[I] + k * steps[I])...);
         *reinterpret_cast<double*>(args[out] + k * steps[out]) = value;
         any_nan |= value != value;
     }
     if (any_nan) std::feraiseexcept(FE_INVALID);
 }
 
-template <class... A>
+// How many names "u, dim, s" has.
+constexpr std::size_t words(const char* list) {
+    std::size_t count = 1;
+    for (; *list; ++list) count += *list == ',';
+    return count;
+}
+
+template <std::size_t named, class... A>
 Entry entry(const char* name, double (*function)(A...)) {
     constexpr std::size_t arity = sizeof...(A);
-    static_assert(arity >= 1 && arity <= max_arity && (std::is_same_v<A, double> && ...));
+    static_assert(named == arity, "the table names each argument");
+    static_assert(arity >= 1 && arity <= max_arity &&
+                  (std::is_same_v<A, double> && ...));
     Entry e{name, int(arity), reinterpret_cast<void*>(function),
             [](char** args, const npy_intp* n, const npy_intp* steps, void* data) {
                 loop<A...>(args, n, steps, data, std::index_sequence_for<A...>{});
@@ -73,15 +86,17 @@ inline bool put(PyObject* dict, const char* key, PyObject* value) {
 inline bool add(PyObject* names, PyObject* symbols, PyObject* capsules, Entry& e) {
     static char types[max_arity + 1];
     std::memset(types, NPY_DOUBLE, sizeof types);
-    PyObject* ufunc = PyUFunc_FromFuncAndData(&e.loop, &e.function, types, 1, e.arity, 1,
-                                              PyUFunc_None, e.name, nullptr, 0);
+    PyObject* ufunc = PyUFunc_FromFuncAndData(&e.loop, &e.function, types, 1, e.arity,
+                                              1, PyUFunc_None, e.name, nullptr, 0);
     const auto address = reinterpret_cast<std::uintptr_t>(e.function);
     return put(names, e.name, ufunc) &&
-           put(symbols, e.name, Py_BuildValue("(Ki)", (unsigned long long)address, e.arity)) &&
+           put(symbols, e.name,
+               Py_BuildValue("(Ki)", (unsigned long long)address, e.arity)) &&
            put(capsules, e.name, PyCapsule_New(e.function, e.signature, nullptr));
 }
 
-// float, np.float64 and every int that float64 holds exactly; subclasses may mean something else.
+// float, np.float64 and every int that float64 holds exactly; subclasses may mean
+// something else.
 inline bool plain_number(PyObject* given, double& value) {
     if (PyFloat_CheckExact(given)) {
         value = PyFloat_AS_DOUBLE(given);
@@ -111,20 +126,25 @@ inline int double_loop(const PyUFuncObject& ufunc, Py_ssize_t arity) {
     char doubles[max_arity + 1];
     std::memset(doubles, NPY_DOUBLE, sizeof doubles);
     for (int i = 0; i < ufunc.ntypes; ++i)
-        if (std::memcmp(ufunc.types + i * (arity + 1), doubles, std::size_t(arity + 1)) == 0) return i;
+        if (std::memcmp(ufunc.types + i * (arity + 1), doubles,
+                        std::size_t(arity + 1)) == 0)
+            return i;
     return -1;
 }
 
-// scalar(ufunc, *args): the np.float64 that ufunc(*args) is, by the ufunc's own loop with no array made
-// and no flag reported; None where an argument is not a plain number.
+// scalar(ufunc, *args): the np.float64 that ufunc(*args) is, by the ufunc's own loop
+// with no array made and no flag reported; None where an argument is not a plain
+// number.
 inline PyObject* scalar(PyObject*, PyObject* const* given, Py_ssize_t n) {
     if (n < 2 || n > max_arity + 1 || Py_TYPE(given[0]) != &PyUFunc_Type)
-        return PyErr_Format(PyExc_TypeError, "scalar(ufunc, *args): a ufunc and 1 to %d numbers", max_arity);
+        return PyErr_Format(PyExc_TypeError,
+                            "scalar(ufunc, *args): a ufunc and 1 to %d numbers",
+                            max_arity);
     const auto* ufunc = reinterpret_cast<const PyUFuncObject*>(given[0]);
     const int loop = double_loop(*ufunc, n - 1);
     if (loop < 0)
-        return PyErr_Format(PyExc_TypeError, "%s is not a ufunc of %d float64 numbers", ufunc->name,
-                            int(n - 1));
+        return PyErr_Format(PyExc_TypeError, "%s is not a ufunc of %d float64 numbers",
+                            ufunc->name, int(n - 1));
     double values[max_arity + 1];
     char* places[max_arity + 1];
     npy_intp steps[max_arity + 1];
@@ -135,9 +155,11 @@ inline PyObject* scalar(PyObject*, PyObject* const* given, Py_ssize_t n) {
     }
     for (Py_ssize_t i = 1; i < n; ++i)
         if (!plain_number(given[i], values[i - 1])) Py_RETURN_NONE;
-    ufunc->functions[loop](places, &one, steps, ufunc->data ? ufunc->data[loop] : nullptr);
+    ufunc->functions[loop](places, &one, steps,
+                           ufunc->data ? ufunc->data[loop] : nullptr);
     constexpr int flags = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW;
-    if (std::fetestexcept(flags)) std::feclearexcept(flags);  // or a later ufunc may report them
+    if (std::fetestexcept(flags))
+        std::feclearexcept(flags);  // or a later ufunc may report them
     return float64(values[n - 1]);
 }
 
@@ -149,16 +171,18 @@ inline PyObject* evaluate(PyObject* module, PyObject* const* given, Py_ssize_t n
     return PyObject_Vectorcall(given[0], given + 1, std::size_t(n - 1), nullptr);
 }
 
-// within(value, low, high, closed): a plain number in the interval as np.float64, else None.
-// `closed` is "both", "left", "right" or "neither".
+// within(value, low, high, closed): a plain number in the interval as np.float64, else
+// None. `closed` is "both", "left", "right" or "neither".
 inline PyObject* within(PyObject*, PyObject* const* given, Py_ssize_t n) {
     double value, low, high;
     if (n != 4 || !PyUnicode_Check(given[3]) || PyUnicode_GET_LENGTH(given[3]) == 0)
         return PyErr_Format(PyExc_TypeError, "within(value, low, high, closed)");
     if (!plain_number(given[1], low) || !plain_number(given[2], high)) Py_RETURN_NONE;
     const Py_UCS4 closed = PyUnicode_READ_CHAR(given[3], 0);
-    const bool left = closed == 'b' || closed == 'l', right = closed == 'b' || closed == 'r';
-    const bool good = plain_number(given[0], value) && (left ? value >= low : value > low) &&
+    const bool left = closed == 'b' || closed == 'l';
+    const bool right = closed == 'b' || closed == 'r';
+    const bool good = plain_number(given[0], value) &&
+                      (left ? value >= low : value > low) &&
                       (right ? value <= high : value < high);
     if (!good) Py_RETURN_NONE;
     if (Py_TYPE(given[0]) == &PyDoubleArrType_Type) return Py_NewRef(given[0]);
@@ -171,10 +195,12 @@ inline PyObject* natural(PyObject*, PyObject* const* given, Py_ssize_t n) {
         return PyErr_Format(PyExc_TypeError, "natural(value, low)");
     const bool is_int64 = Py_TYPE(given[0]) == &PyInt64ArrType_Type;
     if (!is_int64 && !PyLong_CheckExact(given[0])) Py_RETURN_NONE;
-    int overflow = 0, unused;
+    int overflow = 0;
+    int unused;
     const long long low = PyLong_AsLongLongAndOverflow(given[1], &unused);
-    const long long value = is_int64 ? PyArrayScalar_VAL(given[0], Int64)
-                                     : PyLong_AsLongLongAndOverflow(given[0], &overflow);
+    const long long value = is_int64
+                                ? PyArrayScalar_VAL(given[0], Int64)
+                                : PyLong_AsLongLongAndOverflow(given[0], &overflow);
     if (overflow || value < low) Py_RETURN_NONE;
     if (is_int64) return Py_NewRef(given[0]);
     PyObject* result = PyArrayScalar_New(Int64);
@@ -184,7 +210,8 @@ inline PyObject* natural(PyObject*, PyObject* const* given, Py_ssize_t n) {
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
 inline PyMethodDef method(const char* name, Fast function, const char* text) {
-    const auto any = reinterpret_cast<void (*)()>(function);  // its type is what METH_FASTCALL says
+    // its type is what METH_FASTCALL says
+    const auto any = reinterpret_cast<void (*)()>(function);
     return {name, reinterpret_cast<PyCFunction>(any), METH_FASTCALL, text};
 }
 
@@ -194,15 +221,21 @@ PyObject* build(PyModuleDef& definition, Entry (&table)[N]) {
     import_array1(nullptr);
     import_umath1(nullptr);
     static PyMethodDef methods[] = {
-        method("scalar", scalar, "scalar(ufunc, *args): ufunc(*args) of plain numbers, else None"),
-        method("evaluate", evaluate, "evaluate(ufunc, *args): ufunc(*args), quick for numbers"),
-        method("within", within, "within(value, low, high, closed): np.float64, else None"),
+        method("scalar", scalar,
+               "scalar(ufunc, *args): ufunc(*args) of plain numbers, else None"),
+        method("evaluate", evaluate,
+               "evaluate(ufunc, *args): ufunc(*args), quick for numbers"),
+        method("within", within,
+               "within(value, low, high, closed): np.float64, else None"),
         method("natural", natural, "natural(value, low): np.int64, else None"),
         {nullptr, nullptr, 0, nullptr}};
-    PyObject *module = PyModule_Create(&definition), *symbols = PyDict_New(), *capsules = PyDict_New();
-    bool good = module && symbols && capsules && PyModule_AddFunctions(module, methods) == 0;
+    PyObject *module = PyModule_Create(&definition), *symbols = PyDict_New(),
+             *capsules = PyDict_New();
+    bool good =
+        module && symbols && capsules && PyModule_AddFunctions(module, methods) == 0;
     PyObject* names = good ? PyModule_GetDict(module) : nullptr;
-    for (std::size_t i = 0; good && i < N; ++i) good = add(names, symbols, capsules, table[i]);
+    for (std::size_t i = 0; good && i < N; ++i)
+        good = add(names, symbols, capsules, table[i]);
     good = good && PyDict_SetItemString(names, "symbols", symbols) == 0 &&
            PyDict_SetItemString(names, "__pyx_capi__", capsules) == 0;
     Py_XDECREF(symbols);

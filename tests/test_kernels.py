@@ -2,6 +2,7 @@
 refused.
 """
 
+import inspect
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import rsbounds_ext
+from rsbounds import special
 from rsbounds_ext import kernels
 
 FOLDER = Path(rsbounds_ext.__file__).parent
@@ -21,7 +23,11 @@ def test_the_list_for_cython_is_the_table():
         re.M,
     )
     arities = {name: arity for name, (_, arity) in kernels.symbols.items()}
-    assert {name: args.count("double ") for name, args in declared} == arities
+    arguments = {name: re.findall(r"double (\w+)", args) for name, args in declared}
+    assert {name: len(names) for name, names in arguments.items()} == arities
+    for name in set(special.__all__) - {"error_bound"}:
+        documented = list(inspect.signature(getattr(special, name)).parameters)
+        assert documented == [*arguments[name], "out", "where"]
     for name, arity in arities.items():
         ufunc = getattr(kernels, name)
         assert isinstance(ufunc, np.ufunc)

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from small_data import X, Y, compressed, npy
 
-from rsbounds.loading import CorruptInput, as_data, load_weights, open_data
+from rsbounds.loading import CorruptInput, as_data, open_data
+from rsbounds.loading.checkpoints import load_weights
 
 
 def raw_npz(path, members, method=zipfile.ZIP_STORED):

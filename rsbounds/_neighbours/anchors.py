@@ -4,11 +4,12 @@ to scan.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -254,6 +255,19 @@ class KNNSigma:
             self.shift = float(distances.min() if shift == "min" else distances.mean())
         else:
             self.shift = number("shift", shift, -1e300, 1e300)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What its levels are computed from besides the rate: sigma, k, shift, and the
+        SHA-256 of the anchors in float64.
+        """
+        digest = hashlib.sha256(self._anchors.points.tobytes()).hexdigest()
+        return {
+            "sigma": self.sigma_base,
+            "k": self.k,
+            "shift": self.shift,
+            "anchors": digest,
+        }
 
     def distance(self, x: ArrayLike) -> Floats:
         """Mean distance to the k nearest anchors: as :meth:`sigma`, within 1e-13

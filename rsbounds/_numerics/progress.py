@@ -26,7 +26,7 @@ class Progress:
     def __init__(self, total: int, unit: str, done: int = 0) -> None:
         from tqdm.auto import tqdm
 
-        class Bar(tqdm):  # type: ignore[type-arg, misc]
+        class Bar(tqdm):  # type: ignore[misc]
             monitor_interval = 0  # no thread: it would have to survive a fork
 
         stream = Stream()

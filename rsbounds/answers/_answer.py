@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_integers
+from rsbounds._numerics.counts import total
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import Pair
 from rsbounds.procedure import Procedure
@@ -106,6 +108,9 @@ class Answer:
     classifies : bool
         Whether labels are classes of the model, so that a row's ``predict`` and
         ``correct`` mean something and a report shows certified accuracies.
+    takes_scheme : bool
+        Whether the command line makes a scheme for it, of ``--method`` and its options;
+        otherwise its first option says all, and implies the answer.
 
     Examples
     --------
@@ -121,6 +126,7 @@ class Answer:
     n0: ClassVar[int] = 100
     n: ClassVar[int] = 100_000
     classifies: ClassVar[bool] = True
+    takes_scheme: ClassVar[bool] = True
     scheme: Scheme
 
     # --- its text forms
@@ -139,7 +145,7 @@ class Answer:
         raise ValueError(f"the answer {cls.name!r} can't be made of a manifest")
 
     @classmethod
-    def from_options(cls, options: Options, scheme: Scheme) -> Answer:
+    def from_options(cls, options: Options, scheme: Any) -> Answer:
         """The answer of the command line's options."""
         raise ValueError(f"the answer {cls.name!r} has no options to be made of")
 
@@ -151,8 +157,15 @@ class Answer:
     def check_inputs(self, inputs: int) -> None:
         """ValueError unless it goes with data of so many inputs."""
 
+    def sampler(self, model: Any, **options: Any) -> Sampler:
+        """The sampler of one model; options of its forward passes as for a scheme's."""
+        return self.scheme.sampler(model, **options)
+
     def samplers(self, model: Any) -> Sequence[Sampler]:
-        """The samplers of a model: one, or one for each of several noise levels."""
+        """The samplers of a model: one, or one for each of several noise levels.
+
+        ``model`` may be a sampler already, such as one of :meth:`sampler`.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no samplers")
 
     def levels(self, x: Any) -> Sequence[float]:
@@ -187,6 +200,10 @@ class Answer:
             random number of the input's own.
         """
         raise NotImplementedError(f"{type(self).__name__} certifies nothing")
+
+    def largest_radius(self, x: Any, procedure: Procedure) -> float | None:
+        """The most that the procedure's samples can show at an input; None: not known."""
+        return None
 
     # --- which model it is
 
@@ -276,10 +293,9 @@ def drawn_counts(name: str, counts: Any, samples: int) -> ClassCounts:
     result = as_integers(name, counts)
     if result.ndim != 1:
         raise ValueError(f"{name} must have shape (classes,); got shape {result.shape}")
-    if not int(result.sum()) <= samples:
-        raise ValueError(
-            f"{name} must sum to at most {samples}, the samples drawn; got {result.sum()}"
-        )
+    drawn = total(result)
+    if not drawn <= samples:
+        raise ArgumentError(name, f"sum to {drawn} of {samples} samples")
     return result
 
 

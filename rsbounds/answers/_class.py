@@ -7,7 +7,7 @@ the bounds into a radius.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -81,7 +81,7 @@ class Class(Answer):
         return cls(scheme)
 
     @classmethod
-    def from_options(cls, options: Options, scheme: Scheme) -> Answer:
+    def from_options(cls, options: Options, scheme: Any) -> Answer:
         return cls(scheme)
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
@@ -153,6 +153,18 @@ class Class(Answer):
             radius=radius,
         )
         return Answered(certificate, {})
+
+    def largest_radius(self, x: Any, procedure: Procedure) -> float | None:
+        if BOUNDS[procedure.bound].evidence != "counts":
+            return None
+        certain = replace(procedure, target_radius=None)
+        votes = Votes(  # all samples fall on one class
+            sigma=self.scheme.sigma(x),
+            select=np.array([1]),
+            counts=np.array([procedure.n]),
+            n=procedure.n,
+        )
+        return self.certify(votes, certain, label=0, index=0).certificate.radius
 
     def _of_scores(self, scores: Scores, procedure: Procedure) -> Certificate:
         # the classes are ranked by their mean scores

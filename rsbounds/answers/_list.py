@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.counts import padded
+from rsbounds._numerics.counts import padded, total
 from rsbounds._numerics.decimals import dense_counts, sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers._answer import (
@@ -22,7 +23,8 @@ from rsbounds.answers._answer import (
     class_counts,
     require_defaults,
 )
-from rsbounds.composite import Rule, certify_drawn, checked_stage
+from rsbounds.composite import Rule, certify_drawn
+from rsbounds.composite.estimate import checked_stage
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler, as_sampler, require_law
 from rsbounds.schemes import Composite, Option, Scheme
@@ -61,6 +63,7 @@ class List(Answer):
     name = "list"
     help = "the class that a decision list over several noise levels decides for"
     options = (Option("--rule", "the decision list", Path, metavar="RULE.json"),)
+    takes_scheme = False
     columns = ("item", "binding", "stage_select", "stage_counts")
 
     def __init__(self, rule: Rule) -> None:
@@ -74,8 +77,8 @@ class List(Answer):
         return cls(Rule.from_dict(scheme.parameters.get("rule", {})))
 
     @classmethod
-    def from_options(cls, options: Options, scheme: Scheme) -> Answer:
-        return cls(Rule.from_dict(scheme.parameters["rule"]))
+    def from_options(cls, options: Options, scheme: Any) -> Answer:
+        return cls(read_rule(options["rule"]))
 
     def check(self, procedure: Procedure) -> None:
         require_defaults(procedure, self.name)
@@ -144,7 +147,7 @@ class List(Answer):
     def certify(
         self, evidence: Stages, procedure: Procedure, *, label: int, index: int
     ) -> Answered:
-        drawn = int(evidence.select.sum(axis=-1).max())
+        drawn = max(map(total, evidence.select))
         if not drawn <= procedure.n0:
             raise ValueError(
                 f"selection counts sum to {drawn} of {procedure.n0} samples"
@@ -174,6 +177,14 @@ class List(Answer):
 
     def recorded_fingerprint(self, row: Recorded) -> Sequence[int] | None:
         return stage_counts(row)[0][0]
+
+
+def read_rule(path: Path) -> Rule:
+    """The decision list of a JSON file; ValueError for any other."""
+    try:
+        return Rule.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not a rule: {error}") from None
 
 
 StageCounts = list[tuple[int, ...] | None]

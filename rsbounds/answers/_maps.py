@@ -229,9 +229,7 @@ class Maps(Answer):
     n = 100
     classifies = False
 
-    def __init__(
-        self, scheme: Scheme, tau: float = 0.75, truth: Sequence[Any] | None = None
-    ) -> None:
+    def __init__(self, scheme: Scheme, tau: float = 0.75, truth: Any = None) -> None:
         require_fixed(scheme)
         self.scheme = scheme
         self.tau = _tau(tau)
@@ -252,7 +250,7 @@ class Maps(Answer):
         return cls(scheme, parameters["tau"])
 
     @classmethod
-    def from_options(cls, options: Options, scheme: Scheme) -> Answer:
+    def from_options(cls, options: Options, scheme: Any) -> Answer:
         place = options.get("truth")
         truth = None
         if place is not None:
@@ -269,8 +267,11 @@ class Maps(Answer):
                 f"must be a map for each of {inputs} inputs; got {len(self.truth)}",
             )
 
+    def sampler(self, model: Any, **options: Any) -> Sampler:
+        return output_sampler(model, "maps", self.scheme.law, **options)
+
     def samplers(self, model: Any) -> Sequence[Sampler]:
-        return [output_sampler(model, "maps", self.scheme.law)]
+        return [self.sampler(model)]
 
     def draw(self, draws: Draws, procedure: Procedure) -> Chosen:
         select = _position_counts(draws(Phase.SELECT, procedure.n0))
@@ -402,4 +403,7 @@ def map_summary(rows: Sequence[Recorded]) -> dict[str, float]:
 
 def _summed(columns: Any) -> NDArray[Any]:
     """The sums, class by class, of columns of numbers."""
-    return np.sum([[int(v) for v in text.split(",")] for text in columns], axis=0)
+    total: NDArray[Any] = np.sum(
+        [[int(number) for number in text.split(",")] for text in columns], axis=0
+    )
+    return total

@@ -246,7 +246,7 @@ class TopK(Answer):
         return cls(scheme, parameters["k"])
 
     @classmethod
-    def from_options(cls, options: Options, scheme: Scheme) -> Answer:
+    def from_options(cls, options: Options, scheme: Any) -> Answer:
         return cls(scheme, options["k"])
 
     def check(self, procedure: Procedure) -> None:

@@ -252,7 +252,7 @@ class Values(Answer):
         return cls(scheme, parameters["radii"], parameters["p"])
 
     @classmethod
-    def from_options(cls, options: Options, scheme: Scheme) -> Answer:
+    def from_options(cls, options: Options, scheme: Any) -> Answer:
         return cls(scheme, options["radii"], options["quantile"])
 
     def check(self, procedure: Procedure) -> None:
@@ -264,8 +264,11 @@ class Values(Answer):
                 warnings.warn(message, RuntimeWarning, stacklevel=3)
                 return
 
+    def sampler(self, model: Any, **options: Any) -> Sampler:
+        return output_sampler(model, "values", self.scheme.law, **options)
+
     def samplers(self, model: Any) -> Sequence[Sampler]:
-        return [output_sampler(model, "values", self.scheme.law)]
+        return [self.sampler(model)]
 
     def ranks(self, procedure: Procedure, sigma: float) -> list[Ranks]:
         """The order statistics at each radius."""

@@ -1,40 +1,37 @@
 """Lower bounds of a probability that counts show, proved in ball arithmetic."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from math import inf
 
 from rsbounds.audit._balls import Arb, Event, arb, ctx, event
 
-BOUNDS = ("clopper-pearson", "randomized", "anytime")
 PRECISION = 192
 _BITS = 64  # of a sum, relative to its first term
 
 
-def _shows(bound: str, count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
-    """Whether p is a lower bound at level alpha after ``count`` successes in ``n``
-    trials.
-    """
-    if bound not in BOUNDS:
-        raise LookupError(f"nothing here can prove the bound {bound!r}")
-    if bound == "clopper-pearson":
-        return bool(tail(count, n, *at) <= alpha)
-    if bound == "randomized":
-        # P(X > count) + u P(X = count), but no more than one more success of one more
-        # would show
-        if count == n:
-            return bool(u * at.p**n <= alpha and at.p ** (n + 1) <= alpha)
-        return bool(
-            u * tail(count, n, *at) + (1 - u) * tail(count + 1, n, *at) <= alpha
-        )
-    # anytime: the wealth 1/alpha of a bet on the Beta(1/2, 1/2) law cut to what is
-    # above p
+def _clopper_pearson(count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
+    return bool(tail(count, n, *at) <= alpha)
+
+
+def _randomized(count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
+    # P(X > count) + u P(X = count), but no more than one more success of one more
+    # would show
+    if count == n:
+        return bool(u * at.p**n <= alpha and at.p ** (n + 1) <= alpha)
+    beyond = u * tail(count, n, *at) + (1 - u) * tail(count + 1, n, *at)
+    return bool(beyond <= alpha)
+
+
+def _anytime(count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
+    # the wealth 1/alpha of a bet on the Beta(1/2, 1/2) law cut to what is above p
     if not n * at.p < count:  # the wealth is then below 2
         return False
     hits, misses = 2 * count + 1, 2 * (n - count) + 1
-    above = (
-        1 - beta(hits, misses, *at) if misses > hits else beta(misses, hits, at.q, at.p)
-    )
+    if misses > hits:
+        above = 1 - beta(hits, misses, *at)
+    else:
+        above = beta(misses, hits, at.q, at.p)
     a, b = at.p * 0 + hits / 2, at.p * 0 + misses / 2
     logs = a.lgamma() + b.lgamma() - (a + b).lgamma()
     logs -= count * at.p.log() + (n - count) * at.q.log()
@@ -42,18 +39,13 @@ def _shows(bound: str, count: int, n: int, at: Event, alpha: Arb, u: Arb) -> boo
     return bool(alpha * above * logs.exp() >= stake)
 
 
-Drawn = Sequence[Sequence[int] | None]
-
-
-def require_drawn(select: Drawn, n0: int, counts: Drawn, n: int) -> None:
-    """ValueError for counts of a stage that sum to more than the samples drawn for it."""
-    for name, stages, drawn in (
-        ("selection counts", select, n0),
-        ("counts", counts, n),
-    ):
-        for own in stages:
-            if own is not None and not sum(own) <= drawn:
-                raise ValueError(f"{name} sum to {sum(own)} of {drawn} samples")
+#: By the name of the bound: whether p is a lower bound at level alpha after ``count``
+#: successes in ``n`` trials; ``u`` is the uniform number of a bound that needs one.
+PROOFS: Mapping[str, Callable[[int, int, Event, Arb, Arb], bool]] = {
+    "clopper-pearson": _clopper_pearson,
+    "randomized": _randomized,
+    "anytime": _anytime,
+}
 
 
 @lru_cache(maxsize=4096)
@@ -75,7 +67,9 @@ def proved(
         return trivial
     with ctx.workprec(PRECISION):
         at = event(arb(v)) if form == "z" else Event(arb(v), 1 - arb(v))
-        return _shows(bound, count, n, at, arb(alpha) / parts, arb(u))
+        if bound not in PROOFS:
+            raise LookupError(f"nothing here can prove the bound {bound!r}")
+        return PROOFS[bound](count, n, at, arb(alpha) / parts, arb(u))
 
 
 def tail(count: int, n: int, p: Arb, q: Arb) -> Arb:

@@ -12,18 +12,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from rsbounds.audit import _answers
+from rsbounds._numerics.decimals import sparse_counts
+from rsbounds.answers import ANSWERS
 from rsbounds.audit._finding import Finding, Kind
+from rsbounds.audit._proof import answer_of
+from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN
-from rsbounds.certify import task
-from rsbounds.composite import Rule
+from rsbounds.certify import Job
 from rsbounds.loading import CorruptInput, Data, guarded
-from rsbounds.results import Manifest, Row, sparse_counts
+from rsbounds.results import Manifest, Row
 from rsbounds.sampling import as_sampler
 from rsbounds.schemes import METHODS, Scheme
 
@@ -43,7 +46,7 @@ _VERSIONS = {
     "torchvision",
 }
 _VERSIONS |= {"scikit-learn", "transformers"}
-_CHOSEN = (
+_CERTIFIED = (
     "sigma",
     "norm",
 )  # what is certified, where other parameters bound what it rests on
@@ -106,20 +109,23 @@ def unshown(
     ``as_seen``: the data were compared, as the model sees them; ``redrawn``: so were
     counts.
     """
-    own = METHODS[manifest.method].domains
+    domains = METHODS[manifest.method].domains
     rests_on = [
-        name for name in own if name in manifest.parameters and name not in _CHOSEN
+        name
+        for name in domains
+        if name in manifest.parameters and name not in _CERTIFIED
     ]
-    if manifest.method not in ("gaussian", "composite"):
+    # rows are compared with a level that the manifest states
+    if "sigma" not in domains and not PROOFS[manifest.answer["name"]].states_levels:
         rests_on.append("sigma")
     if manifest.engine.get("sound_noise") and not redrawn:
         rests_on.append("sound_noise")
-    shown = {"dim"} if as_seen else set()
+    compared = {"dim"} if as_seen else set()
     if given is not None:
-        shown |= (
-            {"sigma"} if given.scope == ASSERTED_ENVELOPE else {"sigma", *own} - {"dim"}
-        )
-    return tuple(name for name in rests_on if name not in shown)
+        compared.add("sigma")
+        if given.scope != ASSERTED_ENVELOPE:  # its bounds are proven
+            compared |= domains.keys() - {"dim"}
+    return tuple(name for name in rests_on if name not in compared)
 
 
 def left_out(manifest: Manifest, data: Data) -> Iterator[Finding]:
@@ -167,6 +173,14 @@ def at_input(
         yield Finding(Kind.DATA, row.idx, text, line)
 
 
+class Placed(NamedTuple):
+    """A row of a line, and its input as a vector."""
+
+    line: int
+    row: Row
+    x: NDArray[Any]
+
+
 def refuted(
     rows: Sequence[Numbered],
     manifest: Manifest,
@@ -179,47 +193,62 @@ def refuted(
     least, the largest and evenly between in order.
     """
     domains = METHODS[manifest.method].domains
-    own = {k: v for k, v in manifest.parameters.items() if k in domains}
-    name = (
-        "rate" if "rate" in domains else "lip"
-    )  # levels exp(rate d) or lip d apart, at most
-    constant = own.get(name, 0)
-    if name not in own or manifest.scope not in (*PROVEN, ASSERTED_ENVELOPE):
+    bounds = {k: v for k, v in manifest.parameters.items() if k in domains}
+    # levels are at most exp(rate d) or lip d apart
+    name = "rate" if "rate" in domains else "lip"
+    if name not in bounds or manifest.scope not in (*PROVEN, ASSERTED_ENVELOPE):
         return
-    # in other norms the shape of a generator's noise is not known
-    if own.get("norm", 2.0) != 2 or (constant == 0) != (input_of is None):
+    if bounds.get("norm", 2.0) != 2:
+        return  # in other norms the shape of a generator's noise is not known
+    constant = bounds[name]
+    if (constant == 0) != (input_of is None):
         return
-    at = input_of or (lambda _: np.zeros(1))
-    ordered = sorted((n for n in rows if n[1].sigma > 0), key=lambda n: n[1].sigma)
-    inputs = (at(row.idx) for _, row in ordered)
-    size = next((np.size(x) for x in inputs if x is not None), 1)
-    most = min(int(math.sqrt(_WORK / size)), _MOST, len(ordered))
-    places = np.linspace(0, len(ordered) - 1, most).round().astype(int)
-    chosen = [(ordered[k], np.ravel(at(ordered[k][1].idx))) for k in places]
-    kept = [(n, x) for n, x in chosen if x.size == size and x.dtype != object]
-    if not kept:
+    placed = _placed(rows, input_of or (lambda _: np.zeros(1)))
+    if not placed:
         return
-    # a generator's level is a function of x/shape, and "inner" is the least axis of the
-    # shape
-    unit = own.get("inner", 1.0)
-    points = np.stack([x for _, x in kept]).astype(np.float64) / unit
+    # a generator's level is a function of x/shape, "inner" the least axis of the shape
+    unit = bounds.get("inner", 1.0)
+    points = np.stack([each.x for each in placed]).astype(np.float64) / unit
     norms = np.linalg.norm(points, axis=1)
     apart = cdist(points, points) + _SINGLE * (norms[:, None] + norms)
-    levels = np.array([row.sigma for (_, row), _ in kept])
+    levels = np.array([each.row.sigma for each in placed])
     with np.errstate(over="ignore"):
         step = constant * apart
         reach = levels * np.exp(step) if name == "rate" else levels + step
         # computed levels may be off by the slack, in logarithms
-        share = levels[:, None] / (
-            reach * (math.exp(own.get("slack", 0.0)) * (1 + _SAME))
-        )
+        room = math.exp(bounds.get("slack", 0.0)) * (1 + _SAME)
+        share = levels[:, None] / (reach * room)
     worst = share.argmax(axis=1)
     for i in np.flatnonzero(share.max(axis=1) > 1):
-        (line, row), (_, other) = kept[i][0], kept[worst[i]][0]
-        away = f", {apart[i, worst[i]] * unit:.6g} away" if constant else ""
-        text = f"sigma is {row.sigma}, and {other.sigma} at input {other.idx}{away}"
-        text += f": more than {name} = {constant} allows"
-        yield Finding(Kind.LEVEL, row.idx, text, line)
+        row, other = placed[i].row, placed[worst[i]].row
+        distance = apart[i, worst[i]] * unit
+        away = f", {distance:.6g} away" if constant else ""
+        text = (
+            f"sigma is {row.sigma}, and {other.sigma} at input {other.idx}{away}: more "
+            f"than {name} = {constant} allows"
+        )
+        yield Finding(Kind.LEVEL, row.idx, text, placed[i].line)
+
+
+def _placed(rows: Sequence[Numbered], input_of: Callable[[int], Any]) -> list[Placed]:
+    """The rows that are compared with each other, by their levels, with their inputs.
+
+    All inputs have the size of the first one that is there.
+    """
+    ordered = sorted(
+        (numbered for numbered in rows if numbered[1].sigma > 0),
+        key=lambda numbered: numbered[1].sigma,
+    )
+    inputs = (input_of(row.idx) for _, row in ordered)
+    size = next((np.size(x) for x in inputs if x is not None), 1)
+    most = min(int(math.sqrt(_WORK / size)), _MOST, len(ordered))
+    places = np.linspace(0, len(ordered) - 1, most).round().astype(int)
+    chosen = []
+    for line, row in (ordered[place] for place in places):
+        x = np.ravel(input_of(row.idx))
+        if x.size == size and x.dtype != object:
+            chosen.append(Placed(line, row, x))
+    return chosen
 
 
 def redrawn(
@@ -229,56 +258,48 @@ def redrawn(
     model: Any,
     given: Scheme | None,
 ) -> Iterator[Finding]:
-    """Rows whose counts the model doesn't draw again; ``given`` is the noise, if it is
+    """Rows whose samples the model doesn't draw again; ``given`` is the noise, if it is
     given.
     """
     if "stages" in (manifest.model if isinstance(manifest.model, dict) else {}):
         raise ValueError(
             "counts of a rule on several runs can't be drawn again: draw those"
         )
-    samplers = model
-    if manifest.parameters.get("answer") not in ("values", "map"):
-        several = isinstance(model, Sequence)
-        samplers = (
-            [as_sampler(expert) for expert in model] if several else as_sampler(model)
-        )
-        if given is not None and not several and samplers is not model:
-            samplers = given.sampler(model)
+    drawer = _drawer(model, manifest, given)
     for line, row in rows:
-        for name, value in _drawn(samplers, manifest, data.input(row.idx), row).items():
-            counts = name in ("select", "counts")
-            own = (
-                sparse_counts(getattr(row, name))
-                if counts
-                else row.extra.get(name, "-")
-            )
-            if value != own:
-                text = f"{name} is {own:.200}, and drawn again {value:.200}"
+        job = _job_of(row, manifest, drawer)
+        draw = partial(job.certify, data.input(row.idx), row.idx, row.label)
+        certificate, columns = guarded(f"input {row.idx}", draw)
+        again = Row.of(row.idx, row.label, certificate, 0.0, extra=columns)
+        for name, stated, drawn in _drawn_columns(row, again):
+            if stated != drawn:
+                text = f"{name} is {stated:.200}, and drawn again {drawn:.200}"
                 yield Finding(Kind.COUNTS, row.idx, text, line)
                 break  # the class is another, and with it all counts
 
 
-def _drawn(samplers: Any, manifest: Manifest, x: Any, row: Row) -> dict[str, str]:
-    """What a row states of its samples, drawn again."""
-    scheme: Any
-    answer = manifest.parameters.get("answer")
-    if manifest.method == "composite":
-        scheme = Rule.from_dict(manifest.parameters["rule"])
-    else:
-        method = METHODS[manifest.method]
-        scheme = method.from_parameters(manifest.parameters, level=lambda _: row.sigma)
-        scheme.law = getattr(samplers, "law", "")
-        if answer is not None:
-            scheme = _answers.question(manifest, scheme)
-    draw = partial(
-        task(samplers, scheme, manifest.procedure).certify, x, row.idx, row.label
-    )
-    certificate, drawn = guarded(f"input {row.idx}", draw)
-    if manifest.method == "composite":
-        return {name: drawn[name] for name in ("stage_select", "stage_counts")}
-    if answer == "map":  # without the true maps
-        drawn = {name: drawn[name] for name in ("chosen", "hits", "certified")}
-    counts = {
-        name: sparse_counts(getattr(certificate, name)) for name in ("select", "counts")
-    }
-    return {**counts, **drawn}
+def _drawer(model: Any, manifest: Manifest, given: Scheme | None) -> Any:
+    """The sampler of the model, or those of several; of real outputs the model itself."""
+    if not ANSWERS[manifest.answer["name"]].classifies:
+        return model
+    if isinstance(model, Sequence):
+        return [as_sampler(expert) for expert in model]
+    ready = as_sampler(model)
+    return ready if ready is model or given is None else given.sampler(model)
+
+
+def _job_of(row: Row, manifest: Manifest, drawer: Any) -> Job:
+    """What the row's samples were drawn by, at the level that the row states."""
+    answer = answer_of(manifest, level=lambda _: row.sigma)
+    answer.scheme.law = getattr(drawer, "law", "")
+    return Job(answer, answer.samplers(drawer), manifest.procedure)
+
+
+def _drawn_columns(row: Row, again: Row) -> Iterator[tuple[str, str, str]]:
+    """What a row and the row drawn again state of the samples: name, both as text."""
+    for name, drawn in again.extra.items():
+        if drawn:  # what refers to true maps is empty without them
+            yield name, row.extra.get(name, "-"), drawn
+    for name in ("select", "counts"):
+        stated, drawn_counts = getattr(row, name), getattr(again, name)
+        yield name, sparse_counts(stated), sparse_counts(drawn_counts)

@@ -2,6 +2,8 @@
 its model.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import secrets
@@ -15,17 +17,22 @@ from random import Random
 from typing import Any
 
 from rsbounds._numerics.checks import count
+from rsbounds._numerics.decimals import sparse_counts
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
+from rsbounds._numerics.progress import Progress
+from rsbounds._numerics.text import shown
 from rsbounds._numerics.threads import cores
-from rsbounds.audit import _given, _rows
+from rsbounds.answers import ANSWERS
+from rsbounds.audit import _bounds, _given, _rows
 from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._given import Numbered
+from rsbounds.audit._proof import answer_of
+from rsbounds.audit._proofs import PROOFS
 from rsbounds.audit._radii import COVERED
 from rsbounds.certificate import ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
-from rsbounds.certify import Progress
-from rsbounds.composite import Rule
-from rsbounds.loading import CorruptInput, as_data
-from rsbounds.results import Manifest, Row, read_rows, some, sparse_counts
+from rsbounds.loading import CorruptInput, Data, as_data
+from rsbounds.results import Manifest, Row, read_rows, some
 from rsbounds.schemes import METHODS, Scheme
 
 _MOST_SAMPLES = 10**9  # a bound of more takes minutes to prove
@@ -99,91 +106,157 @@ def verify(
     ()
     """
     need("flint", "an audit")
-    path, jobs, rerun = Path(path), count("jobs", jobs, 1), count("rerun", rerun)
-    if (rerun > 0) != (model is not None) or (
-        data is None and (scheme or model) is not None
-    ):
-        raise ValueError("rerun and model go together, and they and scheme need data")
+    path = Path(path)
+    jobs = count("jobs", jobs, 1)
+    rerun = count("rerun", rerun)
+    _require_together(data=data, model=model, scheme=scheme, rerun=rerun)
     manifest = Manifest.read(path)
     _check(manifest, path)
-    if manifest.method not in (*COVERED, "composite"):
-        text = f"is of method {manifest.method!r}, which nothing here can prove"
-        raise ValueError(f"{path} {text}: it can't be verified")
+    _require_provable(manifest, path)
     rows = list(enumerate(read_rows(path) if path.stat().st_size else [], start=2))
     seed = secrets.randbits(63) if seed is None else count("seed", seed)
-    random, chosen = Random(seed), rows
+    random = Random(seed)
+    chosen = rows
     if sample is not None and count("sample", sample, 1) < len(rows):
         chosen = random.sample(rows, sample)
-    findings = [*_structure(rows, manifest)]
-    missing = manifest.places({row.idx for _, row in rows})[0]
-    if missing or not rows:
-        text = (
-            f"{len(rows)} of {len(rows) + len(missing)} rows: {some(missing)} missing"
-        )
-        findings.append(Finding(Kind.ROWS, None, text if rows else "has no rows"))
+    findings = [*_structure(rows, manifest), *_missing(rows, manifest)]
     findings += _given.refuted(rows, manifest)
     findings += _judged(chosen, manifest, jobs)
-    as_seen, inside = False, list[Numbered]()
+    as_seen = False
+    redrawn: list[Numbered] = []
     if data is not None:
         if scheme is not None:
             _given.check_noise(scheme, manifest, path)
-        of_model = manifest.model if isinstance(manifest.model, dict) else {}
-        source = as_data(data, labels=of_model.get("labels"))
+        source = as_data(data, labels=_model_of(manifest).get("labels"))
         # without a model, pictures may not be resized as it sees them
         as_seen = model is not None or "preprocessing" not in source.identity
-        own = {
-            k: v for k, v in manifest.data.items() if as_seen or k != "preprocessing"
-        }
-        findings += _given.identity(Kind.DATA, own, source.identity)
-        if describe is not None and isinstance(manifest.model, dict):
-            findings += _given.identity(Kind.MODEL, manifest.model, describe)
+        findings += _stated_otherwise(manifest, source, describe, as_seen)
         findings += _given.left_out(manifest, source)
-        for line, row in rows:
+        inside = []
+        for numbered in rows:
             try:
-                findings += _given.at_input(
-                    (line, row), manifest, source, scheme, as_seen
-                )
-                inside.append((line, row))
+                findings += _given.at_input(numbered, manifest, source, scheme, as_seen)
+                inside.append(numbered)
             except (CorruptInput, IndexError) as error:
+                line, row = numbered
                 findings.append(Finding(Kind.DATA, row.idx, str(error), line))
         if as_seen:
             findings += _given.refuted(
                 inside, manifest, lambda index: source.item(index).x
             )
-        wrong = {found.line for found in findings if found.kind == Kind.CONTRADICTION}
-        inside = [
-            each for each in inside if each[0] not in wrong
-        ]  # it may ask for any number
-        inside = random.sample(inside, min(rerun, len(inside)))
-        if inside:
-            findings += _given.redrawn(inside, manifest, source, model, scheme)
-    findings.sort(key=lambda found: (found.line is None, found.line or 0))
-    stated = _given.unshown(manifest, scheme, as_seen=as_seen, redrawn=bool(inside))
-    corrupt = tuple(sorted(manifest.corrupt()))
+        redrawn = _to_redraw(inside, findings, rerun, random)
+        if redrawn:
+            findings += _given.redrawn(redrawn, manifest, source, model, scheme)
+    findings.sort(key=lambda finding: (finding.line is None, finding.line or 0))
     return Audit(
-        tuple(findings), stated, len(rows), len(chosen), len(inside), corrupt, seed
+        findings=tuple(findings),
+        stated=_given.unshown(manifest, scheme, as_seen=as_seen, redrawn=bool(redrawn)),
+        rows=len(rows),
+        proved=len(chosen),
+        drawn=len(redrawn),
+        corrupt=tuple(sorted(manifest.corrupt())),
+        seed=seed,
     )
+
+
+def _require_together(*, data: Any, model: Any, scheme: Any, rerun: int) -> None:
+    """ValueError for arguments that need one that is not given."""
+    if rerun and model is None:
+        raise ArgumentError("rerun", "needs model, which draws rows again")
+    if model is not None and not rerun:
+        raise ArgumentError("model", "needs rerun, the number of rows it draws again")
+    if model is not None and data is None:
+        raise ArgumentError("model", "needs data, the inputs of the rows")
+    if scheme is not None and data is None:
+        raise ArgumentError("scheme", "needs data, the inputs it gives levels for")
 
 
 def _check(manifest: Manifest, path: Path) -> None:
     """ValueError unless the manifest has what rows are judged by."""
+    method = METHODS.get(manifest.method)
+    if method is None:
+        return
     try:
-        if method := METHODS.get(manifest.method):
-            method.check(manifest.parameters)
-            lacks = (
-                method.domains.keys() & {"slack", "shift"}
-            ) - manifest.parameters.keys()
-            for name in ("n", "n0"):
-                if (samples := getattr(manifest.procedure, name)) > _MOST_SAMPLES:
-                    raise ValueError(
-                        f"{name} must be at most {_MOST_SAMPLES}; got {samples}"
-                    )
-            if manifest.engine.get("sound_noise") and not method.sound and lacks:
-                raise ValueError(f"engine.sound_noise needs parameters.{min(lacks)}")
-        if manifest.method == "composite":
-            Rule.from_dict(manifest.parameters.get("rule", {}))
+        method.check(manifest.parameters)
+        for name in ("n", "n0"):
+            samples = getattr(manifest.procedure, name)
+            if samples > _MOST_SAMPLES:
+                raise ValueError(
+                    f"{name} must be at most {_MOST_SAMPLES}; got {samples}"
+                )
+        lacks = (
+            method.domains.keys() & {"slack", "shift"}
+        ) - manifest.parameters.keys()
+        if manifest.engine.get("sound_noise") and not method.sound and lacks:
+            raise ValueError(f"engine.sound_noise needs parameters.{min(lacks)}")
+        if manifest.answer["name"] in ANSWERS:
+            answer_of(manifest)
     except ValueError as error:
         raise ValueError(f"the manifest of {path} is damaged: {error}") from None
+
+
+def _require_provable(manifest: Manifest, path: Path) -> None:
+    """ValueError where nothing here proves the answer, under its scheme, by its bound."""
+    name, method = manifest.answer["name"], manifest.method
+    proof = PROOFS.get(name)
+    unproved = ""
+    if proof is None:
+        unproved = f"answers {shown(name)!r}"
+    elif method not in proof.methods:
+        unproved = f"is of method {shown(method)!r}"
+        if method in COVERED:
+            unproved += f" and answers {name!r}"
+    elif manifest.procedure.bound not in _bounds.PROOFS:
+        unproved = f"is by the bound {manifest.procedure.bound!r}"
+    if unproved:
+        raise ValueError(
+            f"{path} {unproved}, which nothing here can prove: it can't be verified"
+        )
+
+
+def _missing(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding]:
+    """Inputs of the run that the file has no row of."""
+    missing = manifest.places({row.idx for _, row in rows})[0]
+    if not rows:
+        yield Finding(Kind.ROWS, None, "has no rows")
+    elif missing:
+        total = len(rows) + len(missing)
+        text = f"{len(rows)} of {total} rows: {some(missing)} missing"
+        yield Finding(Kind.ROWS, None, text)
+
+
+def _model_of(manifest: Manifest) -> Mapping[str, Any]:
+    return manifest.model if isinstance(manifest.model, dict) else {}
+
+
+def _stated_otherwise(
+    manifest: Manifest,
+    source: Data,
+    describe: Mapping[str, Any] | None,
+    as_seen: bool,
+) -> Iterator[Finding]:
+    """What the manifest says of data and model, and those given have otherwise."""
+    stated = {
+        name: value
+        for name, value in manifest.data.items()
+        if as_seen or name != "preprocessing"
+    }
+    yield from _given.identity(Kind.DATA, stated, source.identity)
+    if describe is not None and _model_of(manifest):
+        yield from _given.identity(Kind.MODEL, _model_of(manifest), describe)
+
+
+def _to_redraw(
+    inside: Sequence[Numbered],
+    findings: Sequence[Finding],
+    rerun: int,
+    random: Random,
+) -> list[Numbered]:
+    """Rows to draw again, at random of those that don't contradict themselves."""
+    # a row that does may ask for any number of samples
+    wrong = {finding.line for finding in findings if finding.kind == Kind.CONTRADICTION}
+    sound = [numbered for numbered in inside if numbered[0] not in wrong]
+    return random.sample(sound, min(rerun, len(sound)))
 
 
 def contradictions(
@@ -202,40 +275,65 @@ def contradictions(
 
 
 def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding]:
-    """Rows that are twice there or of no input of the run; a probe or a scope of
-    another run.
+    """Rows that are twice there or of no input of the run; a scope, a commitment or a
+    probe of another run.
     """
-    method, scope, whole = METHODS.get(manifest.method), manifest.scope, list[str]()
-    if method and (scope not in SCOPES or scope not in (method.scope, *_WEAKER)):
-        whole.append(f"scope is {scope!r}, which no scheme of method {method.name} has")
-    stated, own = manifest.run.get("commitment"), manifest.commitment().encode()
-    if stated is not None and stated != (now := hashlib.sha256(own).hexdigest()):
-        text = f"is not the run that was committed as {stated!r:.80}: its manifest gives {now}"
-        whole.append(text)
-    if manifest.fitted_on_itself():
-        whole.append(
-            "the rule was fitted to the rows that it certifies: its level does not hold"
-        )
-    yield from (Finding(Kind.CONTRADICTION, None, text) for text in whole)
-    strangers, seen = set(manifest.places({row.idx for _, row in rows})[1]), set[int]()
-    accepted = any("changes" in step for step in manifest.history)
+    yield from (
+        Finding(Kind.CONTRADICTION, None, text) for text in _of_the_whole(manifest)
+    )
+    strangers = set(manifest.places({row.idx for _, row in rows})[1])
+    end = manifest.data.get("max", -1)
+    seen = set[int]()
     for line, row in rows:
         if row.idx in seen:
             yield Finding(Kind.ROWS, row.idx, "appears twice", line)
         seen.add(row.idx)
-        if row.idx in strangers or 0 <= manifest.data.get("max", -1) <= row.idx:
-            yield Finding(
-                Kind.ROWS, row.idx, "is not one of the inputs the manifest names", line
-            )
+        if row.idx in strangers or 0 <= end <= row.idx:
+            text = "is not one of the inputs the manifest names"
+            yield Finding(Kind.ROWS, row.idx, text, line)
+    yield from _probed_otherwise(rows, manifest)
+
+
+def _of_the_whole(manifest: Manifest) -> Iterator[str]:
+    """What a manifest contradicts of itself."""
+    method = METHODS.get(manifest.method)
+    scope = manifest.scope
+    if method and (scope not in SCOPES or scope not in (method.scope, *_WEAKER)):
+        yield f"scope is {scope!r}, which no scheme of method {method.name} has"
+    committed = manifest.run.get("commitment")
+    now = hashlib.sha256(manifest.commitment().encode()).hexdigest()
+    if committed is not None and committed != now:
+        yield (
+            f"is not the run that was committed as {committed!r:.80}: its manifest gives "
+            f"{now}"
+        )
+    if manifest.fitted_on_itself():
+        yield "the rule was fitted to the rows that it certifies: its level does not hold"
+
+
+def _probed_otherwise(
+    rows: Sequence[Numbered], manifest: Manifest
+) -> Iterator[Finding]:
+    """Rows whose fingerprint of the model is not that of the manifest's probe."""
+    name = manifest.answer["name"]
+    accepted = any("changes" in step for step in manifest.history)
+    if manifest.method not in METHODS or name not in ANSWERS or accepted:
+        return
+    try:
+        answer = answer_of(manifest)
+    except ValueError:
+        return  # a damaged manifest is said elsewhere
+    for line, row in rows:
         probe = manifest.probe.get(str(row.idx))
-        if manifest.parameters.get("answer") in (
-            "values",
-            "map",
-        ):  # their rows hold no such counts
+        if probe is None:
             continue
-        select = row.extra.get("stage_select", sparse_counts(row.select)).split(";")[0]
-        if probe not in (None, select) and not accepted:
-            text = f"select is {select}, and {probe!r:.60} in the manifest's probe"
+        try:
+            recorded = answer.recorded_fingerprint(row)
+        except (ValueError, LookupError):
+            continue  # the row can't be computed again, which is a finding of its own
+        if recorded is not None and sparse_counts(recorded) != probe:
+            text = f"select is {sparse_counts(recorded)}, and {probe!r:.60} in the "
+            text += "manifest's probe"
             yield Finding(Kind.CONTRADICTION, row.idx, text, line)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from rsbounds._numerics.threads import processor
 from rsbounds.answers import Answer, Answered, asked, scope_of
+from rsbounds.answers._answer import class_counts
 from rsbounds.loading import Data, as_data, guarded, prefetched
 from rsbounds.procedure import Procedure
 from rsbounds.results import Row
@@ -64,13 +65,16 @@ class Job:
     def certify(self, x: Any, index: int, label: int) -> Answered:
         """The certificate of an input, and the further columns of its row."""
         evidence = self.answer.draw(self.draws(x, index), self.procedure)
-        answered = self.answer.certify(
+        return self.answered(evidence, index, label)
+
+    def answered(self, evidence: Any, index: int, label: int) -> Answered:
+        """What the evidence of an input supports, in the scope that rows state."""
+        certificate, columns = self.answer.certify(
             evidence, self.procedure, label=label, index=index
         )
-        if answered.certificate.scope != self.scope:  # another package's word
-            certificate = replace(answered.certificate, scope=self.scope)
-            answered = Answered(certificate, answered.columns)
-        return answered
+        if certificate.scope != self.scope:  # another package's word
+            certificate = replace(certificate, scope=self.scope)
+        return Answered(certificate, columns)
 
     def fingerprint(self, x: Any, index: int) -> Counts:
         """Numbers of the selection samples, which tell one model from another."""
@@ -80,7 +84,7 @@ class Job:
         """Class counts of one sample with hardly any noise."""
         level = self.answer.levels(x)[0] / 64
         sampled = self.samplers[0](x, level, 1, stream(0, 0, Phase.SEARCH))
-        return [int(count) for count in sampled]
+        return [int(count) for count in class_counts(sampled)]
 
     def facts(self, source: Data) -> dict[str, str]:
         """What worker and writer must agree on."""

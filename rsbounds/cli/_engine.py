@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rsbounds import loading
-from rsbounds.answers import TopK
+from rsbounds.answers import Answer
 from rsbounds.certify import Build
-from rsbounds.cli import _methods
+from rsbounds.cli import _answers, _methods
 from rsbounds.cli._methods import whole
 from rsbounds.cluster import Processes, Ray, Workers
-from rsbounds.composite import Rule
 from rsbounds.loading import CorruptInput, Data, Loaded, Preprocess
-from rsbounds.sampling import as_sampler
-from rsbounds.schemes import Scheme
 
 _PRECISION = ("autocast", "compile", "sound_noise")
 
@@ -158,24 +155,20 @@ def load(args: argparse.Namespace) -> Loaded:
 
 
 def stages(
-    args: argparse.Namespace, loaded: Loaded, scheme: Scheme | Rule
+    args: argparse.Namespace, loaded: Loaded, answer: Answer, x: Any
 ) -> tuple[list[Loaded], dict[str, Any]]:
     """What is smoothed at each noise level, denoiser included, and what the manifest
-    says of it.
+    says of it; ``x`` is an input.
     """
-    sigmas = (
-        scheme.sigmas
-        if isinstance(scheme, Rule)
-        else [scheme.parameters.get("sigma", 1.0)]
-    )
     if args.denoiser is None:
-        return [loaded] * len(sigmas), dict(loaded.describe)
+        return [loaded], dict(loaded.describe)
     from rsbounds.loading.denoiser import denoised, load_denoiser
 
     parts = load_denoiser(args.denoiser, download=args.download)
-    made = [denoised(loaded, parts, sigma) for sigma in sigmas]
-    each = [stage.describe["denoiser"] for stage in made]
-    return made, {**loaded.describe, "denoiser": each if len(each) > 1 else each[0]}
+    made = [denoised(loaded, parts, sigma) for sigma in answer.levels(x)]
+    denoisers = [stage.describe["denoiser"] for stage in made]
+    stated = denoisers if len(denoisers) > 1 else denoisers[0]
+    return made, {**loaded.describe, "denoiser": stated}
 
 
 def _preprocess(args: argparse.Namespace) -> dict[str, Any]:
@@ -213,16 +206,14 @@ def engine(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def model(args: argparse.Namespace, stages: list[Loaded], scheme: Scheme | Rule) -> Any:
+def model(args: argparse.Namespace, stages: list[Loaded], answer: Answer) -> Any:
     """The sampler of all levels; behind a denoiser a list with that of each level of a
     rule.
     """
-    make = as_sampler if isinstance(scheme, Rule) else scheme.sampler  # its own noise
     options = {key: getattr(args, key) for key in ("batch", *_PRECISION)}
     options["device"] = _device(args.device or "cpu")
-    distinct = stages if args.denoiser is not None else stages[:1]
     try:
-        samplers = [make(stage.model, **options) for stage in distinct]
+        samplers = [answer.sampler(stage.model, **options) for stage in stages]
     except (RuntimeError, AssertionError) as error:
         raise ValueError(f"--device {args.device} can't be used: {error}") from error
     return samplers if len(samplers) > 1 else samplers[0]
@@ -243,13 +234,10 @@ def _device(name: str) -> str:
 
 
 class Parts(NamedTuple):
-    """What ``rsbounds certify`` certifies with; ``asked`` may be a question about the
-    scheme.
-    """
+    """What ``rsbounds certify`` certifies with."""
 
     data: Data
-    scheme: Scheme | Rule
-    asked: Any
+    answer: Answer
     stages: list[Loaded]
     describe: dict[str, Any]
 
@@ -262,29 +250,25 @@ def parts(args: argparse.Namespace) -> Parts:
             raise ValueError(
                 f"{args.data}: the data must have at least one input; got none"
             )
-        scheme = _methods.scheme(args, first(data).shape)
-        asked: Any = scheme
-        if args.top_k is not None:
-            if isinstance(scheme, Rule):
-                raise ValueError(
-                    "--top-k needs one noise level, the same everywhere; got a rule"
-                )
-            asked = TopK(scheme, args.top_k)
-        return Parts(data, scheme, asked, *stages(args, loaded, scheme))
+        x = first(data)
+        answer = _answers.made(args, x.shape)
+        return Parts(data, answer, *stages(args, loaded, answer, x))
     except BaseException:
         data.close()
         raise
 
 
-def built(args: argparse.Namespace, describe: dict[str, Any]) -> tuple[Any, Data, Any]:
-    """A worker's model, data and scheme: those of the command line."""
-    own = parts(args)
-    if own.describe != describe:
+def built(
+    args: argparse.Namespace, describe: dict[str, Any]
+) -> tuple[Any, Data, Answer]:
+    """A worker's model, data and answer: those of the command line."""
+    made = parts(args)
+    if made.describe != describe:
         raise ValueError(
-            f"--model {args.model} must be the same wherever it is made; the process that writes "
-            f"made {describe}, a worker {own.describe}"
+            f"--model {args.model} must be the same wherever it is made; the process that "
+            f"writes made {describe}, a worker {made.describe}"
         )
-    return model(args, own.stages, own.scheme), own.data, own.asked
+    return model(args, made.stages, made.answer), made.data, made.answer
 
 
 def first(data: Data) -> Any:

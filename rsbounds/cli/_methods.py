@@ -1,49 +1,28 @@
-"""Methods of the command line: their options, and the schemes that these make.
-
-A proof belongs to a kind of this package's (never to a method called ``scheme``):
-SigmaNetwork, CertifiedGenerator, NoiseMaps, FixedNoise and KNNSigma, no subclass of
-them. A :class:`Scheme` of one of this package's methods is taken at its parameters,
-whose bounds are asserted; one of another method is another package's, and rows say so.
-"""
+"""Methods of the command line: their options, and the schemes that these make."""
 
 import argparse
-import hashlib
-import json
 import math
-import sys
 from collections.abc import Callable
-from copy import copy
-from functools import partial
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from rsbounds import loading
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.certificate import ANOTHERS, THIS_INPUT
 from rsbounds.cli._flags import flag as flag
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.confidence.counts import MAX_N
-from rsbounds.procedure import Procedure
-from rsbounds.schemes import METHODS, Option, Scheme, gaussian, semielastic
-from rsbounds.schemes._domains import NORM
-from rsbounds.semielastic import KNNSigma
+from rsbounds.schemes import METHODS, Option, Scheme
+
+#: The method of a run that names none.
+DEFAULT = next(iter(METHODS))
 
 #: Bounds whose rows a file can hold and ``verify`` can check.
 COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
 
-procedure = Procedure  # until the commands make it themselves
 
 _ARGUMENTS = Option("--method-args", "arguments of CALLABLE", str, None, "K=V,...")
-_KINDS = "a Scheme, a Rule, a SigmaNetwork, a CertifiedGenerator, NoiseMaps, FixedNoise or a KNNSigma"
-_AS_ITSELF = {
-    "anisotropic": "noise itself",
-    "generator": "noise itself",
-    "composite": "Rule",
-}
 
 
 def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) -> None:
@@ -87,9 +66,11 @@ def of_method(name: str) -> tuple[Option, ...]:
 
 
 def of_all() -> list[Option]:
-    """The options of all methods, one of each flag."""
-    every = [option for scheme in METHODS.values() for option in scheme.options]
-    return list({o.flag: o for o in (*every, _ARGUMENTS)}.values())
+    """The options of this package's methods, one of each flag."""
+    options = {_ARGUMENTS.flag: _ARGUMENTS}
+    for name in filter(METHODS.is_own, METHODS):  # others' code runs when it is named
+        options |= {option.flag: option for option in METHODS[name].options}
+    return list(options.values())
 
 
 def is_code(name: str | None) -> bool:
@@ -126,144 +107,49 @@ def whole(low: int, text: str) -> int:
 
 def scheme(args: argparse.Namespace, shape: tuple[int, ...]) -> Scheme | Rule:
     """The scheme of the method, or the rule, for inputs of this shape."""
-    if args.method == "composite":
-        return read_rule(args.rule)
+    from rsbounds.audit import trust  # which not every command needs
+
     given = Given(shape, args.sound_noise)
     made: Scheme | Rule
     if is_code(args.method):
-        made = by_code(args.method, args.method_args, given.dim, given.sound)
+        made = trust.by_code(args.method, args.method_args, given.dim, given.sound)
     else:
-        _require_fixed(args, args.method)
-        made = METHODS[args.method].from_options(vars(args), given)
+        _require_fixed(args, METHODS[args.method])
+        made = trust.by_name(args.method, vars(args), given)
     if isinstance(made, Rule):
         return made
     if args.sound_noise and not made.sound:
         raise ValueError(
-            "--sound-noise needs a scheme whose radius allows for the rounding of sigma(x); that "
-            f"of --method {args.method} does not"
+            "--sound-noise needs a scheme whose radius allows for the rounding of "
+            f"sigma(x); that of --method {args.method} does not"
         )
-    _require_fixed(args, made.name)
+    _require_fixed(args, type(made))
     return made
 
 
-def _require_fixed(args: argparse.Namespace, name: str) -> None:
-    if args.denoiser is not None and name != "gaussian":
+def _require_fixed(args: argparse.Namespace, method: type[Scheme]) -> None:
+    """ValueError for a denoiser in front of noise that is not x + sigma N(0, I)."""
+    fixed = "sigma" in method.domains and not method.law
+    if args.denoiser is not None and not fixed:
         raise ValueError(
-            "--denoiser has one timestep, that of a fixed noise level: it goes with --method "
-            f"gaussian or composite; got {args.method}"
+            "--denoiser has one timestep, that of a fixed noise level: it goes with "
+            f"--method gaussian, or with --rule; got {args.method}"
         )
-
-
-def read_rule(path: Path) -> Rule:
-    try:
-        return Rule.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not a rule: {error}") from None
 
 
 def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme | Rule:
-    """The scheme that ``--method MODULE:CALLABLE`` with its ``--method-args`` certifies
-    by.
+    """As :func:`rsbounds.audit.trust.by_code`."""
+    from rsbounds.audit import trust  # which not every command needs
 
-    It is for inputs of ``dim`` numbers; ``sound`` asks for a scheme that is, where its
-    kind has one. ValueError if it is of no kind that certifies, or can't stand in a
-    manifest.
-    """
-    what, own = f"--method {spec}", loading.parse_arguments(arguments or "")
-    made = loading.call("method", spec, **own)
-    if isinstance(made, Rule):
-        return made
-    scheme = (
-        _stated(what, made, dim)
-        if isinstance(made, Scheme)
-        else _proven(made, dim, sound)
-    )
-    if scheme is None:
-        raise ValueError(f"{what} must return {_KINDS}; got {type(made).__name__}")
-    code = {**loading.fingerprint(spec, made), "args": own}
-    try:
-        scheme.parameters = json.loads(json.dumps({**scheme.parameters, "code": code}))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{what}: its parameters can't stand in a manifest: {error}"
-        ) from None
-    return scheme
-
-
-def _noise(made: Any) -> Any:
-    """Noise of a shape whose ``scheme(norm)`` is that of its own kind; None for
-    anything else.
-    """
-    if "torch" not in sys.modules:
-        return None
-    from rsbounds.torch import CertifiedGenerator, FixedNoise, NoiseMaps
-
-    if type(made) in (CertifiedGenerator, NoiseMaps):
-        return type(made).noise(made)
-    return made if type(made) is FixedNoise else None
-
-
-def _proven(made: Any, dim: int, sound: bool) -> Scheme | None:
-    """The scheme of an object that proves its bounds; None for anything else."""
-    if type(made) is KNNSigma:
-        neighbours = semielastic(made, dim, sound=sound)
-        anchors = hashlib.sha256(made._anchors.points.tobytes()).hexdigest()
-        own = {
-            "sigma": made.sigma_base,
-            "k": made.k,
-            "shift": made.shift,
-            "anchors": anchors,
-        }
-        neighbours.parameters |= own
-        return neighbours
-    if "torch" not in sys.modules:
-        return None
-    from rsbounds.torch import NoiseGenerator, SigmaNetwork
-
-    if type(made) is SigmaNetwork:
-        return SigmaNetwork.scheme(made, dim, sound=sound)
-    if isinstance(made, NoiseGenerator):
-        raise ValueError(
-            "a NoiseGenerator chooses its noise anew at every input and certifies none: a "
-            "CertifiedGenerator does"
-        )
-    shaped = _noise(made)
-    return None if shaped is None else shaped.scheme(sound=sound)
-
-
-def _stated(what: str, made: Scheme, dim: int) -> Scheme:
-    """A scheme as it was stated: of a method of ours, or of another's."""
-    if not (isinstance(made.name, str) and made.name.isprintable() and made.name):
-        raise ValueError(f"{what}: the method must be a name; got {made.name!r}")
-    if made.name not in METHODS:
-        another = copy(made)
-        another.norm, another.scope = NORM.one(f"{what}: norm", made.norm), ANOTHERS
-        return another
-    if made.name in _AS_ITSELF:
-        raise ValueError(
-            f"{what} must return the {_AS_ITSELF[made.name]}, not its scheme"
-        )
-    # Only the parameters are taken, and sigma(x) checked against them: the radius is
-    # the method's.
-    try:
-        scheme = METHODS[made.name].from_parameters(made.parameters, level=made.sigma)
-    except ValueError as error:
-        raise ValueError(f"{what}: {error}") from None
-    own = scheme.parameters
-    if not (size := own.get("dim", dim)) >= dim:
-        raise ValueError(f"{what}: dim must be at least {dim}, as --data; got {size}")
-    if made.name == "gaussian":
-        scheme = gaussian(own["sigma"], norm=own.get("norm", 2.0), dim=dim)
-    if made.scope == THIS_INPUT:
-        scheme.scope = THIS_INPUT
-    return scheme
+    return trust.by_code(spec, arguments, dim, sound)
 
 
 class Given:
     """What a method may ask for (:class:`rsbounds.schemes.Given`)."""
 
     def __init__(self, shape: tuple[int, ...], sound: bool) -> None:
-        self.dim, self.sound = math.prod(shape), sound
+        self.dim = math.prod(shape)
+        self.sound = sound
 
     def inputs(self, path: Any) -> tuple[Any, str]:
         anchors = loading.inputs(path).astype(np.float64)
@@ -274,19 +160,17 @@ class Given:
         return anchors, loading.file_hash(path)
 
     def function(self, option: str, spec: str) -> tuple[Any, Any]:
+        from rsbounds.audit import trust
+
         function = loading.build(option, spec)
         description = loading.fingerprint(spec, function)
         if not loading.is_torch(function):
             return (lambda x: np.asarray(function(x[None]))), description
+        network = trust.network_of(function)
+        if network is not None:
+            return network, description
         import torch
 
-        from rsbounds.torch import SigmaNetwork
-
-        if isinstance(function, SigmaNetwork):
-            # the proof of its own kind, whatever a subclass or the instance puts for it
-            return SimpleNamespace(
-                scheme=partial(SigmaNetwork.scheme, function)
-            ), description
         function.eval().to("cpu")
 
         def sigma(x: Any) -> Any:
@@ -296,8 +180,11 @@ class Given:
         return sigma, description
 
     def noise(self, option: str, spec: str) -> tuple[Any, Any]:
+        from rsbounds.audit import trust
+
         made = loading.call(option, spec)
-        if (shaped := _noise(made)) is None:
+        shaped = trust.noise_of(made)
+        if shaped is None:
             expected = "NoiseMaps, FixedNoise or a CertifiedGenerator"
             raise ArgumentError(
                 option, f"{spec} must return {expected}; got {type(made).__name__}"

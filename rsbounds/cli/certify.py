@@ -2,13 +2,15 @@
 
 Certify every input of a data set and append a row for each to FILE.tsv, with a JSON
 manifest beside it. Run again, it goes on where it was stopped. --method METHOD --help
-shows the options of another noise than the same everywhere.
+shows the options of another noise than the same everywhere, --answer NAME --help those
+of another answer than the most likely class.
 """
 
 import argparse
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -17,16 +19,15 @@ from typing import Any
 import numpy as np
 
 from rsbounds import loading
-from rsbounds.certify import Procedure, certify_dataset, certify_evidence
-from rsbounds.certify._dataset import require_place
-from rsbounds.cli import _config, _engine, _methods
+from rsbounds._numerics.decimals import truncated
+from rsbounds.answers import ANSWERS, Answer
+from rsbounds.certify import Procedure, Run, Selection, Settings, require_place
+from rsbounds.cli import _answers, _config, _engine, _methods
 from rsbounds.cli._methods import whole
 from rsbounds.loading import CorruptInput, Data
-from rsbounds.results import Results, truncated
+from rsbounds.results import Results
 from rsbounds.sampling import noise_level
-from rsbounds.schemes import METHODS, Scheme
-
-_AS_GIVEN = ("start", "skip", "max", "commit", "accept_change", "skip_corrupt")
+from rsbounds.schemes import METHODS, Option
 
 
 def add_options(parser: Any) -> None:
@@ -58,33 +59,51 @@ def add_options(parser: Any) -> None:
         metavar="K",
         help="certify every K-th input (1)",
     )
-    add = parser.add_argument_group("how sure").add_argument
-    add(
-        "--n",
-        type=count,
-        default=100_000,
-        help="samples to bound a class's probability (1e5)",
+    asked = parser.add_argument_group("what is asked")
+    names = ", ".join(name for name in ANSWERS if name != _answers.DEFAULT)
+    asked.add_argument(
+        "--answer",
+        choices=tuple(ANSWERS),
+        metavar="NAME",
+        help=f"{_answers.DEFAULT} (default), {names}; --rule implies list",
     )
-    add("--n0", type=count, default=100, help="samples to choose the class (100)")
+    add = parser.add_argument_group("how sure").add_argument
+    add("--n", type=count, help="samples that bound a probability (1e5 for a class)")
+    add(
+        "--n0", type=count, help="samples that choose what is bounded (100 for a class)"
+    )
     add("--alpha", type=float, default=0.001, help="probability of error (0.001)")
-    names = {
-        "choices": _methods.COUNTED,
-        "default": "clopper-pearson",
-        "metavar": "BOUND",
-    }
-    add("--bound", **names, help="clopper-pearson (default), randomized or anytime")
-    text = "bound the runner-up's probability too; off: Cohen's procedure (on)"
-    add("--runner-up", choices=("on", "off"), default="on", help=text)
-    text = "certify R or nothing, and stop sampling when that is decided"
-    add("--target-radius", type=float, metavar="R", help=text)
-    text = "certify that the label stays among the K most likely classes"
-    add("--top-k", type=count, metavar="K", help=text)
+    add(
+        "--bound",
+        choices=_methods.COUNTED,
+        default=_methods.COUNTED[0],
+        metavar="BOUND",
+        help=f"{_methods.COUNTED[0]} (default), {', '.join(_methods.COUNTED[1:])}",
+    )
+    add(
+        "--runner-up",
+        choices=("on", "off"),
+        default="on",
+        help="bound the runner-up's probability too; off: Cohen's procedure (on)",
+    )
+    add(
+        "--target-radius",
+        type=float,
+        metavar="R",
+        help="certify R or nothing, and stop sampling when that is decided",
+    )
     add("--seed", type=index, default=0, help="names the random samples (0)")
     noise = parser.add_argument_group("noise")
-    others = ", ".join(name for name in METHODS if name != "gaussian")
-    text = f"gaussian (default), {others} or MODULE:CALLABLE, which returns a scheme, a rule or "
+    others = ", ".join(
+        name
+        for name, scheme in METHODS.items()
+        if scheme.options and name != _methods.DEFAULT
+    )
+    text = f"{_methods.DEFAULT} (default), {others} or MODULE:CALLABLE, which returns a scheme, a rule or "
     text += "a network"
-    noise.add_argument("--method", metavar="METHOD", default="gaussian", help=text)
+    noise.add_argument(
+        "--method", metavar="METHOD", default=_methods.DEFAULT, help=text
+    )
     _engine.add_sound_noise(noise)
     group = parser.add_argument_group("where it runs")
     _engine.add_workers(group)
@@ -104,41 +123,72 @@ def add_options(parser: Any) -> None:
     for name in ("--accept-change", "--skip-corrupt"):
         add(name, action="store_true", help=argparse.SUPPRESS)
     parser.set_defaults(sigma=None, method_args=None)
-    parser.prepare = partial(_prepare, parser, noise)
+    parser.prepare = partial(_prepare, parser, asked, noise)
 
 
-def _prepare(parser: Any, noise: Any, words: list[str]) -> list[str]:
-    """The command line with the options of ``--config`` in front; adds those of its
-    method.
+def _prepare(parser: Any, asked: Any, noise: Any, words: list[str]) -> list[str]:
+    """The command line with the options of ``--config`` in front.
+
+    Adds the options of its answer and of its method, and no others'.
     """
     finder = argparse.ArgumentParser(
         add_help=False, allow_abbrev=False, exit_on_error=False
     )
-    finder.add_argument("--config", type=Path)
-    finder.add_argument("--method")
+    for flag in ("--config", "--method", "--answer"):
+        finder.add_argument(flag)
     try:
-        own = finder.parse_known_args(words)[0]
+        first = finder.parse_known_args(words)[0]
     except argparse.ArgumentError:  # of which the parser itself says more
         return words
-    options = _config.entries(own.config) if own.config is not None else {}
-    method = own.method or options.get("--method")
-    taken = _methods.of_method(str(method or "gaussian"))
-    for option in taken:
+    config = None if first.config is None else Path(first.config)
+    options = _config.entries(config) if config is not None else {}
+    flags = {word.partition("=")[0] for word in (*words, *options)}
+    stated = first.answer or options.get("--answer")
+    answer = _answers.name_of(stated, flags)
+    method = first.method or options.get("--method")
+    of_answer = _answers.options_of(answer)
+    of_method: tuple[Option, ...] = ()
+    if ANSWERS[answer].takes_scheme:
+        of_method = _methods.of_method(str(method or _methods.DEFAULT))
+    elif method is not None:
+        raise ValueError(f"--method has no meaning for --answer {answer}")
+    _require_meaning(
+        flags, of_answer, of_method, answer, str(method or _methods.DEFAULT)
+    )
+    for option in of_answer:
+        _methods.add(asked, option, required=option.default is ...)
+    for option in of_method:
         changes: dict[str, Any] = {"required": option.default is ...}
         if option.flag == "--sigma":
             changes |= {"type": levels, "metavar": "SIGMA,..."}
         elif method is None:  # --norm, which few look for
             changes["help"] = argparse.SUPPRESS
         _methods.add(noise, option, **changes)
-    flags = {word.partition("=")[0] for word in (*words, *options)}
-    for other in {option.flag for option in _methods.of_all()} - {
-        o.flag for o in taken
-    }:
-        if other in flags:
-            raise ValueError(
-                f"{other} has no meaning for --method {method or 'gaussian'}"
-            )
-    return [*_config.words(own.config, options, parser._option_string_actions), *words]
+    parser.set_defaults(answer=answer)
+    return [*_config.words(config, options, parser._option_string_actions), *words]
+
+
+def _require_meaning(
+    flags: set[str],
+    of_answer: Sequence[Option],
+    of_method: Sequence[Option],
+    answer: str,
+    method: str,
+) -> None:
+    """ValueError for an option of another answer or of another method."""
+    taken = {option.flag for option in (*of_answer, *of_method)}
+    others = {option.flag for option in _methods.of_all()} - taken
+    for flag in sorted(others & flags):
+        which = f"--method {method}" if of_method else f"--answer {answer}"
+        raise ValueError(f"{flag} has no meaning for {which}")
+    for flag in sorted((_answers.flags_of_all() - taken) & flags):
+        raise ValueError(f"{flag} has no meaning for --answer {answer}")
+    both = {option.flag for option in of_answer} & {option.flag for option in of_method}
+    if both:
+        raise ValueError(
+            f"--answer {answer} does not go with --method {method}, whose noise follows "
+            "the input"
+        )
 
 
 def _end(text: str) -> int:
@@ -161,8 +211,16 @@ def levels(text: str) -> tuple[float, ...]:
 def run(args: argparse.Namespace) -> None:
     """Certify what isn't certified yet, at each noise level in a file of its own."""
     _engine.settle(args)
-    numbers = {name: getattr(args, name) for name in Procedure.__slots__}
-    procedure = _methods.procedure(**numbers | {"runner_up": args.runner_up == "on"})
+    answer = ANSWERS[args.answer]
+    procedure = Procedure(
+        n0=answer.n0 if args.n0 is None else args.n0,
+        n=answer.n if args.n is None else args.n,
+        alpha=args.alpha,
+        seed=args.seed,
+        bound=args.bound,
+        runner_up=args.runner_up == "on",
+        target_radius=args.target_radius,
+    )
     runs = []
     for level in args.sigma or (None,):
         out = args.out
@@ -192,47 +250,61 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
     parts = _engine.parts(args)
     with ExitStack() as stack:
         data = stack.enter_context(parts.data)
-        if isinstance(parts.scheme, Scheme):
-            _hints(procedure, parts.scheme, data)
+        _hints(procedure, parts.answer, data)
         model: Any = _engine.workers(args, partial(_engine.built, args, parts.describe))
         if model is None:
-            model = _engine.model(args, parts.stages, parts.scheme)
+            model = _engine.model(args, parts.stages, parts.answer)
         else:
             stack.enter_context(model)
         parts.stages.clear()  # workers have their own
         begun = time.perf_counter()
         before = max(place.read_bytes().count(b"\n") - 1, 0) if place.is_file() else 0
-        results = certify_dataset(
+        results = Run(
             model,
             data,
-            parts.asked,
-            out=place,
-            shard=f"{rank}/{size}",
-            describe=parts.describe,
-            engine=_engine.engine(args),
-            run={
-                "data": str(args.data),
-                "batch": args.batch,
-                "started": time.strftime("%F %T%z"),
-            },
-            notify=say,
-            **{name: getattr(args, name) for name in _AS_GIVEN},
-            **procedure.to_dict(),
-        )
-    _summary(out, results, len(results.rows) - before, time.perf_counter() - begun)
+            parts.answer,
+            procedure,
+            Selection(
+                start=args.start, skip=args.skip, max=args.max, shard=f"{rank}/{size}"
+            ),
+            Settings(
+                describe=parts.describe,
+                engine=_engine.engine(args),
+                run={
+                    "data": str(args.data),
+                    "batch": args.batch,
+                    "started": time.strftime("%F %T%z"),
+                },
+                commit=args.commit,
+                accept_change=args.accept_change,
+                skip_corrupt=args.skip_corrupt,
+                notify=say,
+            ),
+            require_place(place),
+        ).results()
+    new = len(results.rows) - before
+    _summary(out, results, parts.answer, new, time.perf_counter() - begun)
 
 
-def _summary(out: Path, results: Results, new: int, seconds: float) -> None:
+def _summary(
+    out: Path, results: Results, answer: Answer, new: int, seconds: float
+) -> None:
     print(f"{out}: {len(results.rows)} rows, {new} of them new")
-    if results.rows:
-        rate = f", {new / seconds:.3g} rows a second" if new else ""
-        print(
-            f"accuracy {results.clean_accuracy():.4f}, abstentions {results.abstention():.4f}, "
-            f"average certified radius {truncated(results.average_radius(), 4)}{rate}"
+    rate = f"{new / seconds:.3g} rows a second" if new else ""
+    if results.rows and answer.classifies:
+        shares = (
+            f"accuracy {results.clean_accuracy():.4f}",
+            f"abstentions {results.abstention():.4f}",
+            f"average certified radius {truncated(results.average_radius(), 4)}",
         )
-    if void := sum(row.void for row in results.rows):
+        print(", ".join(filter(None, (*shares, rate))))
+    elif rate:
+        print(f"{rate}; rsbounds report {out} shows what they say")
+    void = sum(row.void for row in results.rows)
+    if void:
         say(
-            f"warning: {void} samples were void (their scores held NaN) and count for no class"
+            f"warning: {void} samples were void (their scores held NaN) and count for no "
+            "class"
         )
 
 
@@ -241,28 +313,28 @@ def say(message: str) -> None:
     print(f"rsbounds certify: {message}", file=sys.stderr)
 
 
-def _hints(procedure: Procedure, scheme: Scheme, data: Data) -> None:
+def _hints(procedure: Procedure, answer: Answer, data: Data) -> None:
     """Warn before sampling where nothing good can come out."""
-    n, x, target = procedure.n, _engine.first(data), procedure.target_radius
-
-    def best() -> float:  # all samples fall on one class
-        return certify_evidence(scheme, scheme.sigma(x), [1], [n], procedure, 0).radius
-
+    x = _engine.first(data)
+    # the scheme may be of others' code
     largest = loading.guarded(
-        "the first input", best
-    )  # the scheme may be of others' code
-    if largest <= 0:
+        "the first input", lambda: answer.largest_radius(x, procedure)
+    )
+    target = procedure.target_radius or 0.0
+    if largest is not None and largest <= 0:
         say(
-            f"warning: with n = {n} and alpha = {procedure.alpha} nothing can be certified"
+            f"warning: with n = {procedure.n} and alpha = {procedure.alpha} nothing can be "
+            "certified"
         )
-    elif largest < (target or 0.0):
+    elif largest is not None and largest < target:
         say(
-            f"warning: the target radius {target} is above the largest that n = {n} samples can "
-            f"show for the first input, {truncated(largest, 4)}"
+            f"warning: the target radius {target} is above the largest that n = "
+            f"{procedure.n} samples can show for the first input, {truncated(largest, 4)}"
         )
-    most, sigma = float(np.max(np.abs(x))), scheme.parameters.get("sigma", 0.0)
-    if scheme.name == "gaussian" and most > 10 and sigma <= 2:
+    reach = float(np.max(np.abs(x)))
+    level = answer.scheme.parameters.get("sigma", np.inf)
+    if reach > 10 and level <= 2:
         say(
-            f"warning: the first input reaches {most:g} and sigma is {sigma:g}: for pixels in "
-            "0 ... 255 give --scale 255"
+            f"warning: the first input reaches {reach:g} and sigma is {level:g}: for pixels "
+            "in 0 ... 255 give --scale 255"
         )

@@ -16,13 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds import audit, composite
+from rsbounds import audit
 from rsbounds._numerics.text import shown
-from rsbounds.certificate import COMPOSITE, FIXED_NOISE
-from rsbounds.certify import certify_evidence, further
+from rsbounds.answers import Class, List, restored
+from rsbounds.answers._list import Stages, read_rule
+from rsbounds.certificate import FIXED_NOISE
+from rsbounds.certify import Job
 from rsbounds.cli import _methods
 from rsbounds.composite import Rule
 from rsbounds.loading import file_hash, guarded
+from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Row, read_rows, write
 from rsbounds.schemes import METHODS, Scheme
 from rsbounds.schemes._domains import DIMENSION
@@ -59,36 +62,57 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError(f"{args.out} exists: choose another output file")
     if args.method_args is not None and not _methods.is_code(args.method):
         raise ValueError("--method-args goes with --method MODULE:CALLABLE")
-    manifest, rows = _under_rule(args) if args.rule is not None else _by_scheme(args)
+    manifest, rows = _under_rule(args) if args.rule is not None else _by_answer(args)
     write(args.out, manifest.uncommitted(), rows)
     print(f"{args.out}: {len(rows)} rows certified again")
 
 
-def _by_scheme(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
-    """The certificates of the file's scheme by other numbers."""
+def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
+    """The certificates of the file's answer by other numbers."""
     if len(args.files) > 1:
         raise ValueError(f"several files need --rule; got {len(args.files)}")
     path, manifest, rows = _read(*args.files)
     scheme = _scheme(args, path, manifest)
-    old, runner_up = manifest.procedure, args.runner_up and args.runner_up == "on"
-    changes = {"alpha": args.alpha, "bound": args.bound, "runner_up": runner_up}
-    given = {name: value for name, value in changes.items() if value is not None}
-    procedure = _methods.procedure(**old.to_dict() | given)
-    changed = {name: getattr(old, name) for name in changes}
-    history = [*manifest.history, {**_step(path), **changed, "method": manifest.method}]
+    answer = restored(manifest.answer, scheme)
+    old = manifest.procedure
+    procedure = replace(
+        old,
+        alpha=old.alpha if args.alpha is None else args.alpha,
+        bound=old.bound if args.bound is None else args.bound,
+        runner_up=old.runner_up if args.runner_up is None else args.runner_up == "on",
+    )
+    answer.check(procedure)
+    job = Job(answer, (), procedure)
+    step = {
+        **_step(path),
+        "alpha": old.alpha,
+        "bound": old.bound,
+        "runner_up": old.runner_up,
+        "method": manifest.method,
+    }
 
     def again(row: Row) -> Row:
-        evidence = (row.sigma, row.select, row.counts, procedure, row.idx)
         # the scheme may be of others' code
-        certificate = guarded(
-            f"input {row.idx}", lambda: certify_evidence(scheme, *evidence)
+        certificate, columns = guarded(
+            f"input {row.idx}",
+            lambda: job.answered(answer.stored(row), row.idx, row.label),
         )
         made = Row.of(
-            row.idx, row.label, certificate, 0.0, input=row.input, extra=row.extra
+            row.idx,
+            row.label,
+            certificate,
+            0.0,
+            input=row.input,
+            extra={**row.extra, **columns},
         )
         return replace(made, time=row.time)
 
-    new = replace(manifest, procedure=procedure, scope=scheme.scope, history=history)
+    new = replace(
+        manifest,
+        procedure=procedure,
+        scope=job.scope,
+        history=[*manifest.history, step],
+    )
     return new, [again(row) for row in rows]
 
 
@@ -141,42 +165,52 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         raise ValueError(
             "--bound, --method and --runner-up have no meaning with --rule"
         )
-    rule = _methods.read_rule(args.rule)
+    rule = read_rule(args.rule)
     fitted = json.loads(args.rule.read_text(encoding="utf-8")).get("fitted", [])
-    if not isinstance(fitted, list) or not all(
-        isinstance(file, str) for file in fitted
-    ):
+    if not isinstance(fitted, list) or not all(isinstance(run, str) for run in fitted):
         raise ValueError(f"{args.rule} is not a rule: fitted must be a list of hashes")
     runs = by_level(args.files)
-    if missing := [sigma for sigma in rule.sigmas if sigma not in runs]:
+    missing = [sigma for sigma in rule.sigmas if sigma not in runs]
+    if missing:
         raise ValueError(f"no file is of noise level {missing[0]}, a stage of the rule")
     stages = [runs[sigma] for sigma in rule.sigmas]
-    first, steps = stages[0].manifest, list[Any]()
+    first = stages[0].manifest
+    steps = list[Any]()
     for run in stages:  # what was done to each of the files, each step once
-        own = (*run.manifest.history, _step(run.path))
-        steps += [step for step in own if step not in steps]
-    alpha = first.procedure.alpha if args.alpha is None else args.alpha
-    numbers = {"alpha": alpha, "bound": "clopper-pearson", "runner_up": True}
-    procedure = _methods.procedure(**first.procedure.to_dict() | numbers)
+        history = (*run.manifest.history, _step(run.path))
+        steps += [step for step in history if step not in steps]
+    answer = List(rule)
+    procedure = Procedure(
+        n0=first.procedure.n0,
+        n=first.procedure.n,
+        alpha=first.procedure.alpha if args.alpha is None else args.alpha,
+        seed=first.procedure.seed,
+    )
 
     def listed(rows: list[Row]) -> Row:
         select, counts = dense(rows, rule.least_classes)
-        certificate = composite.certify_counts(rule, select, counts, procedure.n, alpha)
-        seconds, extra, row = (
-            sum(row.seconds for row in rows),
-            further(certificate),
-            rows[0],
+        certificate, columns = answer.certify(
+            Stages(select, lambda stage: counts[stage]),
+            procedure,
+            label=rows[0].label,
+            index=rows[0].idx,
         )
         return Row.of(
-            row.idx, row.label, certificate, seconds, input=row.input, extra=extra
+            rows[0].idx,
+            rows[0].label,
+            certificate,
+            sum(row.seconds for row in rows),
+            input=rows[0].input,
+            extra=columns,
         )
 
     new = replace(
         first,
         model={"stages": [stage.manifest.model for stage in stages]},
-        method="composite",
-        scope=COMPOSITE,
-        parameters={"rule": rule.to_dict()},
+        answer=answer.describe(),
+        method=answer.scheme.name,
+        scope=answer.scheme.scope,
+        parameters=dict(answer.scheme.parameters),
         procedure=procedure,
         probe={},
         history=[*steps, {"rule": str(args.rule), "fitted": fitted}],
@@ -199,13 +233,6 @@ def _read(path: Path) -> Run:
     and for rows that contradict their manifest.
     """
     manifest = Manifest.read(path)
-    if manifest.method == "composite":
-        text = "certify the runs of its levels again, with --rule"
-        raise ValueError(f"{path} is of a composite: {text}")
-    if (answer := manifest.parameters.get("answer")) is not None:
-        raise ValueError(
-            f"{path} answers {shown(str(answer))}: run it again with other numbers"
-        )
     if manifest.procedure.target_radius is not None:
         raise ValueError(
             f"{path} was sampled until a target radius was decided: a bound for a number "
@@ -227,6 +254,11 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
     for path in paths:
         run = _read(path)
         method, scope = run.manifest.method, run.manifest.scope
+        answer = run.manifest.answer["name"]
+        if answer != Class.name:
+            raise ValueError(
+                f"{path} answers {shown(answer)}: a rule needs runs of one class each"
+            )
         if method != "gaussian":
             raise ValueError(
                 f"{path} is of method {shown(method)}: a rule needs fixed noise"

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from rsbounds import answers, audit, results
+from rsbounds import audit, results
 from rsbounds.cli._methods import numbers
 
 
@@ -47,25 +47,14 @@ def run(args: argparse.Namespace) -> int:
     if any(path.endswith(".json") for path in args.files):
         return _cards(args)
     files = [results.read(path) for path in args.files]
-    own = [answers.report(file) for file in files]
-    if args.card is not None and any(own):
-        raise ValueError(f"--card takes a file of classes; got {args.files[0]}")
-    if not args.json:
-        print(*(text for text in own if text), sep="\n\n", end="\n" if any(own) else "")
-    files = [
-        file for file, text in zip(files, own, strict=True) if args.json or not text
-    ]
-    if not files:
-        return 0
     if args.json:
         print(json.dumps([results.summary(file, args.radii) for file in files]))
     else:
         print(results.table(files, args.radii, style=args.style, classes=args.classes))
     if args.style == "csv" or args.json:
-        for name, note in (
-            (file.name, note) for file in files for note in file.notes()
-        ):
-            print(f"{name}: {note}", file=sys.stderr)
+        for file in files:
+            for note in file.notes():
+                print(f"{file.name}: {note}", file=sys.stderr)
     if args.plot is not None:
         results.plot(files, args.plot)
     if args.html is not None:

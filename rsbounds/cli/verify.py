@@ -18,9 +18,9 @@ from typing import Any
 
 from rsbounds import audit
 from rsbounds._numerics.text import shown
+from rsbounds.answers import Answer, restored
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.cli import _engine, _methods
-from rsbounds.composite import Rule
 from rsbounds.results import Manifest, manifest_path
 from rsbounds.schemes import METHODS, Scheme
 
@@ -79,37 +79,50 @@ def run(args: argparse.Namespace) -> int:
     if noise and args.data is None:
         raise ValueError(f"{_methods.flag(noise[0])} needs --data")
     if not manifest_path(args.file).exists() and args.file.is_file():
-        numbers = {name: getattr(args, name) for name in ("sigma", "n", "alpha")}
-        if None in numbers.values():
-            needed = "give --sigma, --n and --alpha as its paper states them"
-            raise ValueError(f"{args.file} has no manifest: {needed}")
-        return _show(args, audit.verify_printed(args.file, **numbers), Manifest())
+        return _published(args)
     manifest = Manifest.read(args.file)
     if args.sigma or args.n or args.alpha:
         raise ValueError("--sigma, --n and --alpha are for a file without a manifest")
-    options = {"sample": args.sample, "jobs": args.jobs, "seed": args.draw_seed}
+    compared: dict[str, Any] = {}
     with ExitStack() as stack:
         if args.data is not None and manifest.method in METHODS:
             loaded = _engine.load(args) if args.model is not None else None
-            labels = (
-                manifest.model.get("labels")
-                if isinstance(manifest.model, dict)
-                else None
+            model = manifest.model if isinstance(manifest.model, dict) else {}
+            data = stack.enter_context(
+                _engine.open_data(args, loaded, model.get("labels"))
             )
-            data = stack.enter_context(_engine.open_data(args, loaded, labels))
-            scheme = (
-                _scheme(args, manifest, _engine.first(data).shape) if noise else None
-            )
-            options |= {"data": data, "scheme": scheme}
+            x = _engine.first(data)
+            scheme = _scheme(args, manifest, x.shape) if noise else None
+            compared = {"data": data, "scheme": scheme}
             if loaded is not None:
-                stated = _stated(args, manifest, scheme)
-                stages, options["describe"] = _engine.stages(args, loaded, stated)
-                options |= {
+                answer = _answer(args, manifest, scheme)
+                stages, describe = _engine.stages(args, loaded, answer, x)
+                compared |= {
+                    "describe": describe,
                     "rerun": args.rerun,
-                    "model": _engine.model(args, stages, stated),
+                    "model": _engine.model(args, stages, answer),
                 }
-        result = audit.verify(args.file, **options)
+        result = audit.verify(
+            args.file,
+            sample=args.sample,
+            jobs=args.jobs,
+            seed=args.draw_seed,
+            **compared,
+        )
     return _show(args, result, manifest)
+
+
+def _published(args: argparse.Namespace) -> int:
+    """Audit a file that has no manifest and no counts."""
+    if None in (args.sigma, args.n, args.alpha):
+        raise ValueError(
+            f"{args.file} has no manifest: give --sigma, --n and --alpha as its paper "
+            "states them"
+        )
+    result = audit.verify_printed(
+        args.file, sigma=args.sigma, n=args.n, alpha=args.alpha
+    )
+    return _show(args, result, Manifest())
 
 
 def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> int:
@@ -179,19 +192,24 @@ def _scheme(
     args: argparse.Namespace, manifest: Manifest, shape: tuple[int, ...]
 ) -> Scheme:
     """The noise of the command line, made with the manifest's other options."""
-    method, stated = METHODS[manifest.method], dict(manifest.parameters)
+    method = METHODS[manifest.method]
+    names = {option.name for option in method.options}
+    stated = dict(manifest.parameters)
+    flag = ""
     for name in _NOISE:
-        if getattr(args, name) is not None:
-            flag = _methods.flag(name)
-            if name not in {option.name for option in method.options}:
-                raise ValueError(
-                    f"{flag} has no meaning for a file of method {manifest.method}"
-                )
-            stated[name] = getattr(args, name)
+        if getattr(args, name) is None:
+            continue
+        flag = _methods.flag(name)
+        if name not in names:
+            raise ValueError(
+                f"{flag} has no meaning for a file of method {manifest.method}"
+            )
+        stated[name] = getattr(args, name)
     given = _methods.Given(shape, "slack" in stated)
-    if method.name == "lipschitz" and manifest.scope != ASSERTED_ENVELOPE:
+    if args.sigma_function and "lip" in names and manifest.scope != ASSERTED_ENVELOPE:
         stated |= {"lip": None, "sigma_min": None}  # the network proves its own
-        if not hasattr(given.function(flag, args.sigma_function)[0], "scheme"):
+        function, _ = given.function(flag, args.sigma_function)
+        if not hasattr(function, "scheme"):
             raise ValueError(
                 f"scope is {manifest.scope!r} in {args.file}: {flag} proves no bounds"
             )
@@ -199,21 +217,24 @@ def _scheme(
         option.name: stated.get(option.name, option.default)
         for option in method.options
     }
-    if lacking := [name for name, value in options.items() if value is ...]:
-        unsaid = f"{args.file} doesn't say its {', '.join(lacking)}"
-        raise ValueError(f"{flag} can't be compared: {unsaid}")
+    lacking = [name for name, value in options.items() if value is ...]
+    if lacking:
+        raise ValueError(
+            f"{flag} can't be compared: {args.file} doesn't say its {', '.join(lacking)}"
+        )
     return method.from_options(options, given)
 
 
-def _stated(
+def _answer(
     args: argparse.Namespace, manifest: Manifest, noise: Scheme | None
-) -> Scheme | Rule:
-    """The scheme of the file; ValueError unless the command line has all that its run
+) -> Answer:
+    """The answer of the file; ValueError unless the command line has all that its run
     had.
     """
+    method = METHODS[manifest.method]
     parameters = manifest.parameters
     for name, had in (
-        ("noise", manifest.method in ("anisotropic", "generator")),
+        ("noise", any(option.name == "noise" for option in method.options)),
         ("denoiser", "denoiser" in manifest.model),
         # a run from Python says nothing of its sampler
         ("sound_noise", manifest.engine.get("sound_noise", args.sound_noise)),
@@ -223,9 +244,7 @@ def _stated(
             raise ValueError(
                 f"--rerun {needs} {_methods.flag(name)}, as {args.file} had"
             )
-    if manifest.method == "composite":
-        return Rule.from_dict(parameters["rule"])
-    if noise is not None:
-        return noise
-    level = parameters.get("sigma", parameters.get("sigma_min", 1.0))
-    return METHODS[manifest.method].from_parameters(parameters, level=lambda _: level)
+    if noise is None:
+        level = parameters.get("sigma", parameters.get("sigma_min", 1.0))
+        noise = method.from_parameters(parameters, level=lambda _: level)
+    return restored(manifest.answer, noise)

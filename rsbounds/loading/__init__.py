@@ -1,17 +1,17 @@
 """What a command is given: a model, data, a share of the inputs."""
 
 # "X as X": for other rooms of the package; what users call is in __all__
+from rsbounds.loading._loaded import Loaded
+from rsbounds.loading._loaded import unknown as unknown
 from rsbounds.loading.archives import inputs
 from rsbounds.loading.callables import build, fingerprint
 from rsbounds.loading.callables import call as call
 from rsbounds.loading.callables import guarded as guarded
-from rsbounds.loading.checkpoints import load_weights, read_weights
 from rsbounds.loading.data import as_data, check_labels, open_data, prefetched
-from rsbounds.loading.hashes import file_hash, parameters_hash
+from rsbounds.loading.hashes import file_hash
 from rsbounds.loading.hashes import is_torch as is_torch
 from rsbounds.loading.images import Preprocess
-from rsbounds.loading.models import Loaded, load_model, parse_arguments
-from rsbounds.loading.models import unknown as unknown
+from rsbounds.loading.models import load_model, parse_arguments
 from rsbounds.loading.rows import CorruptInput, Data, Item
 from rsbounds.loading.shares import share as share
 
@@ -28,10 +28,7 @@ __all__ = [
     "fingerprint",
     "inputs",
     "load_model",
-    "load_weights",
     "open_data",
-    "parameters_hash",
     "parse_arguments",
     "prefetched",
-    "read_weights",
 ]

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.text import shown
 from rsbounds.frameworks import as_function, in_pieces, labels_of
+from rsbounds.loading._loaded import Loaded, Request
 from rsbounds.loading.callables import guarded
 from rsbounds.loading.hashes import file_hash, opened
-from rsbounds.loading.models import Loaded, Request
 from rsbounds.loading.packages import need
 
 _TYPES: dict[str, Any] = {
@@ -34,13 +34,16 @@ def onnx(request: Request) -> Loaded:
     whose first axis has a fixed length runs in pieces of that length, the last one
     filled up with zeros.
     """
-    where, path, args = request.where, Path(request.name), request.args
+    where = request.where
+    path = Path(request.name)
+    args = request.args
     if request.checkpoint is not None:
         raise ValueError(
             f"{where}: an ONNX file holds its weights; it takes no checkpoint"
         )
     source = file_hash(path)
-    runtime, library = need("onnxruntime", where), need("onnx", where)
+    runtime = need("onnxruntime", where)
+    library = need("onnx", where)
     providers = str(args.pop("providers", "CPUExecutionProvider")).split("+")
     options = runtime.SessionOptions()
     options.log_severity_level = 3
@@ -58,8 +61,10 @@ def onnx(request: Request) -> Loaded:
         raise ValueError(
             f"{where} must have one input of real numbers; got {shown(got)}"
         )
-    length, dtype = (inputs[0].shape or [None])[0], _TYPES[inputs[0].type]
-    entry, output = inputs[0].name, session.get_outputs()[0].name
+    length = inputs[0].shape[0] if inputs[0].shape else None
+    dtype = _TYPES[inputs[0].type]
+    entry = inputs[0].name
+    output = session.get_outputs()[0].name
 
     def run(batch: NDArray[Any]) -> Any:
         return session.run([output], {entry: batch})[0]
@@ -69,15 +74,13 @@ def onnx(request: Request) -> Loaded:
         return in_pieces(run, np.ascontiguousarray(batch, dtype), rows)
 
     parsed = guarded(where, lambda: library.load(path, load_external_data=False))
-    weights = {
-        name: file_hash(path.parent / name) for name in sorted(set(_beside(parsed)))
-    }
+    names = sorted(set(_beside(parsed)))
+    weights = {name: file_hash(path.parent / name) for name in names}
+    hashes = " ".join([source, *weights.values()])
     describe = {
         "source": source,
         "weights": weights,
-        "parameters": hashlib.sha256(
-            " ".join([source, *weights.values()]).encode()
-        ).hexdigest(),
+        "parameters": hashlib.sha256(hashes.encode()).hexdigest(),
         "onnxruntime": runtime.__version__,
         "providers": session.get_providers(),
     }
@@ -87,7 +90,8 @@ def onnx(request: Request) -> Loaded:
 def _beside(message: Any) -> Iterator[str]:
     """Names of the files that a model keeps tensors in, wherever in it they are."""
     for field, value in message.ListFields():
-        for part in value if isinstance(value, Sequence) else (value,):
+        repeated = isinstance(value, Sequence)
+        for part in value if repeated else (value,):
             if field.name == "external_data" and part.key == "location":
                 yield part.value
             elif hasattr(part, "ListFields"):
@@ -105,22 +109,27 @@ def sklearn(request: Request) -> Loaded:
         content = file.read()
     if not content.startswith(b"PK"):
         raise ValueError(
-            f"{where} must be a file of skops, which runs no code when it is read: write it as "
-            "skops.io.dump(estimator, FILE); pickle and joblib files are never read"
+            f"{where} must be a file of skops, which runs no code when it is read: "
+            "write it as skops.io.dump(estimator, FILE); pickle and joblib files are "
+            "never read"
         )
     io: Any = need("skops.io", where)
-    if foreign := guarded(where, lambda: io.get_untrusted_types(data=content)):
+    foreign = guarded(where, lambda: io.get_untrusted_types(data=content))
+    if foreign:
+        names = shown(", ".join(sorted(foreign)))
         raise ValueError(
-            f"{where} holds types that skops does not trust: {shown(', '.join(sorted(foreign)))}; "
-            "load it in code of your own, MODULE:CALLABLE, if you trust them"
+            f"{where} holds types that skops does not trust: {names}; load it in code "
+            "of your own, MODULE:CALLABLE, if you trust them"
         )
     estimator = guarded(where, lambda: io.loads(content))
     model: Any = as_function(estimator)
     labels = labels_of(model)
+    digest = hashlib.sha256(content).hexdigest()
     describe = {
-        "source": (digest := hashlib.sha256(content).hexdigest()),
+        "source": digest,
         "parameters": digest,
         "scikit-learn": need("sklearn", where).__version__,
-        **({"labels": labels} if labels else {}),
     }
+    if labels:
+        describe["labels"] = labels
     return Loaded(model, labels=labels, describe=describe)

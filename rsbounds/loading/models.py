@@ -4,9 +4,8 @@ import ast
 import difflib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from importlib import import_module
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,72 +14,13 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_floats, broadcast, count, on_host
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
+from rsbounds.loading._loaded import Loaded, Request, logits, span
 from rsbounds.loading.callables import call, fingerprint, naming
 from rsbounds.loading.checkpoints import load_weights
 from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash
 from rsbounds.loading.images import Preprocess
 
-# by prefix, which is the name of the function too
-_MODULES = {"hf": "_hf", "onnx": "_files", "sklearn": "_files", "timm": "_zoos"}
-_MODULES["torchvision"] = "_zoos"
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a backend is asked for: the name behind its prefix, and the options beside
-    it.
-    """
-
-    spec: str
-    name: str
-    args: dict[str, Any]
-    checkpoint: str | os.PathLike[str] | None
-    download: bool
-
-    @property
-    def where(self) -> str:
-        """For messages."""
-        return shown(self.spec)
-
-    def require_classes(self, classes: int) -> None:
-        """ValueError if published weights have another number of classes than is asked
-        for.
-        """
-        if (own := self.args.get("num_classes", classes)) != classes:
-            raise ArgumentError(
-                "num_classes",
-                f"is {own}, but the weights of {self.where} have {classes}; a checkpoint "
-                "may have others",
-            )
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A model and what is known of it: :func:`load_model` returns it, a CALLABLE may.
-
-    Parameters
-    ----------
-    model : torch.nn.Module or callable
-        Maps a batch (count, *shape of x) to scores (count, classes), arrays or tensors,
-        or to something with ``logits``.
-    mean, std : float or sequence of float, optional
-        Of each channel, for pixels in [0, 1]: the model expects (x - mean)/std. The
-        model that :func:`load_model` returns normalises by itself, and takes x in its
-        own range.
-    preprocess : Preprocess, optional
-        What images go through before noise.
-    labels : sequence, optional
-        Names of the classes in their order, or the numbers that data label them with.
-    describe : mapping
-        For the manifest: what makes this model another one (hashes, versions).
-    """
-
-    model: Any
-    mean: float | Sequence[float] = 0.0
-    std: float | Sequence[float] = 1.0
-    preprocess: Preprocess | None = None
-    labels: Sequence[Any] | None = None
-    describe: Mapping[str, Any] = field(default_factory=dict)
+_BACKENDS = ("hf", "onnx", "sklearn", "timm", "torchvision")
 
 
 def load_model(
@@ -145,32 +85,30 @@ def load_model(
     ):
         if not isinstance(value, kind):
             wanted = getattr(kind, "__name__", "path")
-            raise ValueError(f"{name} must be a {wanted}; got {type(value).__name__}")
-    prefix, _, name = spec.partition(":")
+            raise ArgumentError(name, f"must be a {wanted}; got {type(value).__name__}")
     options = dict(args or {})
-    norm, load = {}, _own_code
-    if prefix in _MODULES:
-        norm = {key: options.pop(key) for key in ("mean", "std") if key in options}
+    prefix, _, name = spec.partition(":")
+    normalisation: dict[str, Any] = {}
+    load: Callable[[Request], Loaded] = _own_code
+    if prefix in _BACKENDS:
+        # of one's own code these are arguments like any other
+        for key in ("mean", "std"):
+            if key in options:
+                normalisation[key] = options.pop(key)
         if "num_classes" in options:
             options["num_classes"] = count("num_classes", options["num_classes"], 2)
-        load = getattr(import_module(f"rsbounds.loading.{_MODULES[prefix]}"), prefix)
+        load = _backend(prefix)
     elif not all(spec.rpartition(":")):
         raise ArgumentError(
             "model",
-            f"must be {', '.join(f'{b}:NAME' for b in _MODULES)}, MODULE:CALLABLE or "
-            f"path/to/file.py:CALLABLE; got {shown(spec)!r}",
+            f"must be {', '.join(f'{backend}:NAME' for backend in _BACKENDS)}, "
+            "MODULE:CALLABLE or path/to/file.py:CALLABLE; got "
+            f"{shown(spec)!r}",
         )
-    request = Request(spec, name, options, checkpoint, download)
-    try:
-        with naming("model"):
-            loaded = load(request)
-    except ArgumentError as error:
-        missing = error.__cause__
-        near = difflib.get_close_matches(prefix, _MODULES, 1)
-        if isinstance(missing, ModuleNotFoundError) and missing.name == prefix and near:
-            hint = f"; did you mean {near[0]}:?"
-            raise ArgumentError(error.name, f"{error.problem}{hint}") from error
-        raise
+    request = Request(
+        spec=spec, name=name, args=options, checkpoint=checkpoint, download=download
+    )
+    loaded = _load(load, request, prefix)
     if checkpoint is not None:
         if not is_torch(loaded.model):
             raise ArgumentError(
@@ -179,16 +117,55 @@ def load_model(
         with naming("model"):
             load_weights(request.where, loaded.model, checkpoint)
     if preprocess:
-        own = loaded.preprocess or Preprocess()
-        if unknown_names := preprocess.keys() - own.description.keys():
-            raise ValueError(
-                f"preprocess has no {', '.join(map(repr, sorted(unknown_names)))}"
-            )
-        loaded = replace(loaded, preprocess=replace(own, **preprocess))
-    loaded = replace(
-        loaded, labels=tuple(loaded.labels) if loaded.labels else None, **norm
-    )
+        loaded = replace(loaded, preprocess=_changed(loaded.preprocess, preprocess))
+    labels = tuple(loaded.labels) if loaded.labels else None
+    loaded = replace(loaded, labels=labels, **normalisation)
     return _normalised(request, loaded, args or {}, span(input_range))
+
+
+def _load(load: Callable[[Request], Loaded], request: Request, prefix: str) -> Loaded:
+    """What a backend loads; its errors are of the model, with a hint where the prefix
+    may be a misspelt one.
+    """
+    try:
+        with naming("model"):
+            return load(request)
+    except ArgumentError as error:
+        missing = error.__cause__
+        # "tim:resnet18" is taken for a function of the module tim, which is not there
+        near = difflib.get_close_matches(prefix, _BACKENDS, 1)
+        if isinstance(missing, ModuleNotFoundError) and missing.name == prefix and near:
+            hint = f"; did you mean {near[0]}:?"
+            raise ArgumentError(error.name, f"{error.problem}{hint}") from error
+        raise
+
+
+def _changed(preprocess: Preprocess | None, changes: Mapping[str, Any]) -> Preprocess:
+    """What images go through, otherwise than the model says."""
+    stated = preprocess or Preprocess()
+    unknown_names = changes.keys() - stated.description.keys()
+    if unknown_names:
+        raise ArgumentError(
+            "preprocess", f"has no {', '.join(map(repr, sorted(unknown_names)))}"
+        )
+    return replace(stated, **changes)
+
+
+def _backend(prefix: str) -> Callable[[Request], Loaded]:
+    """What loads the models of a prefix; imported when one is asked for, as it needs
+    packages of its own.
+    """
+    if prefix == "hf":
+        from rsbounds.loading._hf import hf
+
+        return hf
+    if prefix in ("onnx", "sklearn"):
+        from rsbounds.loading import _files
+
+        return _files.onnx if prefix == "onnx" else _files.sklearn
+    from rsbounds.loading import _zoos
+
+    return _zoos.timm if prefix == "timm" else _zoos.torchvision
 
 
 def _own_code(request: Request) -> Loaded:
@@ -198,9 +175,10 @@ def _own_code(request: Request) -> Loaded:
     built = call("model", request.spec, **request.args)
     loaded = built if isinstance(built, Loaded) else Loaded(built)
     if not callable(loaded.model):
-        raise ValueError(
-            f"{request.where} must return a torch module or a callable on a batch, or a Loaded "
-            f"with one; got {type(loaded.model).__name__}"
+        raise ArgumentError(
+            "model",
+            f"{request.where} must return a torch module or a callable on a batch, or "
+            f"a Loaded with one; got {type(loaded.model).__name__}",
         )
     source = fingerprint(request.spec, None)["source"]
     return replace(loaded, describe={**loaded.describe, "source": source})
@@ -216,35 +194,26 @@ def parse_arguments(text: str) -> dict[str, Any]:
     {'depth': 50, 'mean': (0.5, 0.5, 0.5), 'act': 'relu', 'pretrained': False}
     """
     source = f"f({text})"
-    arguments: dict[str, Any] = {}
     try:
-        parsed = ast.parse(source, mode="eval").body
-        if (
-            not isinstance(parsed, ast.Call)
-            or not isinstance(parsed.func, ast.Name)
-            or parsed.args
-        ):
+        call = ast.parse(source, mode="eval").body
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            raise ValueError  # such as "a=1)(b=2"
+        names = [keyword.arg for keyword in call.keywords]
+        if call.args or None in names or len(set(names)) < len(names):
             raise ValueError
-        for word in parsed.keywords:
-            if word.arg is None or word.arg in arguments:
-                raise ValueError
-            try:
-                arguments[word.arg] = ast.literal_eval(word.value)
-            except ValueError:
-                arguments[word.arg] = ast.get_source_segment(source, word.value)
+        return {str(k.arg): _literal(source, k.value) for k in call.keywords}
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         raise ValueError(
             f"arguments must be key=value,... with distinct keys; got {shown(text)!r}"
         ) from None
-    return arguments
 
 
-def unknown(argument: str, name: str, names: Sequence[str]) -> ArgumentError:
-    """The error for a name that isn't among ``names``, with near matches."""
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    every = ", ".join(names) if len(names) < 9 else f"{len(names)} names"
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {every}"
-    return ArgumentError(argument, f"{shown(name)!r} is unknown; {hint}")
+def _literal(source: str, node: ast.expr) -> Any:
+    """The value of a Python literal; of anything else the text as it stands."""
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return ast.get_source_segment(source, node)
 
 
 class ArrayClassifier:
@@ -260,20 +229,15 @@ class ArrayClassifier:
         shift: NDArray[Any] | None = None,
         spread: NDArray[Any] | None = None,
     ) -> None:
-        self.function, self.shift, self.spread = function, shift, spread
+        self.function = function
+        self.shift = shift
+        self.spread = spread
 
     def __call__(self, batch: NDArray[np.float32]) -> NDArray[Any]:
         """Scores (count, classes) of a batch (count, *shape of x)."""
         if self.shift is not None and self.spread is not None:
             batch = (batch - self.shift) / self.spread
         return np.asarray(on_host("the model's scores", logits(self.function(batch))))
-
-
-def logits(returned: Any) -> Any:
-    """The scores in what a model returned: its ``logits``, if it has any."""
-    if isinstance(returned, Mapping):
-        return returned.get("logits", returned)
-    return getattr(returned, "logits", returned)
 
 
 def _normalised(
@@ -287,38 +251,30 @@ def _normalised(
         model: Any = Classifier(loaded.model, shift, spread).eval()
     else:
         model = ArrayClassifier(loaded.model, shift, spread)
+    parameters = parameters_hash(loaded.model) or loaded.describe.get("parameters")
+    preprocessing = {
+        "input_range": list(ends),
+        "mean": np.asarray(loaded.mean, dtype=float).tolist(),
+        "std": np.asarray(loaded.std, dtype=float).tolist(),
+    }
+    if loaded.preprocess:
+        preprocessing |= loaded.preprocess.description
     describe = {
         "source": None,
         **loaded.describe,
         "spec": request.spec,
-        "parameters": parameters_hash(loaded.model)
-        or loaded.describe.get("parameters"),
+        "parameters": parameters,
         "args": json.loads(json.dumps(dict(args), default=str)),
         "checkpoint": file_hash(request.checkpoint) if request.checkpoint else None,
-        "preprocessing": {
-            "input_range": list(ends),
-            "mean": np.asarray(loaded.mean, dtype=float).tolist(),
-            "std": np.asarray(loaded.std, dtype=float).tolist(),
-            **(loaded.preprocess.description if loaded.preprocess else {}),
-        },
+        "preprocessing": preprocessing,
     }
     return replace(loaded, model=model, mean=0.0, std=1.0, describe=describe)
-
-
-def span(input_range: Any) -> tuple[float, float]:
-    """low and high of a range of inputs, by default (0, 1)."""
-    ends = as_floats("input_range", (0.0, 1.0) if input_range is None else input_range)
-    if ends.shape != (2,) or not -np.inf < ends[0] < ends[1] < np.inf:
-        raise ValueError(
-            f"input_range must be (low, high) with low < high; got {input_range}"
-        )
-    return float(ends[0]), float(ends[1])
 
 
 def _affine(
     mean: Any, std: Any, low: float, high: float
 ) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:
-    """shift and spread with (x - shift)/spread = ((x - low)/(high - low) - mean)/std."""
+    """shift and spread: (x - shift)/spread = ((x - low)/(high - low) - mean)/std."""
     centre = as_floats("mean", mean, closed="neither", nan=False)
     spread = as_floats("std", std, 0, closed="neither", nan=False)
     if centre.ndim > 1 or spread.ndim > 1:
@@ -326,11 +282,10 @@ def _affine(
     if (low, high) == (0.0, 1.0) and not centre.any() and (spread == 1).all():
         return None, None
     centre, spread = np.broadcast_arrays(*broadcast(mean=centre, std=spread))
-    shift, spread = (
-        np.asarray(low + (high - low) * centre),
-        np.asarray((high - low) * spread),
-    )
-    shape = (-1, 1, 1) if shift.ndim else ()
-    return shift.reshape(shape).astype(np.float32), spread.reshape(shape).astype(
-        np.float32
+    shift = np.asarray(low + (high - low) * centre)
+    spread = np.asarray((high - low) * spread)
+    shape = (-1, 1, 1) if shift.ndim else ()  # channels come first in an image
+    return (
+        shift.reshape(shape).astype(np.float32),
+        spread.reshape(shape).astype(np.float32),
     )

@@ -22,7 +22,8 @@ from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._file import _replace, digest
 from rsbounds.results._manifest import manifest_path
 from rsbounds.results._results import Results
-from rsbounds.results._table import _markdown, _radii, footnote, setting
+from rsbounds.results._table import _markdown, _radii
+from rsbounds.results._terms import footnote, setting
 from rsbounds.results._text import as_path, conform, plain, quoted
 
 _SCHEMA = Path(__file__).parent / "card.schema.json"
@@ -75,20 +76,17 @@ def card(
     """
     if not isinstance(file, Results):
         raise ValueError(f"file must be Results, as read returns; got {quoted(file)}")
-    manifest, path, at = file.manifest, Path(file.name), _radii([file], radii)
-    if manifest and manifest.parameters.get("answer", "top-k") != "top-k":
-        raise ValueError(f"{file.name}: a card needs rows of classes")
+    manifest, path = file.manifest, Path(file.name)
     entries = manifest.entries() if manifest else {}
-    own = manifest.procedure.to_dict() if manifest else {}
-    count, scopes = len(file.rows), file.scopes()
-    levels = [row.sigma for row in file.rows if math.isfinite(row.sigma)]
-    commitment, model = (
-        entries.get("run", {}).get("commitment"),
-        entries.get("model", {}),
-    )
+    procedure = manifest.procedure.to_dict() if manifest else {}
+    counted = file.counted
+    levels = [sigma for sigma in counted.sigmas if math.isfinite(sigma)]
+    commitment = entries.get("run", {}).get("commitment")
+    model = entries.get("model", {})
     spec = {"model": shown(model["spec"])} if isinstance(model.get("spec"), str) else {}
     places = {"rows": path, "manifest": manifest_path(path)}
     hashes = {name: digest(p.read_bytes()) for name, p in places.items() if p.is_file()}
+    scopes = counted.scopes
     made: dict[str, Any] = {
         "card": 1,
         "rsbounds": rsbounds.__version__,
@@ -96,23 +94,21 @@ def card(
         "about": setting([file]) | spec,
         "model": model,
         "data": entries.get("data", {}),
+        "answer": entries.get("answer", {"name": file.answer}),
         "noise": {
-            "method": ", ".join(dict.fromkeys(row.method for row in file.rows)),
+            "method": ", ".join(counted.methods),
             "sigma": [min(levels), max(levels)] if levels else [],
             "parameters": entries.get("parameters", {}),
         },
-        "procedure": {name: value for name, value in own.items() if value is not None},
+        "procedure": {k: value for k, value in procedure.items() if value is not None},
         "scope": {
             "text": "; ".join(scopes),
             "valid": all(scope in SCOPES and SCOPES[scope].valid for scope in scopes),
             "footnote": "; ".join(filter(None, map(footnote, scopes))),
         },
-        "inputs": count,
+        "inputs": counted.rows,
         "missing": len(file.missing()),
-        "accuracy": [_share(file, r) for r in at if count and math.isfinite(r)],
-        "abstain": file.abstention(),
-        "acr": _cut(file.average_radius()),
-        "p_a": {str(q): _cut(p) for q, p in zip(QUANTILES, _p_a(file), strict=True)},
+        **_measured(file, radii),
         "hashes": {**hashes, "commitment": commitment},
         "verified": verified,
         "unknown": [_COMMITTED if commitment else _RUNS, _COUNTS, _SEEN],
@@ -120,6 +116,32 @@ def card(
     }
     made = plain(made)
     return made
+
+
+def _measured(file: Results, radii: Sequence[float] | None) -> dict[str, Any]:
+    """What the rows show: certified accuracies, or the report of another answer."""
+    report = file.report()
+    if report is not None:
+        return {
+            "accuracy": [],
+            "abstain": None,
+            "acr": None,
+            "p_a": {},
+            "report": {
+                "title": report.title,
+                "table": report.table,
+                "figures": report.figures,
+            },
+        }
+    finite = [radius for radius in _radii([file], radii) if math.isfinite(radius)]
+    bounds = zip(QUANTILES, _p_a(file), strict=True)
+    return {
+        "accuracy": [_share(file, radius) for radius in finite if file.rows],
+        "abstain": file.abstention(),
+        "acr": _cut(file.average_radius()),
+        "p_a": {str(quantile): _cut(p) for quantile, p in bounds},
+        "report": None,
+    }
 
 
 def _share(file: Results, radius: float) -> dict[str, float]:
@@ -219,30 +241,38 @@ def accuracy_of(own: Mapping[str, float]) -> tuple[str, str]:
 
 def _as_markdown(made: Mapping[str, Any]) -> str:
     """The card as a section of a model's README."""
-    lines = [["radius", "certified accuracy", "95 % interval"]]
-    lines += [[f"{own['radius']:g}", *accuracy_of(own)] for own in made["accuracy"]]
+    report, scope = made["report"], made["scope"]
+    if report is None:
+        what = "Certified accuracy"
+        table = [["radius", "certified accuracy", "95 % interval"]]
+        table += [[f"{at['radius']:g}", *accuracy_of(at)] for at in made["accuracy"]]
+    else:
+        what = f"Certified {_code(made['answer']['name'])}"
+        table = [[_code(cell) for cell in line] for line in report["table"]]
     about = {name: f"`{_code(text)}`" for name, text in made["about"].items()}
-    about |= {
-        "method": _code(made["noise"]["method"]),
-        "bound": _code(made["procedure"].get("bound", "")),
-    }
-    scope = made["scope"]
-    about |= {
-        "scope": _code(". ".join(filter(None, (scope["text"], scope["footnote"]))))
-    }
-    about |= {"inputs": made["inputs"], "abstentions": f"{made['abstain']:.3f}"}
-    about |= {"average certified radius": made["acr"]}
-    shares = (f"{float(q):.0%}: {_code(p)}" for q, p in made["p_a"].items())
-    about |= {"p_A of the true class, quantiles": ", ".join(shares)}
-    about |= {"checked by rsbounds verify": proof(made["verified"])}
-    about |= {
-        f"SHA-256 of its {k}": f"`{_code(v)}`" for k, v in made["hashes"].items() if v
-    }
-    rest = [f"- {name}: {value}" for name, value in about.items() if value]
+    about["method"] = _code(made["noise"]["method"])
+    about["scope"] = _code(". ".join(filter(None, (scope["text"], scope["footnote"]))))
+    about["inputs"] = made["inputs"]
+    if report is None:
+        quantiles = (f"{float(q):.0%}: {_code(p)}" for q, p in made["p_a"].items())
+        about["abstentions"] = f"{made['abstain']:.3f}"
+        about["average certified radius"] = made["acr"]
+        about["p_A of the true class, quantiles"] = ", ".join(quantiles)
+    else:
+        about["answer"] = _code(report["title"])
+    about["checked by rsbounds verify"] = proof(made["verified"])
+    for name, sha256 in made["hashes"].items():
+        about[f"SHA-256 of its {name}"] = f"`{_code(sha256)}`" if sha256 else ""
+    facts = [f"- {name}: {value}" for name, value in about.items() if value]
     doubts = [f"- {_code(text)}" for text in (*made["unknown"], *made["notes"])]
-    title = f"## Certified accuracy: {_code(made['name'])}"
-    parts = [title, _markdown(lines), "\n".join(rest), "What this card can't show:"]
-    return "\n\n".join([*parts, "\n".join(doubts)]) + "\n"
+    parts = [
+        f"## {what}: {_code(made['name'])}",
+        _markdown(table),
+        "\n".join(facts),
+        "What this card can't show:",
+        "\n".join(doubts),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 def proof(verified: Mapping[str, Any] | None) -> str:

@@ -27,14 +27,8 @@ from rsbounds.results._card import card as card_of
 from rsbounds.results._plot import COLOURS, Curve, curves, steps
 from rsbounds.results._results import Results
 from rsbounds.results._row import Row
-from rsbounds.results._table import (
-    as_files,
-    comparable,
-    default_radii,
-    heading,
-    marked,
-    numbered,
-)
+from rsbounds.results._table import as_files, default_radii, heading
+from rsbounds.results._terms import comparable, marked, numbered
 from rsbounds.results._text import as_path, naming
 
 _PAGE = Path(__file__).parent / "_page"
@@ -91,18 +85,56 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     --------
     >>> html([read("wide.tsv"), read("narrow.tsv")], "report.html")  # doctest: +SKIP
     """
-    plotly = need("plotly.io", "an HTML report")
     files, place = as_files(files, rows=True), as_path("path", path)
     names, footnotes = marked(files)
-    config = {
-        "displaylogo": False,
-        "showSendToCloud": False,
-    }  # nothing goes to its makers
-    options = {"config": config, "full_html": False, "validate": False}
+    reports = [file.report() for file in files]
+    classified = [
+        (file, name)
+        for file, name, report in zip(files, names, reports, strict=True)
+        if report is None
+    ]
+    parts: list[str] = []
+    scripts: list[str] = []
+    if classified:
+        parts, scripts = _of_classes(*zip(*classified, strict=True))
+    for file, name, report in zip(files, names, reports, strict=True):
+        if report is not None:
+            title = f"{name}: {len(file.rows)} inputs, {report.title}"
+            lines = [list(map(_cell, line)) for line in report.table]
+            parts += [f"<h2>{escape(title)}</h2>", _sortable(lines)]
+    parts[1:1] = _noted(footnotes)
+    # shut, because a browser lays out the cells of an open table of many rows for
+    # minutes
+    table = _sortable(_rows(files, names))
+    parts += [
+        f"<h2>Rows</h2><details><summary>all rows</summary>{table}",
+        "</details><h2>Manifests</h2>",
+        *map(_manifest, files, names),
+    ]
+    _write(place, ", ".join(names), parts, scripts)
+
+
+def _of_classes(
+    files: Sequence[Results], names: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """The table and the charts of certified accuracies, and the scripts in them."""
+    plotly = need("plotly.io", "an HTML report")
     drawn: list[str] = []
-    for name, figure in charts(files, names).items():
-        own = {"div_id": name, "include_plotlyjs": not drawn, "default_height": "450px"}
-        drawn.append(plotly.to_html(figure, **options, **own))
+    for place, figure in charts(files, names).items():
+        drawn.append(
+            plotly.to_html(
+                figure,
+                config={
+                    "displaylogo": False,
+                    "showSendToCloud": False,  # nothing goes to its makers
+                },
+                full_html=False,
+                validate=False,
+                div_id=place,
+                include_plotlyjs=not drawn,
+                default_height="450px",
+            )
+        )
     radii, best = default_radii(files), comparable(files)
     cards = [card_of(file, radii) for file in files]
     runs = [line[:-1] for line in _side_by_side(cards, names)]  # but for "verified"
@@ -110,18 +142,9 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         shares = np.max([file.certified_accuracy(radii) for file in group], axis=0)
         rest = ["-"] * (len(runs[0]) - 1 - len(shares))
         runs.append([escape(label), *(f"{share:.3f}" for share in shares), *rest])
-    parts = [
-        _sortable(runs),
-        *_noted([*footnotes, *([_BEST] if best else []), *_NOTES]),
-        *drawn,
-        # shut, because a browser lays out the cells of an open table of many rows for
-        # minutes
-        f"<h2>Rows</h2><details><summary>all rows</summary>{_sortable(_rows(files, names))}",
-        "</details><h2>Manifests</h2>",
-        *map(_manifest, files, names),
-    ]
+    notes = [*([_BEST] if best else []), *_NOTES]
     scripts = re.findall(r"<script[^>]*>(.*?)</script>", "".join(drawn), re.DOTALL)
-    _write(place, ", ".join(names), parts, scripts)
+    return [_sortable(runs), *_noted(notes), *drawn], scripts
 
 
 def board(cards: Sequence[Card], path: str | os.PathLike[str]) -> None:
@@ -223,6 +246,8 @@ def _side_by_side(cards: Sequence[Card], names: Sequence[str]) -> list[list[str]
         p_a = (_number(card["p_a"].get(str(q))) for q in QUANTILES)
         rest = *means, card["inputs"], *p_a, proof(card["verified"]).partition(";")[0]
         certified = (_cell(*at.get(radius, "-")) for radius in radii)
+        if card["report"] is not None:
+            about = f"{shown(card['report']['title'])}, {about}"
         lines.append([_cell(name, about), *certified, *map(_cell, rest)])
     return lines
 

@@ -1,6 +1,5 @@
 """Certified accuracy against radius: exact step curves of files, and their picture."""
 
-import math
 import os
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,7 +10,8 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.extras import need
 from rsbounds.results._results import Results
-from rsbounds.results._table import as_files, comparable, marked, setting
+from rsbounds.results._table import as_files, with_accuracies
+from rsbounds.results._terms import comparable, marked, setting
 from rsbounds.results._text import as_path, naming
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -32,12 +32,15 @@ class Curve(NamedTuple):
 
 def curves(files: Sequence[Results], names: Sequence[str]) -> list[Curve]:
     """Certified accuracy of each file, and the best of comparable files at each radius."""
-    finite = [
-        row.radius for file in files for row in file.rows if math.isfinite(row.radius)
-    ]
-    end = min(1.05 * max(finite, default=0.0), 1e307) or 1.0
+    largest = max((file.counted.largest for file in files), default=0.0)
+    end = min(1.05 * largest, 1e307) or 1.0
+    # a row that is not correct holds nowhere
     radii = [
-        [row.radius if row.correct else -1.0 for row in file.rows] for file in files
+        [
+            *file.counted.radii.tolist(),
+            *[-1.0] * (len(file.rows) - len(file.counted.radii)),
+        ]
+        for file in files
     ]
     own = {id(file): values for file, values in zip(files, radii, strict=True)}
     shown = [
@@ -101,6 +104,7 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     """
     matplotlib = need("matplotlib.figure", "a plot")
     files, place = as_files(files, rows=True), as_path("path", path)
+    files = with_accuracies(files)
     figure = matplotlib.Figure(figsize=(7.0, 4.5), layout="constrained")
     axes = figure.add_subplot()
     names, footnotes = marked(files)

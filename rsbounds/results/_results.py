@@ -3,26 +3,96 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
-from rsbounds._numerics.decimals import whole_number
 from rsbounds._numerics.text import shown
+from rsbounds.answers import ANSWERS, Summary
 from rsbounds.certificate import ABSTAIN
-from rsbounds.results._manifest import Manifest, manifest_path
-from rsbounds.results._row import FIELD, Row, as_radius, holds
-from rsbounds.results._text import as_path, quoted, some
+from rsbounds.results._manifest import Manifest
+from rsbounds.results._row import Row
+from rsbounds.results._text import some
 
-_ARRAYS = {"radius_l1.npy": 1.0, "radius_l2.npy": 2.0, "radius_linf.npy": math.inf}
-_MOST_COUNTS = 2 * 10**8  # class counts of all rows, with their zeros: 1.6 GB
+
+@dataclass(frozen=True)
+class Counted:
+    """What one pass over rows gives to tables, plots, pages and cards.
+
+    ``radii`` are those of the rows that are correct, in increasing order; ``p_a`` lower
+    bounds of the true class's probability, 0 where it is not certified; the rest are
+    distinct values in the order met, and sums.
+    """
+
+    rows: int
+    radii: Array
+    abstained: int
+    p_a: tuple[float, ...]
+    sigmas: tuple[float, ...]
+    norms: tuple[float, ...]
+    ns: tuple[int, ...]
+    bounds: tuple[str, ...]
+    kinds: tuple[tuple[str, str], ...]  # method and scope
+    largest: float  # of all finite radii, correct or not; 0 without one
+    seconds: float
+
+    @property
+    def methods(self) -> list[str]:
+        return list(dict.fromkeys(method for method, _ in self.kinds))
+
+    @property
+    def scopes(self) -> list[str]:
+        return list(dict.fromkeys(scope for _, scope in self.kinds))
+
+    @classmethod
+    def of(cls, rows: Iterable[Row]) -> Self:
+        """One pass."""
+        number = abstained = 0
+        seconds = largest = 0.0
+        radii = list[float]()
+        p_a = list[float]()
+        kinds: dict[tuple[str, str], None] = {}
+        names = ("sigma", "norm", "n", "bound")
+        distinct: dict[str, dict[Any, None]] = {name: {} for name in names}
+        for row in rows:
+            number += 1
+            abstained += row.predict == ABSTAIN
+            seconds += row.seconds
+            kinds[row.method, row.scope] = None
+            if math.isfinite(row.radius):
+                largest = max(largest, row.radius)
+            if row.correct:
+                radii.append(row.radius)
+            if row.p_a >= 0:
+                p_a.append(row.p_a if row.correct else 0.0)
+            for name, values in distinct.items():
+                value = getattr(row, name)
+                # NaN, which is not itself, would be kept again for each row
+                values[math.nan if value != value else value] = None
+        return cls(
+            rows=number,
+            radii=np.sort(np.array(radii, dtype=np.float64)),
+            abstained=abstained,
+            p_a=tuple(p_a),
+            sigmas=tuple(distinct["sigma"]),
+            norms=tuple(distinct["norm"]),
+            ns=tuple(distinct["n"]),
+            bounds=tuple(distinct["bound"]),
+            kinds=tuple(kinds),
+            largest=largest,
+            seconds=seconds,
+        )
+
+    def share(self, count: Any) -> Array:
+        """A count or sum over the number of rows; NaN without rows."""
+        total = np.asarray(count, dtype=np.float64)
+        return total / self.rows if self.rows else np.full(total.shape, np.nan)
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,30 +109,61 @@ class Results:
 
     def __repr__(self) -> str:
         """In a line; the rows are in ``rows``."""
-        share = f", accuracy {self.clean_accuracy():.4f}" if self.rows else ""
+        share = ""
+        if self.rows and self.classifies:
+            share = f", accuracy {self.clean_accuracy():.4f}"
         return f"<Results {self.name}: {len(self.rows)} rows{share}>"
 
-    def certified_accuracy(self, radii: Any) -> Array:
-        """Share of rows that are correct with radius >= r, for each r; NaN without
-        rows.
+    @cached_property
+    def counted(self) -> Counted:
+        """One pass over the rows, made once."""
+        return Counted.of(self.rows)
+
+    @property
+    def answer(self) -> str:
+        """The name of the answer; a file without a manifest answers with a class."""
+        stated = self.manifest.answer["name"] if self.manifest else next(iter(ANSWERS))
+        return str(stated)
+
+    @property
+    def classifies(self) -> bool:
+        """Whether rows predict classes, so that certified accuracies say something."""
+        return self.answer not in ANSWERS or ANSWERS[self.answer].classifies
+
+    def report(self) -> Summary | None:
+        """What a report shows of its rows; None: certified accuracies, as of classes.
+
+        ValueError for rows that lack a column of their answer.
         """
+        if self.manifest is None or not self.rows or self.answer not in ANSWERS:
+            return None
+        try:
+            return ANSWERS[self.answer].report(self.manifest.answer, self.rows)
+        except (LookupError, TypeError) as error:
+            raise ValueError(
+                f"{self.name}: rows or manifest lack {error} of the answer "
+                f"{self.answer!r}"
+            ) from None
+
+    def certified_accuracy(self, radii: Any) -> Array:
+        """Share of rows that are correct with radius >= r, for each r; NaN without rows."""
         at = checks.as_floats("radii", radii, 0.0, nan=False)
-        held = np.sort([row.radius for row in self.rows if row.correct])
-        return self._share(len(held) - np.searchsorted(held, at))
+        held = self.counted.radii
+        return self.counted.share(len(held) - np.searchsorted(held, at))
 
     def clean_accuracy(self) -> float:
         """Accuracy of the smoothed classifier; an abstention counts as an error."""
-        return float(self._share(sum(row.correct for row in self.rows)))
+        return float(self.counted.share(len(self.counted.radii)))
 
     def abstention(self) -> float:
         """Share of rows that abstain (predict = -1)."""
-        return float(self._share(sum(row.predict == ABSTAIN for row in self.rows)))
+        return float(self.counted.share(self.counted.abstained))
 
     def average_radius(self) -> float:
         """Average certified radius; a row that is not correct counts as radius 0."""
-        held = [row.radius for row in self.rows if row.correct]
+        held = self.counted.radii.tolist()
         try:
-            return float(self._share(math.fsum(held)))
+            return float(self.counted.share(math.fsum(held)))
         except OverflowError:  # the sum is beyond float64, the average isn't
             return math.fsum(radius / len(self.rows) for radius in held)
 
@@ -75,7 +176,7 @@ class Results:
 
     def scopes(self) -> list[str]:
         """The distinct scopes of the rows, in the order met."""
-        return list(dict.fromkeys(row.scope for row in self.rows))
+        return self.counted.scopes
 
     def missing(self) -> list[int]:
         """Indices of inputs that the manifest selects and the file lacks; [] where it
@@ -91,13 +192,13 @@ class Results:
         """Lower bounds of the true class's probability: p_A where it is certified, else
         0.
         """
-        return [row.p_a if row.correct else 0.0 for row in self.rows if row.p_a >= 0]
+        return list(self.counted.p_a)
 
     def rate(self) -> float:
         """Rows a second of one worker, by the rows' own times; NaN where they don't
         say.
         """
-        seconds = sum(row.seconds for row in self.rows)
+        seconds = self.counted.seconds
         return len(self.rows) / seconds if seconds > 0 else math.nan
 
     def notes(self) -> list[str]:
@@ -128,173 +229,3 @@ class Results:
                     f", {rate:.3g} a second for one worker, {left_for_one} left for one"
                 )
             yield f"{text}: {some(missing)} missing"
-
-    def _share(self, total: Any) -> Array:
-        total = np.asarray(total, dtype=np.float64)
-        return total / len(self.rows) if self.rows else np.full(total.shape, np.nan)
-
-
-def read(path: str | os.PathLike[str]) -> Results:
-    r"""Read a certification file.
-
-    Parameters
-    ----------
-    path : path-like
-        A TSV of the field (``idx label predict radius correct time``, -1 for an
-        abstention, as Cohen, Rosenfeld and Kolter 2019 wrote it) or of ``rsbounds
-        certify``, with its manifest if one lies beside it. An unfinished last line of
-        ours is left out, with a note.
-
-    Raises
-    ------
-    ValueError, OSError
-        For a malformed line, one that contradicts itself, stands twice or is of no
-        input of the run: names the file, the line and what was expected. For a path
-        that can't be read.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "run.tsv"
-    >>> _ = file.write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
-    ...                     "0\t7\t7\t0.75\t1\t0:00:01\n1\t2\t-1\t0.0\t0\t0:00:01\n")
-    >>> results = read(file)
-    >>> results.certified_accuracy([0, 0.75, 1])
-    array([0.5, 0.5, 0. ])
-    >>> results.average_radius(), results.abstention()
-    (0.375, 0.5)
-    """
-    return load(as_path("path", path))
-
-
-def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Results:
-    """Read a result file: the one reader of all commands.
-
-    Blank lines, Windows' line ends and a byte order mark are passed over. An unfinished
-    last line is left out, but for files of the field: a row or its scope, cut short,
-    may say more than it did. ``strict`` refuses rows that contradict themselves, stand
-    twice or are not of the run.
-    """
-    name, content = os.fspath(path), path.read_bytes() if content is None else content
-    manifest = Manifest.read(path) if manifest_path(path).exists() else None
-    if not content:
-        return Results(name, (), "empty file", manifest)
-    note = ""
-    if manifest is None and (own := _arrays(path)):
-        return Results(name, own)
-    if manifest is None and (pairs := _pairs(content)):
-        if strict and len({row.idx for row in pairs}) < len(pairs):
-            raise ValueError(f"{path}: expected each index once")
-        return Results(
-            name,
-            pairs,
-            "index and radius alone: an input with a radius counts as right",
-        )
-    try:
-        first, *lines = content.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: expected tab-separated text in UTF-8") from None
-    columns = tuple(first.strip().split("\t"))
-    if not lines or columns[: len(FIELD)] != FIELD or len(set(columns)) < len(columns):
-        raise ValueError(
-            f"{path}:1: expected a header of distinct columns that starts with {' '.join(FIELD)}, "
-            f"separated by tabs, or lines of index and radius; got {quoted(first)}"
-        )
-    if lines[-1] and (manifest or "scope" in columns):
-        note = f"line {len(lines) + 1} is cut short: left out"
-        lines.pop()
-    rows, seen, room = list[Row](), dict[int, int](), _MOST_COUNTS
-    selected = manifest.indices() if manifest else None
-    for number, line in enumerate(lines, start=2):
-        if not line.strip():
-            continue
-        try:
-            row = Row.parse(line.rstrip("\r"), columns)
-            if (room := room - len(row.select) - len(row.counts)) < 0:
-                raise ValueError(f"at most {_MOST_COUNTS} class counts in all rows")
-            if strict:
-                _require_sense(row, seen, selected)
-        except ValueError as error:
-            raise ValueError(
-                f"{path}:{number}: expected {error}; got {quoted(line)}"
-            ) from None
-        rows.append(row)
-        seen[row.idx] = number
-    return Results(name, tuple(rows), note, manifest, columns)
-
-
-def _pairs(content: bytes) -> tuple[Row, ...]:
-    """Rows of lines "index radius ...", as papers published them; none of any other
-    file.
-    """
-    try:
-        lines = [
-            line.split()
-            for line in content.decode("utf-8-sig").splitlines()
-            if line.strip()
-        ]
-        lines = lines[1:] if lines[0] == ["idx", "radius"] else lines
-        pairs = [(whole_number(line[0]), as_radius(line[1])) for line in lines]
-    except (ValueError, IndexError):
-        return ()
-    return tuple(Row(i, 0, 0 if r else ABSTAIN, r, bool(r)) for i, r in pairs)
-
-
-def _arrays(path: Path) -> tuple[Row, ...]:
-    """Rows of ``radius_l1.npy`` (l2, linf) with ``labels.npy`` and ``preds.npy``,
-    likewise.
-    """
-    if path.name not in _ARRAYS:
-        return ()
-    try:
-        radii, labels, preds = (
-            checks.as_floats(
-                name, np.load(path.with_name(name), allow_pickle=False), nan=False
-            )
-            for name in (path.name, "labels.npy", "preds.npy")
-        )
-        tops = preds.argmax(axis=1)
-        if not radii.shape == labels.shape == tops.shape:
-            raise ValueError("as many labels and rows of predictions as radii")
-    except (ValueError, TypeError, IndexError) as error:
-        text = "expected numbers, with labels.npy and preds.npy beside them"
-        raise ValueError(f"{path}: {text}: {error}") from None
-    each = zip(
-        labels.tolist(), np.where(radii > 0, tops, ABSTAIN).tolist(), radii, strict=True
-    )
-    return tuple(
-        Row(
-            i,
-            int(label),
-            top,
-            max(float(r), 0.0),
-            top == label,
-            norm=_ARRAYS[path.name],
-        )
-        for i, (label, top, r) in enumerate(each)
-    )
-
-
-def _require_sense(
-    row: Row, seen: Mapping[int, int], selected: Container[int] | None
-) -> None:
-    """ValueError, saying what was expected, of a row that can't be one of the run."""
-    if row.idx < 0:
-        raise ValueError("idx >= 0")
-    if row.predict == ABSTAIN and (row.correct or row.radius):
-        raise ValueError("radius 0 and correct 0 where predict is -1")
-    if row.correct != holds(row.label, row.predict):
-        raise ValueError("correct 1 where predict is the label, else 0")
-    if row.idx in seen:
-        raise ValueError(f"each idx once, {row.idx} is on line {seen[row.idx]} too")
-    if selected is not None and row.idx not in selected:
-        raise ValueError("idx of an input that the manifest selects")
-
-
-def read_rows(path: Path) -> list[Row]:
-    """The rows of a result file in its order, for an audit: they may contradict
-    themselves.
-
-    Errors as of `read`.
-    """
-    return list(load(path, strict=False).rows)

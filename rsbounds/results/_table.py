@@ -1,13 +1,10 @@
 """Files side by side: what they rest on, what marks them, and their tables."""
 
 import csv
-import hashlib
 import io
-import json
 import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +13,12 @@ from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.text import shown
-from rsbounds.certificate import SCOPES
+from rsbounds.answers import Summary
 from rsbounds.results._results import Results
+from rsbounds.results._terms import NAMES, UNKNOWN, footnote, marked, terms
 from rsbounds.results._text import plain, quoted
 
 STYLES = ("text", "markdown", "csv")
-NAMES = ("norm", "alpha", "n", "bound")
-UNKNOWN, SEVERAL = "-", "several"
 
 
 def as_files(files: Sequence[Results], *, rows: bool = False) -> list[Results]:
@@ -38,161 +34,19 @@ def as_files(files: Sequence[Results], *, rows: bool = False) -> list[Results]:
     return list(files)
 
 
-# --- what files rest on
-
-
-def terms(file: Results) -> dict[str, str]:
-    """What the numbers of a file rest on, as text; "-" where it doesn't say.
-
-    ``inputs`` is a hash of which inputs of which data they are.
-    """
-    rows, manifest = file.rows, file.manifest
-    levels = {row.sigma for row in rows if not math.isnan(row.sigma)}
-    ends = dict.fromkeys(f"{end(levels):.4g}" for end in (min, max) if levels)
-    own: dict[str, Iterable[str]] = {
-        "norm": map(_short, {row.norm for row in rows}),
-        "sigma": [" to ".join(ends) or UNKNOWN],
-        "n": (str(n) if n else UNKNOWN for n in {row.n for row in rows}),
-        "bound": map(shown, {row.bound for row in rows}),
-    }
-    if manifest is not None:
-        data = {name: part for name, part in manifest.data.items() if name != "inputs"}
-        text = json.dumps([data, manifest.shard], sort_keys=True, default=repr)
-        own |= {
-            "n": [str(manifest.procedure.n)],
-            "alpha": [_short(manifest.procedure.alpha)],
-            "model": [shown(v) for v in manifest.model.values() if isinstance(v, str)][
-                :1
-            ],
-            "data": [shown(manifest.run.get("data", data.get("kind", UNKNOWN)))],
-            "inputs": [
-                hashlib.sha256(text.encode()).hexdigest()[:8] if data else UNKNOWN
-            ],
-        }
-    return {
-        name: _common(own.get(name, ()))
-        for name in ("norm", "sigma", "n", "alpha", "model", "data", "bound", "inputs")
-    }
-
-
-def setting(files: Sequence[Results]) -> dict[str, str]:
-    """What the files with rows have in common, as far as it is stated."""
-    each = [terms(file) for file in files if file.rows]
-    common = (
-        {name: _common(own[name] for own in each) for name in each[0]} if each else {}
-    )
-    return {
-        name: text for name, text in common.items() if text not in (UNKNOWN, SEVERAL)
-    }
-
-
-def footnote(scope: str) -> str:
-    """What a report must add to results of this scope, if anything."""
-    if not scope:
-        return "the file states no scope"
-    return SCOPES[scope].footnote if scope in SCOPES else f"scope: {shown(scope)}"
-
-
-def marked(files: Sequence[Results]) -> tuple[list[str], list[str]]:
-    """Short names of the files, with marks, and the footnotes the marks stand for.
-
-    A footnote tells of a scope, of a norm, alpha, n, bound or inputs that other files
-    don't share, of another file that differs in its seed alone, and of what the file
-    lacks.
-    """
-    stems = [Path(file.name).stem for file in files]
-    notes = list[list[str]]()
-    for file, apart in zip(files, _differences(files), strict=True):
-        notes.append([*map(footnote, file.scopes()), apart, *file.notes()])
-        others = (other.manifest for other in files if other.manifest)
-        if file.manifest and any(
-            file.manifest.differences(m).keys() == {"seed"} for m in others
-        ):
-            text = "runs that differ in their seed alone: the best of them is chosen by luck"
-            notes[-1].append(text)
-    each = zip(stems, files, strict=True)
-    return numbered(
-        [s if stems.count(s) == 1 else file.name for s, file in each], notes
-    )
-
-
-def numbered(
-    names: Iterable[str], notes: Iterable[Iterable[str]]
-) -> tuple[list[str], list[str]]:
-    """Names with the marks of their notes, and the notes once each behind their marks."""
-    marks = dict[str, str]()
-    here = [
-        [marks.setdefault(n, f"[{len(marks) + 1}]") for n in own if n] for own in notes
-    ]
-    marked = [
-        " ".join([shown(name), *own]) for name, own in zip(names, here, strict=True)
-    ]
-    return marked, [f"{mark} {text}" for text, mark in marks.items()]
-
-
-def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
-    """Several runs at several noise levels whose certificates say the same: a label,
-    and the runs.
-
-    Method, scope, terms and inputs are equal, and the scope is that of a certificate of
-    the classifier that is run, or none is stated: only then the best of the runs at a
-    radius says something. The label has the terms that tell the groups apart.
-    """
-    groups: dict[tuple[str, ...], list[Results]] = {}
+def with_accuracies(files: Sequence[Results]) -> list[Results]:
+    """The files, or ValueError for one whose rows predict no class."""
     for file in files:
-        kinds = {(row.method, row.scope) for row in file.rows}
-        method, scope = kinds.pop() if len(kinds) == 1 else ("", "of several")
-        if not scope or (scope in SCOPES and SCOPES[scope].valid):
-            own = terms(file)
-            key = (shown(method), scope, *(own[name] for name in (*NAMES, "inputs")))
-            groups.setdefault(key, []).append(file)
-    labelled = []
-    apart = _differences([group[0] for group in groups.values()])
-    for (method, *_), group, text in zip(groups, groups.values(), apart, strict=True):
-        levels = {row.sigma for file in group for row in file.rows}
-        if len(group) > 1 and (len(levels) > 1 or any(map(math.isnan, levels))):
-            parts = f"best of {len(group)} runs", method, text
-            labelled.append((", ".join(filter(None, parts)), group))
-    return labelled
-
-
-def _differences(files: Sequence[Results]) -> list[str]:
-    """For each file what of its terms and inputs not all others share, in words; "" if
-    nothing.
-    """
-    names = (*NAMES, "inputs")
-    each = [
-        terms(file) if file.rows else dict.fromkeys(names, UNKNOWN) for file in files
-    ]
-    values = {name: {own[name] for own in each} - {UNKNOWN} for name in names}
-    return [
-        ", ".join(
-            f"{name} {own[name]}" if own[name] != UNKNOWN else f"{name} not stated"
-            for name in names
-            if file.rows and len(values[name]) > (own[name] != UNKNOWN)
-        )
-        for file, own in zip(files, each, strict=True)
-    ]
-
-
-def _short(value: float) -> str:
-    return repr(float(value)).removesuffix(".0")
-
-
-def _common(values: Iterable[str]) -> str:
-    distinct = set(values) or {UNKNOWN}
-    return distinct.pop() if len(distinct) == 1 else SEVERAL
-
-
-# --- tables
+        if not file.classifies:
+            raise ValueError(
+                f"{file.name} answers {file.answer!r}: its rows have no certified accuracy"
+            )
+    return list(files)
 
 
 def default_radii(files: Iterable[Results]) -> list[float]:
     """Up to eight round radii, from 0 to the largest finite radius of the files."""
-    largest = max(
-        (r.radius for f in files for r in f.rows if math.isfinite(r.radius)),
-        default=0.0,
-    )
+    largest = max((file.counted.largest for file in files), default=0.0)
     if largest == 0:
         return [0.0]
     power = Decimal(10) ** (Decimal(largest).adjusted() - 1)
@@ -213,10 +67,11 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     Returns
     -------
     dict
-        file, count, missing (indices), rate (rows a second of one worker), clean,
-        abstain, acr, certified (radius as text -> accuracy), scopes, norm, alpha, n,
-        bound (as text), notes. Without rows the shares are None; an infinite ACR is
-        "inf".
+        file, answer, count, missing (indices), rate (rows a second of one worker),
+        clean, abstain, acr, certified (radius as text -> accuracy), scopes, norm, alpha,
+        n, bound (as text), report (the figures of an answer that has its own), notes.
+        Without rows the shares are None, and where rows predict no class; an infinite
+        ACR is "inf".
 
     Raises
     ------
@@ -231,10 +86,15 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     """
     if not isinstance(file, Results):
         raise ValueError(f"file must be Results, as read returns; got {quoted(file)}")
-    at, own = _radii([file], radii), terms(file)
-    clean, abstain, acr, *held = plain(_measures(file, at).tolist())
+    at, stated = _radii([file], radii), terms(file)
+    report = file.report()
+    measures = _measures(file, at)
+    if report is not None:
+        at, measures = [], np.full(3, np.nan)
+    clean, abstain, acr, *held = plain(measures.tolist())
     return {
         "file": file.name,
+        "answer": file.answer,
         "count": len(file.rows),
         "missing": file.missing(),
         "rate": plain(file.rate()),
@@ -243,7 +103,8 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
         "acr": acr,
         "certified": dict(zip(map(str, at), held, strict=True)),
         "scopes": file.scopes(),
-        **{name: None if own[name] == UNKNOWN else own[name] for name in NAMES},
+        **{name: None if stated[name] == UNKNOWN else stated[name] for name in NAMES},
+        "report": None if report is None else plain(report.figures),
         "notes": file.notes(),
     }
 
@@ -256,7 +117,7 @@ def table(
     classes: bool = False,
 ) -> str:
     """Accuracy, abstentions, average certified radius (ACR), certified accuracies of
-    some files.
+    some files; of answers that predict no class their own tables.
 
     Parameters
     ----------
@@ -287,56 +148,86 @@ def table(
     file  rows of  count  accuracy  abstain  ACR     r=0    r=0.5
     run   all          2     0.500    0.500  0.3750  0.500  0.500
     """
-    style, files, at = (
-        checks.choice("style", style, STYLES),
-        as_files(files),
-        _radii(files, radii),
-    )
+    style = checks.choice("style", style, STYLES)
+    files = as_files(files)
+    reports = [(file, report) for file in files if (report := file.report())]
+    answered = [file for file, _ in reports]
+    accuracies = [file for file in files if file not in answered]
+    parts = []
+    if accuracies or not reports:
+        parts.append(_accuracies(accuracies, radii, style, classes))
+    parts += [_reported(file, report, style) for file, report in reports]
+    return "\n\n".join(parts)
+
+
+def _accuracies(
+    files: Sequence[Results],
+    radii: Sequence[float] | None,
+    style: str,
+    classes: bool,
+) -> str:
+    """The table of certified accuracies, and its footnotes."""
+    at = _radii(files, radii)
     full = style == "csv"
     names, footnotes = ([file.name for file in files], []) if full else marked(files)
     stated = ("scope", *NAMES) if full else ()
-    body: list[
-        tuple[float, list[str]]
-    ] = []  # all files of a group of rows, then the next
+    # all files of a group of rows, then the next
+    body: list[tuple[float, list[str]]] = []
     for file, name in zip(files, names, strict=True):
-        own = {**terms(file), "scope": shown("; ".join(file.scopes()))}
-        groups = [(-math.inf, "all", len(file.rows), _measures(file, at))]
-        parts = file.by_class() if classes else {}
-        for label, part in parts.items():
-            groups.append(
-                (label, f"class {label}", len(part.rows), _measures(part, at))
-            )
-        if parts:
-            each = [values for *_, values in groups[1:]]
-            # an infinite average radius has no spread, and one of 1e300 an infinite
-            # variance
-            with np.errstate(invalid="ignore", over="ignore"):
-                groups.append(
-                    (math.inf, "class spread", len(parts), np.ptp(each, axis=0))
-                )
-                groups.append((math.inf, "class std", len(parts), np.std(each, axis=0)))
-        for place, group, count, values in groups:
-            cells = list(map(str, values.tolist())) if full else _as_cells(values)
-            body.append(
-                (place, [name, group, str(count), *(own[k] for k in stated), *cells])
-            )
-    head = [
-        "file",
-        "rows of",
-        "count",
-        *stated,
-        "accuracy",
-        "abstain",
-        "ACR",
-        *map(heading, at),
-    ]
+        entries = {**terms(file), "scope": shown("; ".join(file.scopes()))}
+        for place, group, count, values in _groups(file, at, classes):
+            numbers = list(map(str, values.tolist())) if full else _as_cells(values)
+            cells = (entries[name] for name in stated)
+            body.append((place, [name, group, str(count), *cells, *numbers]))
+    columns = ("accuracy", "abstain", "ACR", *map(heading, at))
+    head = ["file", "rows of", "count", *stated, *columns]
     lines = [head, *(line for _, line in sorted(body, key=lambda placed: placed[0]))]
-    if full:
-        out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows(lines)
-        return out.getvalue().rstrip("\n")
-    text = (_markdown if style == "markdown" else _aligned)(lines)
+    text = _styled(lines, style)
     return "\n\n".join([text, *(["\n".join(footnotes)] if footnotes else [])])
+
+
+def _groups(
+    file: Results, at: Sequence[float], classes: bool
+) -> list[tuple[float, str, int, Array]]:
+    """The lines of a file: place among all lines, name, number of rows, measures."""
+    groups = [(-math.inf, "all", len(file.rows), _measures(file, at))]
+    parts = file.by_class() if classes else {}
+    for label, part in parts.items():
+        measures = _measures(part, at)
+        groups.append((float(label), f"class {label}", len(part.rows), measures))
+    if parts:
+        values = [measures for *_, measures in groups[1:]]
+        # an infinite average radius has no spread, and one of 1e300 an infinite variance
+        with np.errstate(invalid="ignore", over="ignore"):
+            spread, deviation = np.ptp(values, axis=0), np.std(values, axis=0)
+        groups.append((math.inf, "class spread", len(parts), spread))
+        groups.append((math.inf, "class std", len(parts), deviation))
+    return groups
+
+
+def _reported(file: Results, report: Summary, style: str) -> str:
+    """The table of an answer that has its own, below a line of what it is."""
+    lines = [list(line) for line in report.table]
+    if style == "csv":
+        return _styled(
+            [["file", *lines[0]], *([file.name, *li] for li in lines[1:])], style
+        )
+    title = f"{shown(file.name)}: {len(file.rows)} inputs, {report.title}"
+    notes = [*filter(None, map(footnote, file.scopes())), *file.notes()]
+    return "\n\n".join(
+        [title, _styled(lines, style), *(["\n".join(notes)] if notes else [])]
+    )
+
+
+def _styled(lines: list[list[str]], style: str) -> str:
+    """Lines as text, as Markdown or as CSV."""
+    if style == "markdown":
+        return _markdown(lines)
+    if style == "text":
+        return _aligned(lines)
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(lines)
+    return out.getvalue().rstrip("\n")
 
 
 def heading(radius: float) -> str:

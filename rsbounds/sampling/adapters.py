@@ -1,6 +1,4 @@
-"""The port between certification and a classifier; from a model of any framework to a
-sampler.
-"""
+"""The port between certification and a classifier, for models of any framework."""
 
 import sys
 from inspect import signature
@@ -33,8 +31,9 @@ def require_law(sampler: Sampler, law: str) -> None:
     """ValueError unless the sampler draws noise of that law; "" is sigma N(0, I)."""
     if getattr(sampler, "law", "") != law:
         raise ValueError(
-            "the sampler must draw the noise that the radius is for: noise with a mean or a level "
-            "of its own on every axis gives both, as noise.sampler(model) and noise.scheme()"
+            "the sampler must draw the noise that the radius is for: noise with a mean "
+            "or a level of its own on every axis gives both, as noise.sampler(model) "
+            "and noise.scheme()"
         )
 
 
@@ -60,48 +59,55 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
     """
     if hasattr(model, "base_classifier") and hasattr(model, "certify"):
         raise ValueError(
-            f"the model must be the classifier that is smoothed; got {type(model).__name__}, which "
-            "is smoothed already: give its base_classifier"
+            "the model must be the classifier that is smoothed; got "
+            f"{type(model).__name__}, which is smoothed already: give its "
+            "base_classifier"
         )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
         from rsbounds.sampling.torch_modules import TorchSampler
 
         return TorchSampler(model, **options)
-    model = as_function(model)
-    if not callable(model) or isinstance(model, type):
-        got = (
-            f"the class {model.__name__}"
-            if isinstance(model, type)
-            else type(model).__name__
-        )
+    function = as_function(model)
+    if not callable(function) or isinstance(function, type):
+        kind = type(function).__name__
+        if isinstance(function, type):
+            kind = f"the class {function.__name__}"
         raise ValueError(
-            "the model must be a torch module, an estimator, a callable or a sampler; got "
-            + got
+            "the model must be a torch module, an estimator, a callable or a sampler; "
+            f"got {kind}"
         )
+    ready = _is_sampler(function)
+    _refuse_options(options, ready)
+    if ready:
+        sampler: Sampler = function
+        return sampler
+    return ArraySampler(function, sound_noise=bool(options.get("sound_noise")))
+
+
+def _is_sampler(function: Any) -> bool:
+    """Whether a callable takes x, sigma, n and a generator."""
     try:
-        signature(model).bind(None, 1.0, 1, None)  # x, sigma, n, generator: a sampler
-        ready = True
-    except (
-        TypeError,
-        ValueError,
-    ):  # ValueError: a builtin says nothing of its arguments
-        ready = False
-    accepted = ("batch",) if ready else ("batch", "sound_noise")
+        signature(function).bind(None, 1.0, 1, None)
+    except (TypeError, ValueError):  # ValueError: a builtin doesn't tell its arguments
+        return False
+    return True
+
+
+def _refuse_options(options: dict[str, Any], ready: bool) -> None:
+    """ArgumentError for an option that a model without torch doesn't take."""
     for name, value in options.items():
-        if name not in accepted and value not in (None, False, "cpu"):
-            needed = "a torch module; the model is none"
-            if name == "sound_noise":
-                needed = "a model; this one is a sampler, which draws its own noise"
-            raise ArgumentError(name, f"needs {needed}")
-    return (
-        model
-        if ready
-        else ArraySampler(model, sound_noise=bool(options.get("sound_noise")))
-    )
+        if name == "batch" or value in (None, False, "cpu"):
+            continue
+        if name != "sound_noise":
+            raise ArgumentError(name, "needs a torch module; the model is none")
+        if ready:
+            raise ArgumentError(
+                name, "needs a model; this one is a sampler, which draws its own noise"
+            )
 
 
-def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
+def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sampler:
     """The sampler of a model's outputs, or of the class counts of its positions.
 
     Parameters
@@ -123,6 +129,9 @@ def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
     law : str
         Names the noise where it is not sigma N(0, I): only a sampler of your own that
         draws that law is accepted then.
+    **options
+        As for :func:`as_sampler`; maps take one block of noise at a time, whatever
+        ``batch`` says.
 
     Raises
     ------
@@ -141,16 +150,20 @@ def output_sampler(model: Any, kind: Kind, law: str = "") -> Sampler:
     ready: Sampler = as_sampler(model)
     if ready is model:
         require_law(ready, law)
+        _refuse_options(options, ready=True)
         own_sampler: Sampler = model
         return own_sampler
     if law:
         raise ValueError(
-            f"{kind} under noise that is not sigma N(0, I) need a sampler of your own, called as "
-            "sampler(x, sigma, n, generator), with the law of the scheme"
+            f"{kind} under noise that is not sigma N(0, I) need a sampler of your own, "
+            "called as sampler(x, sigma, n, generator), with the law of the scheme"
         )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
         from rsbounds.sampling.torch_modules import TorchOutputs
 
-        return TorchOutputs(model, kind)
+        return TorchOutputs(model, kind, **options)
+    _refuse_options(options, ready=False)
+    if options.get("sound_noise"):
+        raise ArgumentError("sound_noise", f"of {kind} needs a torch module")
     return ArrayOutputs(model, kind)

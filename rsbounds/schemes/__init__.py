@@ -5,54 +5,46 @@ holds one: name, scope, command-line options, construction from them, radius. Re
 files, the command line and reports look methods up in ``METHODS``; ``rsbounds.audit``
 proves their radii independently.
 """
+# ruff: noqa: F403  (each file's __all__ says what it gives)
 
-from collections.abc import Mapping
+from rsbounds._numerics.registry import Registry
+from rsbounds.schemes._domains import Domain as Domain
+from rsbounds.schemes._options import Given as Given
+from rsbounds.schemes._options import Option as Option
+from rsbounds.schemes._scheme import Scheme as Scheme
+from rsbounds.schemes._scheme import check_entry
+from rsbounds.schemes._scheme import level_slack as level_slack
 
-from rsbounds.schemes._anisotropic import Anisotropic
-from rsbounds.schemes._composite import Composite
-from rsbounds.schemes._domains import Domain
-from rsbounds.schemes._gaussian import Gaussian, gaussian, this_input
-from rsbounds.schemes._generator import Generator
-from rsbounds.schemes._laplace import Laplace, laplace
-from rsbounds.schemes._lipschitz import Lipschitz, lipschitz
-from rsbounds.schemes._options import Given, Option
-from rsbounds.schemes._range import Range, sigma_range
-from rsbounds.schemes._scheme import Scheme, level_slack
-from rsbounds.schemes._semielastic import SemiElastic, semielastic
+# isort: off
+# The list, in the order of the command line's help: a scheme is a file and its line.
+from rsbounds.schemes._gaussian import *
+from rsbounds.schemes._semielastic import *
+from rsbounds.schemes._lipschitz import *
+from rsbounds.schemes._range import *
+from rsbounds.schemes._anisotropic import *
+from rsbounds.schemes._generator import *
+from rsbounds.schemes._composite import *
+from rsbounds.schemes._laplace import *
 
-__all__ = [
-    "METHODS",
-    "Anisotropic",
-    "Composite",
-    "Domain",
-    "Gaussian",
-    "Generator",
-    "Given",
-    "Laplace",
-    "Lipschitz",
-    "Option",
-    "Range",
-    "Scheme",
-    "SemiElastic",
-    "gaussian",
-    "laplace",
-    "level_slack",
-    "lipschitz",
-    "semielastic",
-    "sigma_range",
-    "this_input",
-]
+# isort: on
 
-#: Every method that writes result rows, by its name in them.
-METHODS: Mapping[str, type[Scheme]] = {
-    scheme.name: scheme
-    for scheme in (
-        Gaussian,
-        SemiElastic,
-        Lipschitz,
-        Range,
-        Anisotropic,
-        Generator,
-        Composite,
-    )
-}
+
+def _methods() -> list[type[Scheme]]:
+    """The schemes above that write result rows: those whose ``help`` says what they
+    are.
+    """
+    given = globals().values()
+    schemes = [x for x in given if isinstance(x, type) and issubclass(x, Scheme)]
+    return [scheme for scheme in schemes if scheme.help]
+
+
+#: Every method that writes result rows, by its name in them; installed packages add to
+#: them through the entry points ``rsbounds.schemes``.
+METHODS: Registry[type[Scheme]] = Registry("rsbounds.schemes", _methods(), check_entry)
+
+# what the documentation shows; assigned so that type checkers go by the imports above
+globals()["__all__"] = sorted(
+    name
+    for name in globals()
+    if not name.startswith("_") and name not in ("Registry", "check_entry")
+)

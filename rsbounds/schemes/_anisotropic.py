@@ -19,10 +19,12 @@ from rsbounds.schemes._domains import NORM, POSITIVE, Domains
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import Scheme
 
+__all__ = ["Anisotropic"]
+
 NOISE_OPTION = Option(
     "--noise",
-    "CALLABLE() returns the noise: NoiseMaps or FixedNoise (anisotropic), CertifiedGenerator "
-    "(generator)",
+    "CALLABLE() returns the noise: NoiseMaps or FixedNoise (anisotropic), "
+    "CertifiedGenerator (generator)",
     type=str,
     metavar="MODULE:CALLABLE",
 )
@@ -38,6 +40,7 @@ class Anisotropic(Scheme):
     scope = FIXED_NOISE
     sound = True  # the level is the same number at every input
     domains: ClassVar[Domains] = {"norm": NORM, "inner": POSITIVE}
+    made_by = "the noise itself"
     help = "a noise level for each coordinate"
     options = (NOISE_OPTION, Shared.NORM)
     inputs: ClassVar[tuple[Option, ...]] = (
@@ -64,11 +67,15 @@ class Anisotropic(Scheme):
     def transport(
         self, z: Any, radius: Any, sigma: float | None = None
     ) -> tuple[Any, Any]:
-        level = self.fixed_level(
-            getattr(self.noise, "level", None) if sigma is None else sigma
-        )
+        level = self.fixed_level(sigma)
         inner = self.parameters["inner"]
         return anisotropic.transport(z, radius, level, inner=inner)
+
+    @property
+    def own_level(self) -> float | None:
+        """That of the noise, whose other axes are multiples of it."""
+        level: float | None = getattr(self.noise, "level", None)
+        return super().own_level if level is None else level
 
     def _stretched(self, reach: Any) -> float:
         return float(round_down(product(reach, self.parameters["inner"]), 2 * EPS))

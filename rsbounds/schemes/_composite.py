@@ -1,21 +1,20 @@
-"""Decision lists over several noise levels: radii follow from the counts of all their
-stages.
-"""
-
-from pathlib import Path
+"""Fixed Gaussian noise at the several levels of a decision list."""
 
 from rsbounds.certificate import COMPOSITE
-from rsbounds.schemes._options import Option
 from rsbounds.schemes._scheme import Scheme
+
+__all__ = ["Composite"]
 
 
 class Composite(Scheme):
-    """The name and scope of decision lists; a :class:`rsbounds.composite.Rule`
-    certifies.
+    """The noise of a decision list; its parameters hold the ``rule`` as a dictionary.
+
+    It has no radius of its own: that follows from the counts of all levels, see
+    :class:`rsbounds.answers.List`.
     """
 
     name = "composite"
     scope = COMPOSITE
-    sound = True
+    sound = True  # the levels are the same numbers at every input
+    made_by = "the Rule"
     help = "a decision list over several fixed noise levels"
-    options = (Option("--rule", "the decision list", Path, metavar="RULE.json"),)

@@ -1,5 +1,6 @@
 """One fixed Gaussian noise for every input."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -14,6 +15,8 @@ from rsbounds.schemes._domains import (
 )
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import Scheme
+
+__all__ = ["Gaussian", "gaussian", "this_input"]
 
 
 class Gaussian(Scheme):
@@ -45,8 +48,17 @@ class Gaussian(Scheme):
     def transport(
         self, z: Any, radius: Any, sigma: float | None = None
     ) -> tuple[Any, Any]:
-        level, dim = self.fixed_level(sigma), self.parameters.get("dim")
+        level = self.fixed_level(sigma)
+        dim = self.parameters.get("dim")
         return theory.transport(z, radius, level, norm=self.norm, dim=dim)
+
+    @classmethod
+    def for_inputs(
+        cls, parameters: Mapping[str, Any], level: Callable[[Any], Any], dim: int
+    ) -> Scheme:
+        super().for_inputs(parameters, level, dim)
+        norm = parameters.get("norm", 2.0)
+        return gaussian(parameters["sigma"], norm=norm, dim=dim)
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
@@ -56,9 +68,13 @@ class Gaussian(Scheme):
     def evaluate(
         cls, options: Options, p_a: float, p_b: float | None, scores: bool
     ) -> Any:
-        norm, dim = options.get("norm", 2.0), options.get("dim")
         return theory.radius(
-            p_a, options["sigma"], p_b, norm=norm, dim=dim, scores=scores
+            p_a,
+            options["sigma"],
+            p_b,
+            norm=options.get("norm", 2.0),
+            dim=options.get("dim"),
+            scores=scores,
         )
 
 

@@ -14,9 +14,13 @@ from rsbounds.schemes._domains import NOT_NEGATIVE, SLACK, Domains
 from rsbounds.schemes._lipschitz import Lipschitz
 from rsbounds.schemes._scheme import Scheme
 
+__all__ = ["Generator"]
+
 
 class Generator(Anisotropic):
-    """Noise that follows the input, made by ``rsbounds.torch.CertifiedNoise.scheme``."""
+    """Noise that follows the input, made by
+    ``rsbounds.torch.CertifiedNoise.scheme``.
+    """
 
     name = "generator"
     scope = PROVEN_MAPS
@@ -33,19 +37,17 @@ class Generator(Anisotropic):
     transport = Scheme.transport  # the noise follows the input: there is none
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        own = self.parameters
-        slack, shift, mean_lip = (
-            own.get("slack", 0.0),
-            own.get("shift", 0.0),
-            own["mean_lip"],
-        )
-        bounds: Any = envelope.LipschitzSigma(own["lip"], own["sigma_min"])
-        bounds = envelope.Widened(bounds, slack) if slack else bounds
+        stated = self.parameters
+        mean_lip = stated["mean_lip"]
+        bounds: Any = envelope.LipschitzSigma(stated["lip"], stated["sigma_min"])
+        slack = stated.get("slack", 0.0)
+        if slack:  # computed levels leave the bounds by a factor exp(slack) at most
+            bounds = envelope.Widened(bounds, slack)
         reach = envelope.radius(
-            z_a, sigma, bounds, own["dim"], z_b, mean_lip=mean_lip, scores=True
+            z_a, sigma, bounds, stated["dim"], z_b, mean_lip=mean_lip, scores=True
         )
+        shift = stated.get("shift", 0.0)
         if shift:  # the centres may be further apart by that than (1 + mean_lip) reach
-            reach = np.maximum(
-                round_down(reach - round_up(shift / (1 + mean_lip), EPS), EPS), 0.0
-            )
+            lost = round_up(shift / (1 + mean_lip), EPS)
+            reach = np.maximum(round_down(reach - lost, EPS), 0.0)
         return self._stretched(reach)

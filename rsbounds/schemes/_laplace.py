@@ -7,6 +7,8 @@ from rsbounds.certificate import FIXED_NOISE
 from rsbounds.schemes._domains import POSITIVE, Domains
 from rsbounds.schemes._scheme import Scheme
 
+__all__ = ["Laplace", "laplace"]
+
 
 class Laplace(Scheme):
     """Independent Laplace noise on every axis; see :func:`laplace`."""

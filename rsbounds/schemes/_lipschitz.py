@@ -10,6 +10,8 @@ from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, POSITIVE, SLACK, 
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme, level_slack
 
+__all__ = ["Lipschitz", "lipschitz"]
+
 _BOUNDS = (
     Option("--lip", "upper bound of the Lipschitz constant of sigma(x)"),
     Shared.FLOOR,

@@ -9,6 +9,8 @@ from rsbounds.schemes._domains import DIMENSION, POSITIVE, Domains
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme
 
+__all__ = ["Range", "sigma_range"]
+
 _ENDS = (Shared.FLOOR, Option("--sigma-max", "upper bound of sigma(x)"))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from rsbounds import envelope as theory
 from rsbounds._numerics.checks import on_host
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, SMALLEST
 from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, PROVEN, PROVEN_ENVELOPE
 from rsbounds.sampling import Sampler, as_sampler, grid_noise
@@ -21,7 +22,9 @@ class Scheme:
     """A smoothing scheme: the noise level at an input, and the radius that scores earn
     there.
 
-    A scheme of your own is a subclass with a ``name``, a ``radius`` and a ``sigma``.
+    A scheme of your own is a subclass with a ``name``, a ``radius`` and a ``sigma``;
+    its scope is "another package's method". With ``options`` and ``from_options`` it
+    can join :data:`METHODS`, through the entry point ``rsbounds.schemes``.
 
     Parameters
     ----------
@@ -35,6 +38,11 @@ class Scheme:
         Whether you have proven the bounds of sigma(x) among the parameters for the
         function that is run. Otherwise a scope that says they are proven becomes
         "asserted".
+
+    Raises
+    ------
+    ValueError
+        If ``parameters`` is no mapping, ``proven`` no bool, or ``level`` no function.
 
     Attributes
     ----------
@@ -51,6 +59,9 @@ class Scheme:
         requires.
     domains : mapping
         The parameters that the radius is computed from, and where they lie.
+    made_by : str
+        What code that chooses a method must return in its place, where the parameters
+        and a level don't make a scheme.
     help, options, inputs
         For the command line: a line of help; what ``rsbounds certify --method`` asks
         for; what ``rsbounds radius`` asks for besides the scores (nothing: the method
@@ -75,6 +86,7 @@ class Scheme:
     law: str = ""
     sound: bool = False
     domains: ClassVar[Domains] = {}
+    made_by: ClassVar[str] = ""
     help: ClassVar[str] = ""
     options: ClassVar[tuple[Option, ...]] = ()
     inputs: ClassVar[tuple[Option, ...]] = ()
@@ -87,19 +99,23 @@ class Scheme:
         proven: bool = False,
     ) -> None:
         if not isinstance(parameters, Mapping):
-            raise ValueError(
-                f"parameters must be a mapping by name; got {parameters!r}"
+            raise ArgumentError(
+                "parameters", f"must be a mapping by name; got {parameters!r}"
             )
         if not isinstance(proven, bool):
-            raise ValueError(f"proven must be True or False; got {proven!r}")
+            raise ArgumentError("proven", f"must be True or False; got {proven!r}")
         if level is not None and not callable(level):
-            raise ValueError(f"sigma must be a function of one input; got {level!r}")
+            raise ArgumentError(
+                "sigma", f"must be a function of one input; got {level!r}"
+            )
         self.parameters = dict(parameters)
-        self.norm = float(
-            self.parameters.get("norm", 2.0) if "norm" in self.domains else self.norm
-        )
+        if "norm" in self.domains:
+            self.norm = float(self.parameters.get("norm", 2.0))
         self.sound = self.sound or "slack" in self.parameters
-        if self.scope in PROVEN and not proven:
+        if not is_own(type(self)):
+            # whatever the class says: nothing here has checked its theory
+            self.scope = ANOTHERS
+        elif self.scope in PROVEN and not proven:
             self.scope = ASSERTED_ENVELOPE
         self._level = level
 
@@ -108,9 +124,10 @@ class Scheme:
         parameters.
         """
         dim = self.parameters.get("dim", math.inf)
-        if dim < math.inf and not (size := math.prod(np.shape(x))) <= dim:
-            raise ValueError(
-                f"dim must be at least the size of the input, {size}; got {dim}"
+        size = math.prod(np.shape(x))
+        if dim < math.inf and not size <= dim:
+            raise ArgumentError(
+                "dim", f"must be at least the size of the input, {size}; got {dim}"
             )
         if "sigma" in self.domains:  # it is the same everywhere
             return float(self.parameters["sigma"])
@@ -119,13 +136,14 @@ class Scheme:
         point = grid_noise.points(on_host("x", x)) if "slack" in self.parameters else x
         if self._level is None:
             raise ValueError(
-                f"a scheme of method {self.name} from parameters alone gives no sigma(x)"
+                f"a scheme of method {self.name} from parameters alone gives no "
+                "sigma(x)"
             )
         level = POSITIVE.one("sigma(x)", self._level(point))
         low = self.parameters.get("sigma_min", 0.0)
         high = self.parameters.get("sigma_max", math.inf)
         if not low <= level <= high:
-            raise ValueError(f"sigma(x) must be in [{low}, {high}]; got {level}")
+            raise ArgumentError("sigma(x)", f"must be in [{low}, {high}]; got {level}")
         return level
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
@@ -171,21 +189,27 @@ class Scheme:
         >>> round(float(low), 12), round(float(high), 12)
         (1.5, 2.5)
         """
-        raise ValueError(
-            "scheme must have noise that is the same at every input, such as gaussian(0.5); "
-            f"got one of method {self.name!r}"
+        raise ArgumentError(
+            "scheme",
+            "must have noise that is the same at every input, such as gaussian(0.5); "
+            f"got one of method {self.name!r}",
         )
 
     def fixed_level(self, sigma: float | None = None) -> float:
         """The level of noise that is the same at every input: ``sigma``, or the
         scheme's own.
         """
-        own = self.parameters.get("sigma") if sigma is None else sigma
-        if own is None:
-            raise ValueError(
-                f"sigma must be given for a scheme of method {self.name!r}"
+        level = self.own_level if sigma is None else sigma
+        if level is None:
+            raise ArgumentError(
+                "sigma", f"must be given for a scheme of method {self.name!r}"
             )
-        return POSITIVE.one("sigma", own)
+        return POSITIVE.one("sigma", level)
+
+    @property
+    def own_level(self) -> float | None:
+        """The one level of its noise, where the scheme itself says it."""
+        return self.parameters.get("sigma")
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
         """The sampler of a model under the scheme's noise; options as for
@@ -203,17 +227,32 @@ class Scheme:
                 value = parameters[name]
                 domain.one(f"parameters.{name}", value)
                 if np.ndim(value):
-                    raise ValueError(
-                        f"parameters.{name} must be one number; got {value!r}"
+                    raise ArgumentError(
+                        f"parameters.{name}", f"must be one number; got {value!r}"
                     )
             elif domain.required:
-                raise ValueError(f"parameters.{name} is missing")
+                raise ArgumentError(f"parameters.{name}", "is missing")
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any], **options: Any) -> Self:
         """The scheme of parameters that are checked first; options as of the class."""
         cls.check(parameters)
         return cls(parameters, **options)
+
+    @classmethod
+    def for_inputs(
+        cls, parameters: Mapping[str, Any], level: Callable[[Any], Any], dim: int
+    ) -> Scheme:
+        """The scheme of stated parameters for inputs of ``dim`` numbers; ValueError if
+        they are for fewer.
+        """
+        scheme = cls.from_parameters(parameters, level=level)
+        stated = parameters.get("dim", dim)
+        if not stated >= dim:
+            raise ArgumentError(
+                "dim", f"must be at least {dim}, the size of an input; got {stated}"
+            )
+        return scheme
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
@@ -246,13 +285,30 @@ class EnvelopeScheme(Scheme):
         cls, options: Options, p_a: float, p_b: float | None, scores: bool
     ) -> Any:
         envelope = cls.envelope(*(options[name] for name in cls.bounds))
-        if slack := options.get(
-            "slack", 0.0
-        ):  # computed levels leave it by exp(slack) at most
+        slack = options.get("slack", 0.0)
+        if slack:  # computed levels leave the envelope by a factor exp(slack) at most
             envelope = theory.Widened(envelope, slack)
         return theory.radius(
             p_a, options["sigma"], envelope, options["dim"], p_b, scores=scores
         )
+
+
+def is_own(scheme: type[Scheme]) -> bool:
+    """Whether a class of schemes is this package's own."""
+    return scheme.__module__.partition(".")[0] == "rsbounds"
+
+
+def check_entry(entry: Any) -> None:
+    """ValueError for what can't be an entry of the list of methods."""
+    if not (isinstance(entry, type) and issubclass(entry, Scheme)):
+        raise ValueError(
+            f"must be a subclass of rsbounds.schemes.Scheme; got {entry!r}"
+        )
+    name: Any = entry.name
+    if not (isinstance(name, str) and name.isprintable() and name):
+        raise ValueError(f"the method must be a name; got {name!r}")
+    if ":" in name:  # which --method takes for code
+        raise ValueError(f"the method's name must have no colon; got {name!r}")
 
 
 def level_slack(rounding: float, floor: float) -> float:

@@ -9,10 +9,13 @@ import numpy as np
 
 from rsbounds import envelope as theory
 from rsbounds._numerics.checks import on_host
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, SLACK, Domains
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import EnvelopeScheme, Scheme
 from rsbounds.semielastic import KNNSigma
+
+__all__ = ["SemiElastic", "semielastic"]
 
 
 def _level(knn: KNNSigma, x: Any) -> Any:
@@ -54,8 +57,8 @@ class SemiElastic(EnvelopeScheme):
         Option("--k", "number of nearest anchors (20)", type=int, default=20),
         Option(
             "--shift",
-            "mean distance at which sigma(x) is sigma: a number, or mean (the default) or min "
-            "for that of the anchors themselves",
+            "mean distance at which sigma(x) is the base level: a number, or mean (the "
+            "default) or min for that of the anchors themselves",
             type=_shift,
             default="mean",
         ),
@@ -65,12 +68,17 @@ class SemiElastic(EnvelopeScheme):
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
         anchors, digest = given.inputs(options["anchors"])
-        sigma, rate, k = (options[name] for name in ("sigma", "rate", "k"))
-        knn = KNNSigma(anchors, sigma, rate, k, options["shift"])
+        knn = KNNSigma(
+            anchors,
+            sigma_base=options["sigma"],
+            rate=options["rate"],
+            k=options["k"],
+            shift=options["shift"],
+        )
         scheme = semielastic(knn, given.dim, sound=given.sound)
         scheme.parameters |= {
-            "sigma": sigma,
-            "k": k,
+            "sigma": options["sigma"],
+            "k": options["k"],
             "shift": knn.shift,
             "anchors": digest,
         }
@@ -114,9 +122,10 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
     'sigma(x) with a proven envelope'
     """
     if not (hasattr(knn, "rate") and callable(getattr(knn, "sigma", None))):
-        raise ValueError(
-            "knn must be a rsbounds.semielastic.KNNSigma, or have a rate and a method sigma; "
-            f"got {type(knn).__name__}"
+        raise ArgumentError(
+            "knn",
+            "must be a rsbounds.semielastic.KNNSigma, or have a rate and a method "
+            f"sigma; got {type(knn).__name__}",
         )
     knn = copy.copy(knn)  # a rate that is set later is not the one certified
     proven = type(knn) is KNNSigma and not any(map(callable, vars(knn).values()))

@@ -12,48 +12,12 @@ All of them can be called with scalars inside ``numba.njit`` functions under the
 names.
 """
 
-from rsbounds.special._bounds import error_bound
-from rsbounds.special._ncx2 import (
-    marcum_logp,
-    marcum_logq,
-    marcum_p,
-    marcum_p_inv,
-    marcum_q,
-    marcum_q_inv,
-    ncx2_cdf,
-    ncx2_isf,
-    ncx2_isf_exp,
-    ncx2_logcdf,
-    ncx2_logpdf,
-    ncx2_logsf,
-    ncx2_pdf,
-    ncx2_ppf,
-    ncx2_ppf_exp,
-    ncx2_sf,
-)
-from rsbounds.special._normal import ball_offset, ball_score, log_ndtr, ndtri, ndtri_exp
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ball_offset",
-    "ball_score",
-    "error_bound",
-    "log_ndtr",
-    "marcum_logp",
-    "marcum_logq",
-    "marcum_p",
-    "marcum_p_inv",
-    "marcum_q",
-    "marcum_q_inv",
-    "ncx2_cdf",
-    "ncx2_isf",
-    "ncx2_isf_exp",
-    "ncx2_logcdf",
-    "ncx2_logpdf",
-    "ncx2_logsf",
-    "ncx2_pdf",
-    "ncx2_ppf",
-    "ncx2_ppf_exp",
-    "ncx2_sf",
-    "ndtri",
-    "ndtri_exp",
-]
+from rsbounds.special import _ncx2, _normal
+from rsbounds.special._bounds import error_bound
+from rsbounds.special._ncx2 import *  # noqa: F403
+from rsbounds.special._normal import *  # noqa: F403
+
+if not TYPE_CHECKING:
+    __all__ = sorted([error_bound.__name__, *_ncx2.__all__, *_normal.__all__])

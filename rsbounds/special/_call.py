@@ -1,6 +1,7 @@
 """How a compiled ufunc becomes a checked function."""
 
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -10,7 +11,13 @@ from rsbounds._numerics.threads import apply
 from rsbounds_ext import kernels
 
 Out: TypeAlias = Array | tuple[Array] | None
+Function = TypeVar("Function", bound=Callable[..., Any])
 
+# The public functions, and which of the bounds in _bounds.py holds for each
+ERROR_KINDS: dict[str, str] = {}
+_MODULES: dict[str, str] = {}  # where each is defined
+
+# What every argument of that name may be
 DOMAIN: dict[str, tuple[float, float]] = {
     "z": (-np.inf, np.inf),
     "u": (-np.inf, np.inf),
@@ -26,6 +33,33 @@ DOMAIN: dict[str, tuple[float, float]] = {
     "b": (0.0, np.inf),
     "q": (0.0, 1.0),
 }
+
+
+def published(
+    error_kind: str, **domains: tuple[float, float]
+) -> Callable[[Function], Function]:
+    """Make a function public and say which error bound holds for it.
+
+    Parameters
+    ----------
+    error_kind : str
+        A kind that `_bounds.py` has numbers for.
+    **domains : tuple of float
+        The closed intervals of arguments whose names no other function has.
+    """
+
+    def publish(function: Function) -> Function:
+        ERROR_KINDS[function.__name__] = error_kind
+        _MODULES[function.__name__] = function.__module__
+        DOMAIN.update(domains)
+        return function
+
+    return publish
+
+
+def published_by(module: str) -> list[str]:
+    """The names that a module made public, for its ``__all__``."""
+    return [name for name, home in _MODULES.items() if home == module]
 
 
 def _shares_memory(value: Any, out: Any) -> bool:

@@ -2,13 +2,16 @@
 quantiles.
 """
 
+from typing import TYPE_CHECKING
+
 from numpy.typing import ArrayLike
 
 from rsbounds._numerics.checks import Floats
-from rsbounds.special._call import Out, call
+from rsbounds.special._call import Out, call, published, published_by
 from rsbounds_ext import kernels
 
 
+@published("tail")
 def ncx2_cdf(
     x: ArrayLike,
     df: ArrayLike,
@@ -53,6 +56,7 @@ def ncx2_cdf(
     return call(kernels.ncx2_cdf, out, where, x=x, df=df, nc=nc)
 
 
+@published("tail")
 def ncx2_sf(
     x: ArrayLike,
     df: ArrayLike,
@@ -72,6 +76,7 @@ def ncx2_sf(
     return call(kernels.ncx2_sf, out, where, x=x, df=df, nc=nc)
 
 
+@published("log")
 def ncx2_logcdf(
     x: ArrayLike,
     df: ArrayLike,
@@ -95,6 +100,7 @@ def ncx2_logcdf(
     return call(kernels.ncx2_logcdf, out, where, x=x, df=df, nc=nc)
 
 
+@published("log")
 def ncx2_logsf(
     x: ArrayLike,
     df: ArrayLike,
@@ -114,6 +120,7 @@ def ncx2_logsf(
     return call(kernels.ncx2_logsf, out, where, x=x, df=df, nc=nc)
 
 
+@published("density")
 def ncx2_pdf(
     x: ArrayLike,
     df: ArrayLike,
@@ -136,6 +143,7 @@ def ncx2_pdf(
     return call(kernels.ncx2_pdf, out, where, x=x, df=df, nc=nc)
 
 
+@published("log density")
 def ncx2_logpdf(
     x: ArrayLike,
     df: ArrayLike,
@@ -158,6 +166,7 @@ def ncx2_logpdf(
     return call(kernels.ncx2_logpdf, out, where, x=x, df=df, nc=nc)
 
 
+@published("inverse")
 def ncx2_ppf(
     p: ArrayLike,
     df: ArrayLike,
@@ -197,6 +206,7 @@ def ncx2_ppf(
     return call(kernels.ncx2_ppf, out, where, p=p, df=df, nc=nc)
 
 
+@published("inverse")
 def ncx2_isf(
     p: ArrayLike,
     df: ArrayLike,
@@ -216,6 +226,7 @@ def ncx2_isf(
     return call(kernels.ncx2_isf, out, where, p=p, df=df, nc=nc)
 
 
+@published("inverse")
 def ncx2_ppf_exp(
     log_p: ArrayLike,
     df: ArrayLike,
@@ -235,6 +246,7 @@ def ncx2_ppf_exp(
     return call(kernels.ncx2_ppf_exp, out, where, log_p=log_p, df=df, nc=nc)
 
 
+@published("inverse")
 def ncx2_isf_exp(
     log_p: ArrayLike,
     df: ArrayLike,
@@ -254,6 +266,7 @@ def ncx2_isf_exp(
     return call(kernels.ncx2_isf_exp, out, where, log_p=log_p, df=df, nc=nc)
 
 
+@published("tail")
 def marcum_q(
     m: ArrayLike,
     a: ArrayLike,
@@ -301,6 +314,7 @@ def marcum_q(
     return call(kernels.marcum_q, out, where, m=m, a=a, b=b)
 
 
+@published("tail")
 def marcum_p(
     m: ArrayLike,
     a: ArrayLike,
@@ -321,6 +335,7 @@ def marcum_p(
     return call(kernels.marcum_p, out, where, m=m, a=a, b=b)
 
 
+@published("log")
 def marcum_logq(
     m: ArrayLike,
     a: ArrayLike,
@@ -341,6 +356,7 @@ def marcum_logq(
     return call(kernels.marcum_logq, out, where, m=m, a=a, b=b)
 
 
+@published("log")
 def marcum_logp(
     m: ArrayLike,
     a: ArrayLike,
@@ -360,6 +376,7 @@ def marcum_logp(
     return call(kernels.marcum_logp, out, where, m=m, a=a, b=b)
 
 
+@published("inverse")
 def marcum_q_inv(
     q: ArrayLike,
     m: ArrayLike,
@@ -382,6 +399,7 @@ def marcum_q_inv(
     return call(kernels.marcum_q_inv, out, where, q=q, m=m, a=a)
 
 
+@published("inverse")
 def marcum_p_inv(
     p: ArrayLike,
     m: ArrayLike,
@@ -399,3 +417,7 @@ def marcum_p_inv(
     26.2444615824
     """
     return call(kernels.marcum_p_inv, out, where, p=p, m=m, a=a)
+
+
+if not TYPE_CHECKING:  # which takes every name of a module whose list it can't read
+    __all__ = published_by(__name__)

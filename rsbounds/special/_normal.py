@@ -2,13 +2,16 @@
 score.
 """
 
+from typing import TYPE_CHECKING
+
 from numpy.typing import ArrayLike
 
 from rsbounds._numerics.checks import Floats
-from rsbounds.special._call import Out, call
+from rsbounds.special._call import Out, call, published, published_by
 from rsbounds_ext import kernels
 
 
+@published("log_ndtr")
 def log_ndtr(z: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
     """Logarithm of the standard normal CDF, log P(Z <= z).
 
@@ -35,6 +38,7 @@ def log_ndtr(z: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Fl
     return call(kernels.log_ndtr, out, where, z=z)
 
 
+@published("ndtri")
 def ndtri(p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
     """Standard normal quantile Phi^-1(p): the normal score of a probability.
 
@@ -53,6 +57,7 @@ def ndtri(p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Float
     return call(kernels.ndtri, out, where, p=p)
 
 
+@published("ndtri")
 def ndtri_exp(
     log_p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
 ) -> Floats:
@@ -70,6 +75,7 @@ def ndtri_exp(
     return call(kernels.ndtri_exp, out, where, log_p=log_p)
 
 
+@published("score")
 def ball_score(
     u: ArrayLike,
     dim: ArrayLike,
@@ -120,6 +126,7 @@ def ball_score(
     return call(kernels.ball_score, out, where, u=u, dim=dim, s=s)
 
 
+@published("inverse")
 def ball_offset(
     z: ArrayLike,
     dim: ArrayLike,
@@ -142,3 +149,7 @@ def ball_offset(
     18.23999529653
     """
     return call(kernels.ball_offset, out, where, z=z, dim=dim, s=s)
+
+
+if not TYPE_CHECKING:  # which takes every name of a module whose list it can't read
+    __all__ = published_by(__name__)

@@ -1,29 +1,38 @@
-// Tails of the binomial law, each with a bound of its error, and from them Clopper and Pearson's bound.
-// Derived, errors included, in docs/theory/confidence.md, "The binomial tail".
+// Tails of the binomial law, each with a bound of its error, and from them Clopper and
+// Pearson's bound. Derived, errors included, in docs/theory/confidence.md, "The
+// binomial tail".
 //
-// Y ~ Bin(n, x), t(c) = P(Y > c) + v P(Y = c), r = c (1 - x)/((n - c) x), F(z) = (1 - x + x z)^n. The mean of
-// F(z) z^-c [1/(z - 1) + v] over z = r e^(i theta), theta the odd multiples of pi/N, is for r > 1 exactly the
-// sum of (-1)^l r^(lN) t(c + lN) over all l, for r < 1 minus that of 1 - t. Of it the terms l = -1, -2, ... are
-// -1/(r^N + 1) but for others like those with l > 0, which Chernoff's bound at r e^(+-delta) covers. On the
-// circle F(z) z^-c is e^(L - E + iT): L = -n KL(c/n, x) is a sum of two terms of one sign, and E grows as
-// -(n/2) log(1 - a), a = 4 c (n - c)/n^2 sin^2(theta/2). So a handful of nodes serves every n.
+//   Y ~ Bin(n, x),  t(c) = P(Y > c) + v P(Y = c)
+//   F(z) = (1 - x + x z)^n,  r = c (1 - x)/((n - c) x), where F(z) z^-c is least
+// The mean of F(z) z^-c [1/(z - 1) + v] over z = r e^(i theta), theta the odd multiples
+// of pi/N, is for r > 1 exactly the sum of (-1)^l r^(lN) t(c + lN) over all l, for r <
+// 1 minus that of 1 - t. Of it the terms l = -1, -2, ... are -1/(r^N + 1), the pole's
+// part, but for others like those with l > 0, which Chernoff's bound at r e^(+-delta)
+// covers. On the circle F(z) z^-c is e^(L - E + iT): L = -n KL(c/n, x) is a sum of two
+// terms of one sign, and E grows as -(n/2) log(1 - a), a = 4 c (n - c)/n^2
+// sin^2(theta/2). So a handful of nodes serves every n.
 #pragma once
 
 #include "ball.hpp"
 
 namespace rsb {
 
-// Bounds of relative errors: of a node per unit of 1 + j theta/(1 - a), of L, of the pole per unit of its exponent,
-// of a logarithm of the level
-constexpr double node_error = 6e-15, deviance_error = 4e-15, pole_error = 2e-15,
-                 log_error = 4e-16, series_error = 4e-12;
-// of the terms besides the pole's, beside e^L; the step and the last node follow from the exponent
-constexpr double alias_exponent = 44, alias_error = 1.7e-19;
+// Bounds of relative errors (docs/theory/proofs.md)
+constexpr double node_error = 6e-15;      // of a node, per unit of 1 + j theta/(1 - a)
+constexpr double deviance_error = 4e-15;  // of L
+constexpr double pole_error = 2e-15;    // of the pole's part, per unit of its exponent
+constexpr double log_error = 4e-16;     // of a logarithm of the level
+constexpr double series_error = 4e-12;  // of the series of the beta law
+// The step and the last node follow from this exponent, and from it what the terms
+// besides the pole's are worth beside e^L.
+constexpr double alias_exponent = 44;
+constexpr double alias_error = 1.7e-19;
 
 struct BinomialTail {
-    bool upper;         // the one of t and 1 - t that is small
-    double log, error;  // its logarithm, with a bound of the error: NaN where nothing is known
-    double slope;       // of that logarithm, by log x, to a few digits
+    bool upper;  // the one of t and 1 - t that is small
+    double log,
+        error;     // its logarithm, with its error's bound: NaN if nothing is known
+    double slope;  // of that logarithm, by log x, to a few digits
 };
 
 // t - log1p(t), where 1 + t = ratio
@@ -33,23 +42,41 @@ inline double deviance(double t, double ratio) {
 
 // 0 < c < n <= 1e15, 0 < x < 1, 0 <= v <= 1
 inline BinomialTail binomial_tail(double n, double c, double x, double v) {
-    const double m = n - c, j = std::fmin(c, m), p = j / n, turn = c > m ? -1 : 1, y = 1 - x;
-    const Sum2 nx = two_prod(n, x), d = two_sum(nx.hi, -c);
+    const double m = n - c;
+    const double j = std::fmin(c, m);
+    const double p = j / n;
+    const double turn = c > m ? -1 : 1;
+    const double y = 1 - x;
+    const Sum2 nx = two_prod(n, x);
+    const Sum2 d = two_sum(nx.hi, -c);
     const double e = d.hi + (d.lo + nx.lo);
-    const double l = c * deviance(e / c, n * x / c) + m * deviance(-e / m, n * y / m);  // -L
-    const double k = -e / (c * y), g = m / c * (x / y);                                 // 1 - 1/r, 1/r
+    // -L
+    const double l = c * deviance(e / c, n * x / c) + m * deviance(-e / m, n * y / m);
+    const double k = -e / (c * y);     // 1 - 1/r
+    const double g = m / c * (x / y);  // 1/r
+    // so far from the circle the others are covered
     const double delta = 9.4 / (std::sqrt(j * (1 - p)) + 2.4);
     const double above = n * std::log1p(p * std::expm1(delta)) - j * delta;
     const double below = n * std::log1p(p * std::expm1(-delta)) + j * delta;
-    const double half = std::ceil((alias_exponent + std::fmax(above, below)) / (2 * delta));
+    const double half =
+        std::ceil((alias_exponent + std::fmax(above, below)) / (2 * delta));
     const double last = alias_exponent + std::log(2 * half);
-    double sum = 0, mass = 0, error = 0, rest = 0;
+    double sum = 0;
+    double mass = 0;
+    double error = 0;
+    double rest = 0;
     for (double i = 0.5; i < half; ++i) {
-        const double theta = i * (pi / half), s = std::sin(theta / 2), s2 = s * s;
-        const double sine = 2 * s * std::cos(theta / 2), a = 4 * p * (1 - p) * s2;
-        const double exponent = -0.5 * n * std::log1p(-a), size = std::exp(-exponent);
+        const double theta = i * (pi / half);
+        const double s = std::sin(theta / 2);
+        const double s2 = s * s;
+        const double sine = 2 * s * std::cos(theta / 2);
+        const double a = 4 * p * (1 - p) * s2;
+        const double exponent = -0.5 * n * std::log1p(-a);
+        const double size = std::exp(-exponent);
         const double angle = n * std::atan2(p * sine, 1 - 2 * p * s2) - j * theta;
-        const double den = k * k + 4 * g * s2, odd = g * sine / den, even = g * (k - 2 * s2) / den;
+        const double den = k * k + 4 * g * s2;
+        const double odd = g * sine / den;
+        const double even = g * (k - 2 * s2) / den;
         mass += size * std::cos(angle);
         sum += size * (std::cos(angle) * (v + even) + turn * std::sin(angle) * odd);
         const double scale = size * (v + odd + g * (std::fabs(k) + 2 * s2) / den);
@@ -61,31 +88,38 @@ inline BinomialTail binomial_tail(double n, double c, double x, double v) {
     }
     BinomialTail out{k >= 0, 0, 0, 0};
     const double log_r = std::fabs(std::fabs(k) < 0.5 ? std::log1p(-k) : std::log(g));
-    const double e_pole = 2 * half * log_r, pole = log_r < delta ? std::exp(l - e_pole) / (1 + std::exp(-e_pole)) : 0;
+    const double e_pole = 2 * half * log_r;
+    const double pole =
+        log_r < delta ? std::exp(l - e_pole) / (1 + std::exp(-e_pole)) : 0;
     const double total = (out.upper ? sum : -sum) / half + pole;
-    error = node_error * error / half + rest + alias_error + pole_error * pole * (1 + e_pole);
+    error = node_error * error / half + rest + alias_error +
+            pole_error * pole * (1 + e_pole);
     out.log = std::log(total) - l;
     out.error = error / total + deviance_error * (1 + l);
-    out.slope = mass / half / total * ((1 - v) * m * (x / y) + v * c) * (out.upper ? 1 : -1);
+    out.slope =
+        mass / half / total * ((1 - v) * m * (x / y) + v * c) * (out.upper ? 1 : -1);
     return out;
 }
 
-// At x the target is passed by `beyond`; that is sure from `least` on. The slope is that of `beyond` by log x.
+// At x the target is passed by `beyond`; that is sure from `least` on. The slope is
+// that of `beyond` by log x.
 struct Passed {
     double beyond, least, slope;
 };
 
-// An x just outward of the root of f, by Newton's method: below it where `down`, else above. Only an x that
-// has passed is returned, or the trivial 0 or 1.
+// An x just outward of the root of f, by Newton's method: below it where `down`, else
+// above. Only an x that has passed is returned, or the trivial 0 or 1.
 template <class F>
 double outward_root(F f, double x, bool down) {
-    double best = down ? 0 : 1, aim = 2;
+    double best = down ? 0 : 1;
+    double aim = 2;
     for (int i = 0; i < 60 && x > 0; ++i, aim *= i > 10 ? 2 : 1) {
         const Passed at = f(x);
         const bool passed = at.beyond >= at.least;
         if (passed && (down ? x > best : x < best)) best = x;
         if (passed && at.beyond <= 2 * aim * at.least) break;
-        const double next = x * std::exp(std::fmin((aim * at.least - at.beyond) / at.slope, 700));
+        const double next =
+            x * std::exp(std::fmin((aim * at.least - at.beyond) / at.slope, 700));
         x = next < 1 ? next : x / 2 + 0.5;
     }
     return best;
@@ -97,73 +131,104 @@ inline double wilson(double c, double n, double w, bool low) {
     return low ? c * (c / (n * (c + reach))) : (c + reach) / (n + w);
 }
 
-// The p at which P(X > k) + u P(X = k) = alpha, X ~ Bin(n, p), rounded down; as p - 1, rounded up in size,
-// where p is above one half or so. At the point returned the tail is beyond alpha by more than its error.
+// The p at which P(X > k) + u P(X = k) = alpha, X ~ Bin(n, p), rounded down; as p - 1,
+// rounded up in size, where p is above one half or so. At the point returned the tail
+// is beyond alpha by more than its error.
 inline double binomial_bound(double count, double n, double alpha, double u) {
-    if (!(count > 0 && count < n && n <= 1e15 && alpha > 0 && alpha < 1 && u >= 0 && u <= 1)) return nan;
-    const double z = ndtri(alpha), middle = count + 0.5 - u, p = wilson(middle, n, z * z, z < 0);
-    const bool in_p = p < 0.5, small = alpha <= 0.5;
-    const double c = in_p ? count : n - count, v = in_p ? u : 1 - u;
+    if (!(count > 0 && count < n && n <= 1e15 && alpha > 0 && alpha < 1 && u >= 0 &&
+          u <= 1))
+        return nan;
+    const double z = ndtri(alpha);
+    const double middle = count + 0.5 - u;
+    const double p = wilson(middle, n, z * z, z < 0);
+    const bool in_p = p < 0.5;
+    const bool small = alpha <= 0.5;
+    const double c = in_p ? count : n - count;
+    const double v = in_p ? u : 1 - u;
     const double target = small ? std::log(alpha) : std::log1p(-alpha);
     const auto passed = [=](double x) -> Passed {
         BinomialTail t = binomial_tail(n, c, x, v);
         if (t.upper != (in_p == small)) {
             const double ratio = -1 / (1 - std::exp(-t.log));
-            t.log = log1mexp(t.log), t.error *= ratio, t.slope *= -ratio;
+            t.log = log1mexp(t.log);
+            t.error *= ratio;
+            t.slope *= -ratio;
         }
         const double beyond = small ? target - t.log : t.log - target;
         return {beyond, t.error - log_error * target, small ? -t.slope : t.slope};
     };
-    const double x = outward_root(passed, in_p ? p : wilson(n - middle, n, z * z, z > 0), in_p);
+    const double x =
+        outward_root(passed, in_p ? p : wilson(n - middle, n, z * z, z > 0), in_p);
     return in_p ? x : -x;
 }
 
-// log Gamma(x) - (x - 1/2) log x + x - log(2 pi)/2 for x >= 1/2, to 4e-15: Stirling's series envelops it
+// log Gamma(x) - (x - 1/2) log x + x - log(2 pi)/2 for x >= 1/2, to 4e-15: Stirling's
+// series envelops it
 inline double stirling(double x) {
     double more = 0;
     for (; x < 10; ++x) more += (x + 0.5) * std::log1p(1 / x) - 1;
     const double y = 1 / (x * x);
-    static constexpr double c[] = {1 / 12., -1 / 360., 1 / 1260., -1 / 1680., 1 / 1188., -691 / 360360.};
+    static constexpr double c[] = {
+        1 / 12., -1 / 360., 1 / 1260., -1 / 1680., 1 / 1188., -691 / 360360.};
     return horner(c, y) / x + more;
 }
 
 // Gamma(x + 1)/(sqrt(x) Gamma(x + 1/2)), rounded up (Watson 1959)
-inline double half_step(double x) { return std::sqrt(1 + 0.25 / x + 1 / (32 * x * x)) * (1 + 1e-15); }
+inline double half_step(double x) {
+    return std::sqrt(1 + 0.25 / x + 1 / (32 * x * x)) * (1 + 1e-15);
+}
 
-// The beta law's probability below x, of parameters s <= 1e4 and b, by its series of positive terms;
-// `first` is x^s (1 - x)^b/B(s, b). Where the mean is beyond s by 30 sqrt(s) + 100 all but e^-60 lies below x.
+// The beta law's probability below x, of parameters s <= 1e4 and b, by its series of
+// positive terms; `first` is x^s (1 - x)^b/B(s, b). Where the mean is beyond s by 30
+// sqrt(s) + 100 all but e^-60 lies below x.
 inline double beta_series(double s, double b, double x, double first) {
     if ((s + b) * x > s + 30 * std::sqrt(s) + 100) return 1;
-    double term = 1, total = 1;
+    double term = 1;
+    double total = 1;
     for (double j = 0;; ++j) {
-        const double ratio = (s + b + j) / (s + 1 + j) * x, most = std::fmax(ratio, x);  // it tends to x
-        term *= ratio, total += term;
+        const double ratio = (s + b + j) / (s + 1 + j) * x;
+        const double most = std::fmax(ratio, x);  // it tends to x
+        term *= ratio;
+        total += term;
         if (most < 1 && term < 1e-17 * total * (1 - most)) return first / s * total;
     }
 }
 
-// The log wealth of a bet against p <= p0, x = p0 or p0 - 1 < 0, with a bound of its error.
-// Derived in docs/theory/confidence.md, "The wealth".
+// The log wealth of a bet against p <= p0, x = p0 or p0 - 1 < 0, with a bound of its
+// error. Derived in docs/theory/confidence.md, "The wealth".
 struct Wealth {
     double log, error;
 };
 inline Wealth wealth(double hits, double trials, double x) {
-    const double misses = trials - hits, a = hits + 0.5, b = misses + 0.5, all = trials + 1;
+    const double misses = trials - hits;
+    const double a = hits + 0.5;
+    const double b = misses + 0.5;
+    const double all = trials + 1;
     const bool in_p = x > 0;
-    const double size = std::fabs(x), p = in_p ? x : 1 + x, q = in_p ? 1 - x : size;
-    const Sum2 mean = two_prod(all, size), d = two_sum(mean.hi, in_p ? -a : -b);
-    const double gap = d.hi + (d.lo + mean.lo), e = in_p ? gap : -gap;  // p0 (trials + 1) - a
-    const double l = a * deviance(e / a, p * all / a) + b * deviance(-e / b, q * all / b);
-    const double stake = std::log(2 * std::atan(std::sqrt(q / p))), odds = 0.5 * (std::log(p) + std::log(q));
+    const double size = std::fabs(x);
+    const double p = in_p ? x : 1 + x;
+    const double q = in_p ? 1 - x : size;
+    const Sum2 mean = two_prod(all, size);
+    const Sum2 d = two_sum(mean.hi, in_p ? -a : -b);
+    const double gap = d.hi + (d.lo + mean.lo);
+    const double e = in_p ? gap : -gap;  // p0 (trials + 1) - a
+    const double l =
+        a * deviance(e / a, p * all / a) + b * deviance(-e / b, q * all / b);
+    const double stake = std::log(2 * std::atan(std::sqrt(q / p)));
+    const double odds = 0.5 * (std::log(p) + std::log(q));
     // log p0^a (1 - p0)^b/B(a, b)
     const double scale = 0.5 * std::log(a / all * b) - log_sqrt_2pi;
-    const double first = scale + (stirling(all) - stirling(a) - stirling(b)) - l, won = odds - stake - first;
-    double error = deviance_error * (4 + l) + log_error * (std::fabs(stake) + std::fabs(odds) + std::fabs(scale));
+    const double first = scale + (stirling(all) - stirling(a) - stirling(b)) - l;
+    const double won = odds - stake - first;
+    double error = deviance_error * (4 + l) +
+                   log_error * (std::fabs(stake) + std::fabs(odds) + std::fabs(scale));
     double above;
     if (std::fmin(a, b) <= 1e4) {
         // from the smaller parameter's end, where its terms are few
-        const bool from_p = (a < b ? p : q) > 0.5 && std::fmax(a, b) <= 1e4 ? e < 0 : a < b;
-        const double part = beta_series(from_p ? a : b, from_p ? b : a, from_p ? p : q, std::exp(first));
+        const bool from_p =
+            (a < b ? p : q) > 0.5 && std::fmax(a, b) <= 1e4 ? e < 0 : a < b;
+        const double part = beta_series(from_p ? a : b, from_p ? b : a, from_p ? p : q,
+                                        std::exp(first));
         above = from_p ? 1 - part : part;
         error += (series_error + error) * (part / above);
     } else {  // by Cauchy and Schwarz, from the two laws half a success away
@@ -174,14 +239,17 @@ inline Wealth wealth(double hits, double trials, double x) {
             if (y.upper == in_p) return y.log + y.error;
             return y.log - y.error < 0 ? log1mexp(y.log - y.error) : 0;
         };
-        const double part = std::exp(0.5 * (below(t) + below(u))) * (half_step(hits) * half_step(misses));
+        const double part = std::exp(0.5 * (below(t) + below(u))) *
+                            (half_step(hits) * half_step(misses));
         above = 1 - part;
     }
     return {above > 0 ? won + std::log(above) : -inf, error};
 }
 
 inline double log_wealth(double hits, double trials, double x) {
-    if (!(hits >= 0 && hits <= trials && trials >= 1 && trials <= 1e15 && std::fabs(x) < 1)) return nan;
+    if (!(hits >= 0 && hits <= trials && trials >= 1 && trials <= 1e15 &&
+          std::fabs(x) < 1))
+        return nan;
     if (x == 0) return std::signbit(x) ? -inf : 0;
     const Wealth w = wealth(hits, trials, x);
     return w.log > -inf ? w.log - w.error : -inf;
@@ -189,16 +257,23 @@ inline double log_wealth(double hits, double trials, double x) {
 
 // The p0 whose wealth is 1/alpha, rounded down, in the form of binomial_bound
 inline double anytime_bound(double hits, double trials, double alpha) {
-    if (!(hits >= 0 && hits <= trials && trials >= 1 && trials <= 1e15 && alpha > 0 && alpha <= 0.5)) return nan;
+    if (!(hits >= 0 && hits <= trials && trials >= 1 && trials <= 1e15 && alpha > 0 &&
+          alpha <= 0.5))
+        return nan;
     if (hits == 0) return 0;
-    const double target = -std::log(alpha), w = 2 * target + std::log(trials) + 1;
-    const double p = wilson(hits, trials, w, true), sign = p < 0.5 ? 1 : -1;
+    const double target = -std::log(alpha);
+    const double w = 2 * target + std::log(trials) + 1;
+    const double p = wilson(hits, trials, w, true);
+    const double sign = p < 0.5 ? 1 : -1;
     const auto passed = [=](double x) -> Passed {
         const Wealth at = wealth(hits, trials, sign * x);
         const double rest = hits - trials * (sign > 0 ? x : 1 - x);
-        return {at.log - target, at.error + log_error * target, sign > 0 ? -rest / (1 - x) : rest / (1 - x)};
+        return {at.log - target, at.error + log_error * target,
+                sign > 0 ? -rest / (1 - x) : rest / (1 - x)};
     };
-    return sign * outward_root(passed, sign > 0 ? p : wilson(trials - hits, trials, w, false), sign > 0);
+    return sign * outward_root(passed,
+                               sign > 0 ? p : wilson(trials - hits, trials, w, false),
+                               sign > 0);
 }
 
 }  // namespace rsb

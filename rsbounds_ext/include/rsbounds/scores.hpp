@@ -1,46 +1,55 @@
-// Outward rounding, and half the gap between the normal scores of two probabilities (Cohen's radius).
+// Outward rounding, and half the gap between the normal scores of two probabilities
+// (Cohen's radius).
 //
-// half_gap is a lower bound within 5e-12. Where z_a - z_b is small beside the scores, subtracting them would
-// lose its digits. There it follows from p_a - p_b = (z_a - z_b) (mean of phi over [z_b, z_a]), as p_a - p_b
-// has all of its own.
+// half_gap is a lower bound within 5e-12. Where z_a - z_b is small beside the scores,
+// subtracting them would lose its digits. There it follows from p_a - p_b = (z_a - z_b)
+// (mean of phi over [z_b, z_a]), as p_a - p_b has all of its own.
 #pragma once
 
 #include "normal.hpp"
 
 namespace rsb {
 
-// A number at most (`towards` = -inf) or at least (inf) the truth, given `value` within a relative `error` of
-// it. Never on the other side of 0; 0 and infinities stay.
+// A number at most (`towards` = -inf) or at least (inf) the truth, given `value` within
+// a relative `error` of it. Never on the other side of 0; 0 and infinities stay.
 inline double rounded(double value, double error, double towards) {
     if (value == 0 || std::fabs(value) == inf) return value;
-    const double slack = error * std::fabs(value) + 4 * std::numeric_limits<double>::denorm_min();
+    const double slack =
+        error * std::fabs(value) + 4 * std::numeric_limits<double>::denorm_min();
     const double moved = std::nextafter(value + std::copysign(slack, towards), towards);
     return (moved < 0 && value > 0) || (moved > 0 && value < 0) ? 0 : moved;
 }
 
-constexpr double half_gap_error = 3e-14, mean_error = 3e-15;
+constexpr double half_gap_error = 3e-14;
+constexpr double mean_error = 3e-15;
 
-// half_gap of close scores. The mean of phi has eight Gauss-Legendre nodes; the scores count in it alone.
+// half_gap of close scores. The mean of phi has eight Gauss-Legendre nodes; the scores
+// count in it alone.
 inline double close_half(double p_a, double p_b, double z_a, double z_b) {
     static constexpr double node[] = {
         0.1834346424956498, 0.525532409916329, 0.7966664774136267, 0.9602898564975363};
     static constexpr double weight[] = {
         0.362683783378362, 0.3137066458778873, 0.2223810344533745, 0.1012285362903763};
-    const double middle = z_a / 2 + z_b / 2, half = z_a / 2 - z_b / 2;
+    const double middle = z_a / 2 + z_b / 2;
+    const double half = z_a / 2 - z_b / 2;
     double mean = 0;
     for (int i = 0; i < 4; ++i)
         for (const double step : {half * node[i], -half * node[i]})
             mean += weight[i] / 2 * std::exp(-step * (middle + step / 2));
-    return std::exp(middle * middle / 2 + std::log(p_a - p_b)) * (0.5 * sqrt_2pi / mean);
+    return std::exp(middle * middle / 2 + std::log(p_a - p_b)) *
+           (0.5 * sqrt_2pi / mean);
 }
 
 inline double half_gap(double p_a, double p_b) {
-    const double z_a = ndtri(p_a), z_b = ndtri(p_b), size = std::fmax(std::fabs(z_a), std::fabs(z_b));
+    const double z_a = ndtri(p_a);
+    const double z_b = ndtri(p_b);
+    const double size = std::fmax(std::fabs(z_a), std::fabs(z_b));
     if (!(z_a == z_a && z_b == z_b)) return nan;
     if (p_a <= p_b) return 0;
     double half = z_a / 2 - z_b / 2;
     if (half < 0.5 / std::fmax(size, 1.0)) half = close_half(p_a, p_b, z_a, z_b);
-    // the logarithm of p_a - p_b may be as large as size^2/2 + 40, and its last bit counts
+    // the logarithm of p_a - p_b may be as large as size^2/2 + 40, and its last bit
+    // counts
     return rounded(half, half_gap_error + mean_error * size * size, -inf);
 }
 

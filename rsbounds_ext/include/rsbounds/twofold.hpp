@@ -1,13 +1,15 @@
-// Numbers as unevaluated sums of two doubles, hi + lo with |lo| at most half an ulp of hi. The exponent of a
-// tail needs them: at log p = -700 its relative error is multiplied by 700.
+// Numbers as unevaluated sums of two doubles, hi + lo with |lo| at most half an ulp of
+// hi. The exponent of a tail needs them: at log p = -700 its relative error is
+// multiplied by 700.
 //
-// Exact: two_sum, fast_two_sum (|a| >= |b|, or a = 0), two_prod (unless its low part underflows).
-// Sums and products of Sum2 have relative errors of a few 2^-104, unless a sum cancels. t - log1p t is good
-// to 5e-20 (2.6e-20 was the largest error of 600,000 points), exp_two to 7e-17 (3e-17).
-// Proved in docs/theory/quadrature-proof.md, "Twofold arithmetic". Sources: T. J. Dekker, A floating-point
-// technique for extending the available precision, Numer. Math. 18 (1971) 224; M. Joldes, J.-M. Muller, V.
-// Popescu, Tight and rigorous error bounds for basic building blocks of double-word arithmetic, ACM Trans.
-// Math. Softw. 44 (2017) 15.
+// Exact: two_sum, fast_two_sum (|a| >= |b|, or a = 0), two_prod (unless its low part
+// underflows). Sums and products of Sum2 have relative errors of a few 2^-104, unless a
+// sum cancels. t - log1p t is good to 5e-20 (2.6e-20 was the largest error of 600,000
+// points), exp_two to 7e-17 (3e-17). Proved in docs/theory/quadrature-proof.md,
+// "Twofold arithmetic". Sources: T. J. Dekker, A floating-point technique for extending
+// the available precision, Numer. Math. 18 (1971) 224; M. Joldes, J.-M. Muller, V.
+// Popescu, Tight and rigorous error bounds for basic building blocks of double-word
+// arithmetic, ACM Trans. Math. Softw. 44 (2017) 15.
 #pragma once
 
 #include <cmath>
@@ -24,7 +26,8 @@ struct Sum2 {
 };
 
 RSB_INLINE Sum2 two_sum(double a, double b) {
-    const double s = a + b, t = s - a;
+    const double s = a + b;
+    const double t = s - a;
     return {s, (a - (s - t)) + (b - t)};
 }
 RSB_INLINE Sum2 fast_two_sum(double a, double b) {
@@ -85,7 +88,8 @@ inline Sum2 square_root(Sum2 x) {  // x normal
     return {r, 0.5 * ((std::fma(-r, r, x.hi) + x.lo) / r)};
 }
 
-constexpr double ln2 = 0.6931471805599453, ln2_low = 2.3190468138462996e-17;
+constexpr double ln2 = 0.6931471805599453;
+constexpr double ln2_low = 2.3190468138462996e-17;
 
 // log 2 times an integer below 2^11 in size
 RSB_INLINE Sum2 times_ln2(double k) {
@@ -100,9 +104,10 @@ struct LogSeries {
 };
 RSB_INLINE LogSeries log_series(double f) {
     static constexpr double c[] = {
-        0.2, 0.14285714285714285, 0.1111111111111111, 0.09090909090909091, 0.07692307692307693,
-        0.06666666666666667, 0.058823529411764705, 0.05263157894736842, 0.047619047619047616,
-        0.043478260869565216, 0.04, 0.037037037037037035};
+        0.2, 0.14285714285714285, 0.1111111111111111, 0.09090909090909091,
+        0.07692307692307693, 0.06666666666666667, 0.058823529411764705,
+        0.05263157894736842, 0.047619047619047616, 0.043478260869565216, 0.04,
+        0.037037037037037035};
     constexpr Sum2 third = {0.3333333333333333, 1.850371707708594e-17};
     const Sum2 d = fast_two_sum(2, f);
     const double q = f / d.hi;
@@ -113,10 +118,14 @@ RSB_INLINE LogSeries log_series(double f) {
     if (v < 4e-3) {
         const double low = fused(v, polynomial<8>(c, v), third.lo);
         const Sum2 w = two_prod(2 * v, third.hi);
-        return {s, {w.hi, fused(2 * v, low, fused(2 * s2.lo, fused(2, low, third.hi), w.lo))}};
+        return {
+            s,
+            {w.hi, fused(2 * v, low, fused(2 * s2.lo, fused(2, low, third.hi), w.lo))}};
     }
-    const Sum2 fifth = fast_two_sum(0.2, fused(v, polynomial<11>(c + 1, v), -1.1102230246251566e-17));
-    const Sum2 more = s2 * fifth, sum = fast_two_sum(third.hi, more.hi);
+    const Sum2 fifth =
+        fast_two_sum(0.2, fused(v, polynomial<11>(c + 1, v), -1.1102230246251566e-17));
+    const Sum2 more = s2 * fifth;
+    const Sum2 sum = fast_two_sum(third.hi, more.hi);
     const Sum2 w = s2 * Sum2{sum.hi, sum.lo + (more.lo + third.lo)};
     return {s, {2 * w.hi, 2 * w.lo}};
 }
@@ -138,7 +147,8 @@ RSB_INLINE Sum2 log1p_defect_two(double t) {
     }
     int k;  // 1 + t = 2^k (1 + f), f exact
     std::frexp((1 + t) * 0.6666666666666666, &k);
-    const double power = std::ldexp(1, k), f = (t - (power - 1)) / power;
+    const double power = std::ldexp(1, k);
+    const double f = (t - (power - 1)) / power;
     const LogSeries l = log_series(f);
     return (two_sum(t, -f) - times_ln2(k)) + l.s * (-l.w + f);
 }
@@ -150,22 +160,26 @@ struct Scaled2 {
 };
 RSB_INLINE Scaled2 exp_two(Sum2 a) {
     static constexpr double c[] = {
-        0.5, 0.16666666666666666, 0.041666666666666664, 0.008333333333333333, 0.001388888888888889,
-        0.0001984126984126984, 2.48015873015873e-05, 2.7557319223985893e-06, 2.755731922398589e-07,
-        2.505210838544172e-08, 2.08767569878681e-09, 1.6059043836821613e-10};
+        0.5, 0.16666666666666666, 0.041666666666666664, 0.008333333333333333,
+        0.001388888888888889, 0.0001984126984126984, 2.48015873015873e-05,
+        2.7557319223985893e-06, 2.755731922398589e-07, 2.505210838544172e-08,
+        2.08767569878681e-09, 1.6059043836821613e-10};
     constexpr double magic = 0x1.8p52;
     const double n = (a.hi * 1.4426950408889634 + magic) - magic;
-    const Sum2 r = two_sum(a.hi - n * 0x1.62e42fefa3800p-1, a.lo - n * 0x1.ef35793c76730p-45);
+    const Sum2 r =
+        two_sum(a.hi - n * 0x1.62e42fefa3800p-1, a.lo - n * 0x1.ef35793c76730p-45);
     const double p = horner(c, r.hi);
     const Sum2 s = fast_two_sum(1, r.hi);
     return {fast_two_sum(s.hi, s.lo + (r.lo + r.hi * (r.lo + r.hi * p))), n};
 }
 
-// the product of value and 2^power, power an integer: one rounding, two where it is subnormal
+// the product of value and 2^power, power an integer: one rounding, two where it is
+// subnormal
 RSB_INLINE double scaled(double value, double power) {
     if (!(power > -960)) {
         if (!(power > -1900)) return power == power ? 0 : power;
-        value *= 0x1p-960, power += 960;
+        value *= 0x1p-960;
+        power += 960;
     }
     const std::int64_t bits = (std::int64_t(power) + 1023) << 52;
     double two;

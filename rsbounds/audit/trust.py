@@ -1,0 +1,186 @@
+"""Which object proves what: the one place that decides "proven" or "asserted".
+
+A proof belongs to a kind of this package's (never to a method called ``scheme``):
+:class:`~rsbounds.torch.SigmaNetwork`, :class:`~rsbounds.torch.CertifiedGenerator`,
+:class:`~rsbounds.torch.NoiseMaps`, :class:`~rsbounds.torch.FixedNoise` and
+:class:`~rsbounds.semielastic.KNNSigma`, no subclass of them. A
+:class:`~rsbounds.schemes.Scheme` of one of this package's methods is taken at its
+parameters, whose bounds are asserted; one of another method is another package's, and
+rows say so.
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from copy import copy
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+from rsbounds import loading
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds.certificate import ANOTHERS, THIS_INPUT
+from rsbounds.composite import Rule
+from rsbounds.schemes import METHODS, Given, Scheme, semielastic
+from rsbounds.schemes._domains import NORM
+from rsbounds.semielastic import KNNSigma
+
+_KINDS = (
+    "a Scheme, a Rule, a SigmaNetwork, a CertifiedGenerator, NoiseMaps, FixedNoise or "
+    "a KNNSigma"
+)
+
+
+def by_name(name: str, options: Mapping[str, Any], given: Given) -> Scheme:
+    """The scheme that a method of the list makes of its options.
+
+    Parameters
+    ----------
+    name : str
+        A key of :data:`rsbounds.schemes.METHODS`.
+    options : mapping
+        The values of the method's options, by name.
+    given : Given
+        What is known of the inputs, and what loads what the options name.
+    """
+    scheme = METHODS[name].from_options(options, given)
+    if not METHODS.is_own(name):
+        scheme.scope = ANOTHERS  # whatever the other package's code makes of it
+    return scheme
+
+
+def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme | Rule:
+    """The scheme of what the CALLABLE of ``MODULE:CALLABLE`` returns.
+
+    Parameters
+    ----------
+    spec, arguments : str
+        The code, and ``key=value,...`` that CALLABLE is called with.
+    dim : int
+        How many numbers an input has, >= 1.
+    sound : bool
+        Whether a sound scheme is wanted, where the kind of object has one.
+
+    Raises
+    ------
+    ArgumentError
+        Of the argument ``method``, if the object is of no kind that certifies, or can't
+        stand in a manifest.
+    """
+    stated = loading.parse_arguments(arguments or "")
+    made = loading.call("method", spec, **stated)
+    try:
+        scheme = scheme_of(made, dim, sound=sound)
+        code = {**loading.fingerprint(spec, made), "args": stated}
+    except ValueError as error:
+        raise ArgumentError("method", f"{spec}: {error}") from error
+    if isinstance(scheme, Rule):
+        return scheme
+    try:
+        parameters = json.dumps({**scheme.parameters, "code": code})
+    except (TypeError, ValueError, RecursionError) as error:
+        problem = f"{spec}: its parameters can't stand in a manifest: {error}"
+        raise ArgumentError("method", problem) from None
+    scheme.parameters = json.loads(parameters)
+    return scheme
+
+
+def scheme_of(made: Any, dim: int, *, sound: bool = False) -> Scheme | Rule:
+    """The scheme of an object for inputs of ``dim`` numbers, or the rule that it is.
+
+    Raises
+    ------
+    ValueError
+        If the object is of no kind that certifies, or certifies no such inputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.audit.trust import scheme_of
+    >>> from rsbounds.semielastic import KNNSigma
+    >>> class Faster(KNNSigma):
+    ...     pass
+    >>> scheme_of(KNNSigma(np.zeros((3, 4)), 0.5, 0.01, 1, 0.0), 4).scope
+    'sigma(x) with a proven envelope'
+    >>> scheme_of(Faster(np.zeros((3, 4)), 0.5, 0.01, 1, 0.0), 4)
+    Traceback (most recent call last):
+    ValueError: what certifies must be a Scheme, a Rule, ...; got Faster
+    """
+    if isinstance(made, Rule):
+        return made
+    if isinstance(made, Scheme):
+        return _stated(made, dim)
+    scheme = _proven(made, dim, sound)
+    if scheme is None:
+        raise ValueError(f"what certifies must be {_KINDS}; got {type(made).__name__}")
+    return scheme
+
+
+def noise_of(made: Any) -> Any:
+    """Noise of a shape, whose method ``scheme`` rests on the proof of its kind; None
+    for anything else.
+    """
+    if "torch" not in sys.modules:  # nothing of its kinds can have been made
+        return None
+    from rsbounds.torch import CertifiedGenerator, FixedNoise, NoiseMaps
+
+    if type(made) in (CertifiedGenerator, NoiseMaps):
+        return type(made).noise(made)
+    return made if type(made) is FixedNoise else None
+
+
+def network_of(made: Any) -> Any:
+    """An object whose method ``scheme`` is that of a SigmaNetwork, whatever a subclass
+    or the instance puts for it; None for what is no such network.
+    """
+    if "torch" not in sys.modules:
+        return None
+    from rsbounds.torch import SigmaNetwork
+
+    if not isinstance(made, SigmaNetwork):
+        return None
+    return SimpleNamespace(scheme=partial(SigmaNetwork.scheme, made))
+
+
+def _proven(made: Any, dim: int, sound: bool) -> Scheme | None:
+    """The scheme of an object that proves its bounds; None for anything else."""
+    if type(made) is KNNSigma:
+        neighbours = semielastic(made, dim, sound=sound)
+        neighbours.parameters |= made.parameters
+        return neighbours
+    if "torch" not in sys.modules:
+        return None
+    from rsbounds.torch import NoiseGenerator, SigmaNetwork
+
+    if type(made) is SigmaNetwork:
+        return SigmaNetwork.scheme(made, dim, sound=sound)
+    if isinstance(made, NoiseGenerator):
+        raise ValueError(
+            "a NoiseGenerator chooses its noise anew at every input and certifies "
+            "none: a CertifiedGenerator does"
+        )
+    noise = noise_of(made)
+    if noise is None:
+        return None
+    scheme: Scheme = noise.scheme(sound=sound)
+    return scheme
+
+
+def _stated(made: Scheme, dim: int) -> Scheme:
+    """A scheme as it was stated: of a method of ours, or of another's."""
+    if not (isinstance(made.name, str) and made.name.isprintable() and made.name):
+        raise ValueError(f"the method must be a name; got {made.name!r}")
+    if not METHODS.is_own(made.name):
+        another = copy(made)
+        another.norm = NORM.one("norm", made.norm)
+        another.scope = ANOTHERS
+        return another
+    method = METHODS[made.name]
+    if method.made_by:
+        raise ValueError(f"the code must return {method.made_by}, not its scheme")
+    # Only the parameters are taken, and sigma(x) checked against them: the object's own
+    # radius may be any.
+    scheme = method.for_inputs(made.parameters, made.sigma, dim)
+    if made.scope == THIS_INPUT:  # it claims less than the method, which is its right
+        scheme.scope = THIS_INPUT
+    return scheme
