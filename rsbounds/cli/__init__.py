@@ -142,8 +142,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> from rsbounds.cli import main
-    >>> main(["radius", "gaussian", "--score", "2", "--sigma", "0.25"])  # doctest: +ELLIPSIS
-    0.49999999999999... gaussian score=2.0 sigma=0.25 norm=2.0
+    >>> main(["radius", "gaussian", "--score", "0", "--sigma", "0.25"])
+    0.0 gaussian score=0.0 sigma=0.25 norm=2.0
     0
     """
     _ready_streams()

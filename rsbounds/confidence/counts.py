@@ -22,6 +22,7 @@ from rsbounds._numerics.checks import (
     every,
     operand,
 )
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds._numerics.threads import apply
@@ -108,7 +109,7 @@ def arguments(
     if not every(count <= n):
         bad = count > n
         first = f"{count[bad].flat[0]} > {n[bad].flat[0]}"
-        raise ValueError(f"{name} must be <= {total}; got {first}")
+        raise ArgumentError(name, f"must be <= {total}; got {first}")
     return count, n, alpha
 
 

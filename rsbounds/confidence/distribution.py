@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats, broadcast
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds._numerics.search import bisect
 from rsbounds.confidence.counts import lower_bound
@@ -60,12 +61,12 @@ class CDFCertificate:
             "thresholds", self.thresholds, 0.0, 1.0, closed="right", nan=False
         )
         if not (t.ndim == 1 and t.size > 0 and np.all(np.diff(t) > 0)):
-            raise ValueError(
-                "thresholds must be one-dimensional and increasing; got others"
+            raise ArgumentError(
+                "thresholds", "must be one-dimensional and increasing; got others"
             )
         z = as_floats("scores", self.scores, closed="left", nan=False)
         if z.shape != t.shape:
-            raise ValueError(f"scores must have shape {t.shape}; got {z.shape}")
+            raise ArgumentError("scores", f"must have shape {t.shape}; got {z.shape}")
         object.__setattr__(self, "thresholds", t)
         object.__setattr__(self, "scores", z)
 
@@ -87,7 +88,7 @@ class CDFCertificate:
         """
         t = np.arange(1, 65) / 64.0 if thresholds is None else np.atleast_1d(thresholds)
         if not t.size:
-            raise ValueError("thresholds must hold at least one; got none")
+            raise ArgumentError("thresholds", "must hold at least one; got none")
         alpha = as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
         z = lower_bound(histogram.at_least(t), histogram.n, alpha / t.size, scores=True)
         return cls(t, z)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats, as_integers
+from rsbounds._numerics.errors import ArgumentError
 
 
 def default_edges() -> Array:
@@ -61,10 +62,10 @@ class ScoreHistogram:
             and e[-1] == 1.0
             and np.all(np.diff(e) > 0)
         ):
-            raise ValueError("edges must increase from 0 to 1; got other values")
+            raise ArgumentError("edges", "must increase from 0 to 1; got other values")
         if not np.all(1.0 - (1.0 - e) == e):
-            raise ValueError(
-                "edges must have 1 - edges exact (multiples of 2**-52); got others"
+            raise ArgumentError(
+                "edges", "must have 1 - edges exact (multiples of 2**-52); got others"
             )
         self.counts = (
             np.zeros(e.size, dtype=np.int64)
@@ -72,8 +73,8 @@ class ScoreHistogram:
             else as_integers("counts", counts)
         )
         if self.counts.shape != e.shape:
-            raise ValueError(
-                f"counts must have shape {e.shape}; got {self.counts.shape}"
+            raise ArgumentError(
+                "counts", f"must have shape {e.shape}; got {self.counts.shape}"
             )
 
     @property
@@ -108,6 +109,8 @@ class ScoreHistogram:
         threshold = as_floats("threshold", threshold, 0.0, 1.0, nan=False)
         cell = np.searchsorted(self.edges, threshold)
         if not np.all(self.edges[cell] == threshold):
-            raise ValueError("threshold must be one of the edges; got another value")
+            raise ArgumentError(
+                "threshold", "must be one of the edges; got another value"
+            )
         from_cell = np.cumsum(self.counts[::-1])[::-1]
         return np.asarray(from_cell[cell])

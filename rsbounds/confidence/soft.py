@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, choice, number
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, round_up
 from rsbounds._numerics.search import Accepted, bisect
 from rsbounds.confidence.counts import score
@@ -120,7 +121,7 @@ def _deficit(histogram: ScoreHistogram, least: int = 1) -> float:
     """Mean of 1 - score, rounded up."""
     n, cells = histogram.n, histogram.counts > 0
     if not n >= least:
-        raise ValueError(f"histogram must hold at least {least} scores; got {n}")
+        raise ArgumentError("histogram", f"must hold at least {least} scores; got {n}")
     total = math.fsum(histogram.counts[cells] * (1.0 - histogram.edges[cells]))
     return min(float(round_up(total / n, 4.0 * EPS)), 1.0)
 
