@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
-from tqdm.auto import tqdm
 
 from rsbounds._numerics.checks import as_floats, as_integers, choice, count
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.progress import Progress
 from rsbounds.sampling.torch_modules import autocast_type
 from rsbounds.sampling.torch_noise import NO_FLOAT64
 from rsbounds.torch.training.seeds import restore, seeded, states
@@ -125,20 +125,17 @@ def fit(
     with seeded(seed, training.devices):
         if path is not None and path.exists():
             training.load(path, settings)
-        bar = tqdm(
-            range(len(training.history), epochs),
-            initial=len(training.history),
-            total=epochs,
-            unit="epoch",
-            disable=not progress,
-        )
-        for epoch in bar:
+        first = len(training.history)
+        bar = Progress(epochs, "epoch", done=first) if progress else None
+        numbers = range(first, epochs)
+        for epoch in numbers if bar is None else bar.over(numbers):
             mean = training.epoch()
             if not math.isfinite(mean):
                 raise ValueError(
                     f"the loss must stay finite; got {mean} in epoch {epoch}"
                 )
-            bar.set_postfix(loss=f"{mean:.4g}")
+            if bar is not None:
+                bar.note(f"loss {mean:.4g}")
             if path is not None:
                 training.save(path, settings)
             if callback is not None and callback(epoch, mean):
