@@ -200,8 +200,9 @@ def test_words_that_do_not_go_together_are_one_line(work, capsys):
          "--sigma has no meaning for --answer list"),
         ({"method": "gaussian", "sigma": 1, "method-args": "a=1"}, "--method-args has"),
         ({"method": "semielastic"}, "--method 'semielastic' is unknown; did you mean"),
-        ({"method": "xyz"}, "'xyz' is unknown; there are gaussian, "),
-        ({"method": "generator", "noise": "schemes_of_mine:fixed"}, "must return Noise"),
+        ({"method": "xyz"}, "--method 'xyz' is unknown; there are gaussian, "),
+        ({"method": "generator", "noise": "schemes_of_mine:fixed"},
+         "--noise schemes_of_mine:fixed must return NoiseMaps, FixedNoise or a"),
     ):  # fmt: skip
         one_line(capsys, arguments(**{**own, **changes}), said)
     assert not list(work.glob("out*"))

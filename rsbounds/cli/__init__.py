@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 import rsbounds
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 from rsbounds.cli import _flags
 
@@ -119,7 +120,12 @@ def _prepare(name: str, parser: Parser, words: list[str]) -> list[str]:
     parser.set_defaults(func=command.run)
     parser.prepare = None
     command.add_options(parser)  # which may have words to prepare itself
-    return words if parser.prepare is None else parser.prepare(words)
+    if parser.prepare is None:
+        return words
+    try:
+        return parser.prepare(words)
+    except ArgumentError as error:  # no option is parsed yet, but this command's are known
+        raise ValueError(_flags.named(error, parser._option_string_actions)) from error
 
 
 def main(argv: Sequence[str] | None = None) -> int:
