@@ -22,7 +22,8 @@ from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._file import _replace, digest
 from rsbounds.results._manifest import manifest_path
 from rsbounds.results._results import Results
-from rsbounds.results._table import _markdown, _radii, footnote, setting
+from rsbounds.results._table import _markdown, _radii
+from rsbounds.results._terms import footnote, setting
 from rsbounds.results._text import as_path, conform, plain, quoted
 
 _SCHEMA = Path(__file__).parent / "card.schema.json"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rsbounds.results._manifest import Manifest, manifest_path
-from rsbounds.results._results import load
+from rsbounds.results._read import load
 from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._text import as_path, naming, quoted
 

@@ -27,14 +27,8 @@ from rsbounds.results._card import card as card_of
 from rsbounds.results._plot import COLOURS, Curve, curves, steps
 from rsbounds.results._results import Results
 from rsbounds.results._row import Row
-from rsbounds.results._table import (
-    as_files,
-    comparable,
-    default_radii,
-    heading,
-    marked,
-    numbered,
-)
+from rsbounds.results._table import as_files, default_radii, heading
+from rsbounds.results._terms import comparable, marked, numbered
 from rsbounds.results._text import as_path, naming
 
 _PAGE = Path(__file__).parent / "_page"

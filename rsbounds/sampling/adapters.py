@@ -150,7 +150,7 @@ def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sam
     ready: Sampler = as_sampler(model)
     if ready is model:
         require_law(ready, law)
-        _require_options(options, ("batch",))
+        _refuse_options(options, ready=True)
         own_sampler: Sampler = model
         return own_sampler
     if law:
@@ -163,5 +163,7 @@ def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sam
         from rsbounds.sampling.torch_modules import TorchOutputs
 
         return TorchOutputs(model, kind, **options)
-    _require_options(options, ("batch",))
+    _refuse_options(options, ready=False)
+    if options.get("sound_noise"):
+        raise ArgumentError("sound_noise", f"of {kind} needs a torch module")
     return ArrayOutputs(model, kind)

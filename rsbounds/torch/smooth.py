@@ -229,7 +229,7 @@ class Smooth(torch.nn.Module):
             device = as_tensor(x).device
         kept = self._kept
         if kept is None or kept[0] is not model or kept[1].device != device:
-            sampler = self.scheme.sampler(
+            sampler: Any = self.scheme.sampler(
                 model,
                 num_classes=self.num_classes,
                 sound_noise=self._sound,
