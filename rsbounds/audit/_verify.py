@@ -283,11 +283,8 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
     )
     strangers = set(manifest.places({row.idx for _, row in rows})[1])
     end = manifest.data.get("max", -1)
-    seen = set[int]()
+    yield from _rows.twice(rows)
     for line, row in rows:
-        if row.idx in seen:
-            yield Finding(Kind.ROWS, row.idx, "appears twice", line)
-        seen.add(row.idx)
         if row.idx in strangers or 0 <= end <= row.idx:
             text = "is not one of the inputs the manifest names"
             yield Finding(Kind.ROWS, row.idx, text, line)
