@@ -33,7 +33,8 @@ def verify_printed(
     certifies: of a radius with all its digits, one within a relative 1e-6 of it, and
     where a file prints three digits or four decimals, one whose radius prints as the
     row's. A row is a finding if there is none, or unless ball arithmetic proves that
-    the largest of them earns it. So are rows that contradict themselves or what is stated here.
+    the largest of them earns it. So are rows that contradict themselves or what is
+    stated here.
 
     Parameters
     ----------
