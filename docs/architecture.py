@@ -81,7 +81,8 @@ def colour(name: str, theories: list[str]) -> str:
 
 def box(x: float, y: float, fill: str, name: str) -> list[str]:
     return [
-        f'<rect x="{x:g}" y="{y:g}" width="{BOX}" height="{HEIGHT}" rx="4" fill="{fill}" '
+        f'<rect x="{x:g}" y="{y:g}" width="{BOX}" height="{HEIGHT}" rx="4" '
+        f'fill="{fill}" '
         'stroke="#666"/>',
         f'<text x="{x + BOX / 2:g}" y="{y + 20:g}">{escape(name)}</text>',
     ]

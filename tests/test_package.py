@@ -45,19 +45,27 @@ ROOMS = {
     "schemes": "THEORIES certificate sampling",
     "results": "_numerics confidence certificate procedure",
     "loading": "_numerics frameworks",
-    "certify": "_numerics confidence certificate procedure frameworks sampling composite schemes "
-    "results loading",
-    "answers": "_numerics special confidence certificate procedure sampling schemes results "
-    "loading certify",
-    "audit": "THEORIES certificate procedure sampling composite schemes results loading certify "
-    "answers",
+    "certify": (
+        "_numerics confidence certificate procedure frameworks sampling composite "
+        "schemes results loading"
+    ),
+    "answers": (
+        "_numerics special confidence certificate procedure sampling schemes results "
+        "loading certify"
+    ),
+    "audit": (
+        "THEORIES certificate procedure sampling composite schemes results loading "
+        "certify answers"
+    ),
     "cluster": "_numerics procedure certify",
     "torch": "THEORIES certificate sampling composite schemes certify",
     "art": "_numerics certificate sampling schemes certify",
     "datasets": "_numerics",
     "demo": "THEORIES procedure composite schemes results certify torch datasets",
-    "cli": "THEORIES certificate procedure sampling composite schemes results loading certify "
-    "answers audit cluster torch demo",
+    "cli": (
+        "THEORIES certificate procedure sampling composite schemes results loading "
+        "certify answers audit cluster torch demo"
+    ),
     "_numba": "special",
     "__main__": "cli",
     "__init__": "",
@@ -307,8 +315,14 @@ def test_wheel_from_the_sdist_has_what_strangers_need(tmp_path):
     # the wheel alone, away from the clone and without the hooks of site-packages
     target = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(target)
-    code = f"import sys; sys.path += [{str(target)!r}, {sysconfig.get_path('purelib')!r}]\n"
-    code += "import rsbounds; print(rsbounds.__file__, rsbounds.special.ball_score(1.0, 784, 5.0))"
+    code = (
+        f"import sys; sys.path += [{str(target)!r}, "
+        f"{sysconfig.get_path('purelib')!r}]\n"
+    )
+    code += (
+        "import rsbounds; print(rsbounds.__file__, rsbounds.special.ball_score(1.0, "
+        "784, 5.0))"
+    )
     run = subprocess.run(
         [sys.executable, "-S", "-c", code],
         capture_output=True,
