@@ -45,7 +45,7 @@ def product(a: Any, b: Any) -> Array:
 
 
 def capped(value: Array, finite: Any) -> Array:
-    """The largest float64 in place of an overflow, where the true value is ``finite``."""
+    """Put the largest float64 where the true value is ``finite`` and overflowed."""
     return np.where(np.isinf(value) & finite, np.finfo(np.float64).max, value)
 
 

@@ -1,4 +1,4 @@
-"""Rows of the best k classes: plan and sums computed again, bounds and radius proved."""
+"""Rows of the best k classes: sums computed again, bounds and radius proved."""
 
 from __future__ import annotations
 
