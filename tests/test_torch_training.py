@@ -95,7 +95,7 @@ def linear():
 
 
 def test_macer_by_hand():
-    """Near a step the soft votes are Phi(x/sigma); the wrong third input has no hinge."""
+    """Near a step soft votes are Phi(x/sigma); the wrong third input has no hinge."""
     net, x, y = linear()
     torch.manual_seed(0)
     known = {"samples": 20_000, "gamma": 1.5, "beta": 100.0}
