@@ -105,12 +105,11 @@ def radius(
     spread, error = _spread(norm, dim)
     with np.errstate(over="ignore", under="ignore"):
         value = sigma * half / spread
-    if not every((abs(value) < np.inf) | (half == np.inf)):
-        # an overflow, only for sigma > 1, so sigma / spread is not subnormal
-        over = np.isinf(value) & (half < np.inf)
-        value = np.where(
-            over, product(sigma / spread, np.where(over, half, 0.0)), value
-        )
+        if not every((abs(value) < np.inf) | (half == np.inf)):
+            # an overflow, only for sigma > 1, so sigma / spread is not subnormal
+            over = np.isinf(value) & (half < np.inf)
+            other = product(sigma / spread, np.where(over, half, 0.0))
+            value = np.where(over, other, value)
     return round_down(value, error)
 
 

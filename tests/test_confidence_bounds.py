@@ -17,6 +17,7 @@ from rsbounds.confidence import (
     anytime_lower_bound,
     anytime_upper_bound,
     lower_bound,
+    opposite_uniform,
     pair_bounds,
     randomized_lower_bound,
     soft_lower_bound,
@@ -264,3 +265,27 @@ def test_seeded():
     assert randomized_lower_bound([[0], [10]], 10, [0.1, 0.5, 0.9], 0).shape == (2, 3)
     with pytest.raises(ValueError, match="count must be <= n"):
         randomized_lower_bound(11, 10, 0.1, 0)
+
+
+def test_a_uniform_number_of_a_narrow_type_keeps_its_value():
+    """Its opposite, 1 - u + 2^-53, was rounded to eleven bits."""
+    for u in np.random.default_rng(0).random(20).astype(np.float16):
+        pairs = [
+            BOUNDS["randomized"].pair(
+                [300, 55], 0, 400, 0.01, runner_up=True, u=kind(u)
+            )
+            for kind in (np.float16, np.float32, float)
+        ]
+        assert pairs[0] == pairs[1] == pairs[2]
+
+
+def test_opposites_are_on_one_grid():
+    for u in (2.0**-53, 0.5, 1.0, 1.0 - 2.0**-53):
+        assert opposite_uniform(opposite_uniform(u)) == u
+        assert 0.0 < opposite_uniform(np.float32(u)) <= 1.0
+
+
+def test_a_seed_that_seeds_nothing_is_named():
+    for seed in (-1, "x", 0.5, object()):
+        with pytest.raises(ValueError, match=r"^seed must seed a generator"):
+            randomized_lower_bound(1, 2, 0.1, seed)

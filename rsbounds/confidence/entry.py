@@ -22,7 +22,7 @@ from rsbounds._numerics.checks import (
 from rsbounds._numerics.counts import total
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import SMALLEST, TINY
-from rsbounds.confidence.histogram import ScoreHistogram
+from rsbounds.confidence.histogram import require_histogram
 
 
 class End(NamedTuple):
@@ -272,11 +272,16 @@ def _split_counts(
 
 
 def _split_histograms(
-    evidence: Sequence[ScoreHistogram], top: int, n: int
+    evidence: Any, top: int, n: int
 ) -> tuple[Any, Sequence[Any], NDArray[np.int64]]:
+    if not isinstance(evidence, Sequence):
+        raise ArgumentError(
+            "evidence", f"must be a sequence of ScoreHistograms; got {evidence!r:.60}"
+        )
     top = _checked_top(top, len(evidence))
     n = count("n", n, 1)
     for histogram in evidence:
+        require_histogram(histogram, "evidence")
         if histogram.n != n:
             raise ArgumentError(
                 "evidence",
