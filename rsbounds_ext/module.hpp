@@ -34,9 +34,8 @@ struct Entry {
     int arity;
     void* function;
     PyUFuncGenericFunction loop;
-    char signature
-        [8 * max_arity +
-         9];  // "double (double, double)": a capsule's name is matched by Cython
+    // "double (double, double)": a capsule's name is matched by Cython
+    char signature[8 * max_arity + 9];
 };
 
 template <class... A, std::size_t... I>
@@ -211,8 +210,8 @@ inline PyObject* natural(PyObject*, PyObject* const* given, Py_ssize_t n) {
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
 inline PyMethodDef method(const char* name, Fast function, const char* text) {
-    const auto any =
-        reinterpret_cast<void (*)()>(function);  // its type is what METH_FASTCALL says
+    // its type is what METH_FASTCALL says
+    const auto any = reinterpret_cast<void (*)()>(function);
     return {name, reinterpret_cast<PyCFunction>(any), METH_FASTCALL, text};
 }
 

@@ -119,6 +119,11 @@ def composite_counts(alpha, n):
     return made, composite.plan(RULE, STAGES, n, alpha)
 
 
+def positional(function):
+    return lambda **values: function(*values.values())
+
+
+NCX2 = ("ncx2_cdf", "ncx2_sf", "ncx2_logcdf", "ncx2_logsf", "ncx2_pdf", "ncx2_logpdf")
 TAIL = {"x": 800.0, "df": 784.0, "nc": 10.0}
 MORE = {
     "SemiElastic": (partial(within, envelope.SemiElastic), {"rate": 0.1}),
@@ -219,9 +224,8 @@ MORE = {
     ),
     "SequentialTest": (
         sequential,
-        {"radius": 0.258, "sigma": 0.5728, "alpha": 0.01302, "hits": 700.0,
-         "trials": 1024.0},
-    ),  # fmt: skip
+        {"radius": 0.258, "sigma": 0.5728, "alpha": 0.013, "hits": 7e2, "trials": 1e3},
+    ),
     **{
         name: (partial(bound, name), {"alpha": 0.01, "u": 0.3})
         for name in ("clopper-pearson", "randomized", "anytime")
@@ -265,31 +269,33 @@ MORE = {
         Procedure,
         {"n0": 100.0, "n": 1000.0, "alpha": 0.001, "target_radius": 0.3},
     ),
+    **{name: (positional(getattr(special, name)), TAIL) for name in NCX2},
     **{
-        name: (getattr(special, name), TAIL)
-        for name in ("ncx2_cdf", "ncx2_sf", "ncx2_logcdf", "ncx2_logsf", "ncx2_pdf",
-                     "ncx2_logpdf")
-    },  # fmt: skip
-    **{
-        name: (getattr(special, name), {"p": 0.3, "df": 784.0, "nc": 10.0})
+        name: (positional(getattr(special, name)), {"p": 0.3, "df": 784.0, "nc": 10.0})
         for name in ("ncx2_ppf", "ncx2_isf")
     },
     **{
-        name: (getattr(special, name), {"log_p": -3.3, "df": 784.0, "nc": 10.0})
+        name: (
+            positional(getattr(special, name)),
+            {"log_p": -3.3, "df": 784.0, "nc": 10.0},
+        )
         for name in ("ncx2_ppf_exp", "ncx2_isf_exp")
     },
     **{
-        name: (getattr(special, name), {"m": 3.5, "a": 1.3, "b": 2.7})
+        name: (positional(getattr(special, name)), {"m": 3.5, "a": 1.3, "b": 2.7})
         for name in ("marcum_p", "marcum_q", "marcum_logp", "marcum_logq")
     },
-    "marcum_p_inv": (special.marcum_p_inv, {"m": 3.5, "a": 1.3, "p": 0.3}),
-    "marcum_q_inv": (special.marcum_q_inv, {"m": 3.5, "a": 1.3, "q": 0.3}),
-    "ball_score": (special.ball_score, {"u": 1.3, "dim": 784.0, "s": 0.7}),
-    "ball_offset": (special.ball_offset, {"z": 1.3, "dim": 784.0, "s": 0.7}),
-    "log_ndtr": (special.log_ndtr, {"z": 1.3}),
-    "ndtri": (special.ndtri, {"p": 0.3}),
-    "ndtri_exp": (special.ndtri_exp, {"log_p": -3.3}),
-}  # fmt: skip
+    "marcum_p_inv": (positional(special.marcum_p_inv), {"p": 0.3, "m": 3.5, "a": 1.3}),
+    "marcum_q_inv": (positional(special.marcum_q_inv), {"q": 0.3, "m": 3.5, "a": 1.3}),
+    "ball_score": (positional(special.ball_score), {"u": 1.3, "dim": 784.0, "s": 0.7}),
+    "ball_offset": (
+        positional(special.ball_offset),
+        {"z": 1.3, "dim": 784.0, "s": 0.7},
+    ),
+    "log_ndtr": (positional(special.log_ndtr), {"z": 1.3}),
+    "ndtri": (positional(special.ndtri), {"p": 0.3}),
+    "ndtri_exp": (positional(special.ndtri_exp), {"log_p": -3.3}),
+}
 ALL = {**CALLS, **MORE}
 TYPES = {
     "float16": np.float16,

@@ -90,7 +90,7 @@ def test_counts_of_classes_that_nobody_has_are_refused(finished, capsys):
 
 def test_counts_of_all_rows_together_are_bounded(path, monkeypatch):
     write(path, MANIFEST, rows(counts=(*[0] * 99, 1)))
-    monkeypatch.setattr(results._results, "_MOST_COUNTS", 250)
+    monkeypatch.setattr(results._read, "_MOST_COUNTS", 250)
     with pytest.raises(
         ValueError, match=r"run\.tsv:4: expected at most 250 class counts in all"
     ):

@@ -19,7 +19,7 @@ from rsbounds.torch import (
     gradient_lipschitz_upper_bound,
     lipschitz_upper_bound,
 )
-from rsbounds.torch.networks import _convolutions
+from rsbounds.torch.networks import _layers
 
 CIRCULAR, REFLECT = {"padding_mode": "circular"}, {"padding_mode": "reflect"}
 # an input's shape, and how far the bound may exceed the norm there: the operator on a
@@ -285,7 +285,7 @@ def test_bound_of_the_derivative_where_it_is_attained():
 
 def test_kept_bounds_follow_the_weights(monkeypatch):
     """In-place changes of ``.data`` leave a tensor's version number as it is."""
-    monkeypatch.setattr(_convolutions, "_norms", {})
+    monkeypatch.setattr(_layers, "_norms", {})
     layer = nn.Conv2d(2, 2, 3, bias=False).eval()
     bounds = [lipschitz_upper_bound(layer)]
     for _ in range(2):
@@ -295,6 +295,6 @@ def test_kept_bounds_follow_the_weights(monkeypatch):
     assert bounds[2] == pytest.approx(4 * bounds[0])
     layer.stride = (2, 2)
     assert lipschitz_upper_bound(layer) != bounds[2]
-    monkeypatch.setattr(_convolutions, "_norms", dict.fromkeys(range(256), 0.0))
+    monkeypatch.setattr(_layers, "_norms", dict.fromkeys(range(256), 0.0))
     assert lipschitz_upper_bound(layer) > 0
-    assert len(_convolutions._norms) == 256  # the oldest goes
+    assert len(_layers._norms) == 256  # the oldest goes

@@ -19,19 +19,16 @@ from numba import njit
 from rsbounds._numerics.rounding import EPS
 
 BLOCK = 64
-SEEDS = 4  # the rivals nearest to x, tried first: nearly always the one that counts is there
+# the rivals nearest to x, tried first: nearly always the one that counts is there
+SEEDS = 4
 ERROR = 40 * EPS  # a block in any order: 64 roundings; terms and outer sum: the rest
-_SUMS = {
-    "reassoc",
-    "contract",
-    "nsz",
-    "nnan",
-}  # for sums and minima of finite numbers only
+# what LLVM may do to sums and minima of finite numbers
+_SUMS = {"reassoc", "contract", "nsz", "nnan"}
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS)
 def _block(a, b, norm):
-    """Of |a - b| the largest term, the sum of squares or the sum: for norm 1, 2 or inf."""
+    """Of |a - b| the largest term, the sum of squares or the sum (norm 1, 2, inf)."""
     total = 0.0
     for k in range(a.size):
         side = abs(a[k] - b[k])
@@ -118,7 +115,7 @@ def _two_product(a, b):
 
 @njit(cache=True, nogil=True)
 def _sharp_bisector(x, p, q):
-    """The same in doubled precision, for near ties, within 4 ((d + 8) EPS/2)^2 of that."""
+    """The same in doubled precision, for near ties: within 4 ((d + 8) EPS/2)^2."""
     total, rest = 0.0, 0.0
     for k in range(x.size):
         side, side_low = _two_sum(p[k], -q[k])
@@ -134,7 +131,7 @@ def _sharp_bisector(x, p, q):
 
 @njit(cache=True, nogil=True)
 def _margin(x, p, q, norm, sharp):
-    """Bounds of r = (|x - q|^2 - |x - p|^2)/(2 |p - q|_*), the lower one not below 0."""
+    """Bounds of r = (|x - q|^2 - |x - p|^2)/(2 |p - q|_*), the lower not below 0."""
     square = squared_distance(p, q)
     if not square > 1e-280:  # coincident, or too close for squares to keep their digits
         return 0.0, 0.0
@@ -232,8 +229,8 @@ def _guards(dots, squares, minima, labels, first, limit, guards, values):
 def _threshold(square, reach, stretch, best):
     """Squared distance from which no rival can have a margin below ``best``.
 
-    (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*) is at least (rho_j^2 - rho_i^2)/(2 reach) and, as
-    |x_i - x_j|_* <= stretch (rho_i + rho_j), at least (rho_j - rho_i)/(2 stretch).
+    (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*) is at least (rho_j^2 - rho_i^2)/(2 reach) and,
+    as |x_i - x_j|_* <= stretch (rho_i + rho_j), at least (rho_j - rho_i)/(2 stretch).
     """
     by_box = square + 2 * reach * best
     by_triangle = (np.sqrt(square) + 2 * stretch * best) ** 2
@@ -321,8 +318,20 @@ def begin(
 
 @njit(cache=True, nogil=True)
 def refine(
-    x, dots, points, squares, labels, norm, tight, minima, slacks, starts, rows, rivals, ratios
-):  # fmt: skip
+    x,
+    dots,
+    points,
+    squares,
+    labels,
+    norm,
+    tight,
+    minima,
+    slacks,
+    starts,
+    rows,
+    rivals,
+    ratios,
+):
     """Lower starts.best to the least margin, over rivals in the order of their rows."""
     room = np.empty(squares.size, np.int64), np.empty(squares.size)
     last, (guards, values) = -1, room

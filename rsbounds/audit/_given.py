@@ -78,7 +78,7 @@ def _comparable(entry: Any, name: str = "") -> Any:
 
 
 def check_noise(given: Scheme, manifest: Manifest, path: Path) -> None:
-    """ValueError where the radii of the file rest on another noise than this scheme's."""
+    """ValueError where the file's radii rest on another noise than this."""
     if given.name != manifest.method:
         raise ValueError(
             f"{path} is of method {manifest.method}; the noise given of {given.name}"
@@ -134,7 +134,10 @@ def left_out(manifest: Manifest, data: Data) -> Iterator[Finding]:
     start, top = (int(manifest.data.get(*own)) for own in (("start", 0), ("max", -1)))
     selected = len(range(start, len(data) if top < 0 else min(top, len(data)), skip))
     if inputs < selected:
-        text = f"is left out: the manifest names {inputs} inputs, {selected} are in the data"
+        text = (
+            f"is left out: the manifest names {inputs} inputs, {selected} are in the "
+            "data"
+        )
         yield Finding(Kind.DATA, start + inputs * skip, text)
     for index in sorted(manifest.corrupt()):
         with suppress(CorruptInput, IndexError):
@@ -279,7 +282,7 @@ def redrawn(
 
 
 def _drawer(model: Any, manifest: Manifest, given: Scheme | None) -> Any:
-    """The sampler of the model, or those of several; of real outputs the model itself."""
+    """The model's sampler, or those of several; of real outputs the model itself."""
     if not ANSWERS[manifest.answer["name"]].classifies:
         return model
     if isinstance(model, Sequence):

@@ -50,7 +50,8 @@ class MapsProof(Proof):
         if radius and not _earned(manifest, row.sigma, radius, answer.tau):
             yield (
                 Kind.RADIUS,
-                f"the radius of the maps is {radius}, more than tau = {answer.tau} earns",
+                f"the radius of the maps is {radius}, more than tau = {answer.tau} "
+                "earns",
             )
 
 

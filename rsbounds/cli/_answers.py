@@ -47,7 +47,8 @@ def made(args: argparse.Namespace, shape: tuple[int, ...]) -> Answer:
         return answer.from_options(vars(args), scheme)
     if args.answer != DEFAULT:
         raise ValueError(
-            f"--method {args.method} returns what asks for the answer {implied.name!r}; "
+            f"--method {args.method} returns what asks for the answer "
+            f"{implied.name!r}; "
             f"got --answer {args.answer}"
         )
     return implied

@@ -99,7 +99,10 @@ def add_options(parser: Any) -> None:
         for name, scheme in METHODS.items()
         if scheme.options and name != _methods.DEFAULT
     )
-    text = f"{_methods.DEFAULT} (default), {others} or MODULE:CALLABLE, which returns a scheme, a rule or "
+    text = (
+        f"{_methods.DEFAULT} (default), {others} or MODULE:CALLABLE, which returns a "
+        "scheme, a rule or "
+    )
     text += "a network"
     noise.add_argument(
         "--method", metavar="METHOD", default=_methods.DEFAULT, help=text
@@ -186,7 +189,8 @@ def _require_meaning(
     both = {option.flag for option in of_answer} & {option.flag for option in of_method}
     if both:
         raise ValueError(
-            f"--answer {answer} does not go with --method {method}, whose noise follows "
+            f"--answer {answer} does not go with --method {method}, whose noise "
+            "follows "
             "the input"
         )
 
@@ -303,7 +307,8 @@ def _summary(
     void = sum(row.void for row in results.rows)
     if void:
         say(
-            f"warning: {void} samples were void (their scores held NaN) and count for no "
+            f"warning: {void} samples were void (their scores held NaN) and count for "
+            "no "
             "class"
         )
 
@@ -323,18 +328,21 @@ def _hints(procedure: Procedure, answer: Answer, data: Data) -> None:
     target = procedure.target_radius or 0.0
     if largest is not None and largest <= 0:
         say(
-            f"warning: with n = {procedure.n} and alpha = {procedure.alpha} nothing can be "
+            f"warning: with n = {procedure.n} and alpha = {procedure.alpha} nothing "
+            "can be "
             "certified"
         )
     elif largest is not None and largest < target:
         say(
             f"warning: the target radius {target} is above the largest that n = "
-            f"{procedure.n} samples can show for the first input, {truncated(largest, 4)}"
+            f"{procedure.n} samples can show for the first input, "
+            f"{truncated(largest, 4)}"
         )
     reach = float(np.max(np.abs(x)))
     level = answer.scheme.parameters.get("sigma", np.inf)
     if reach > 10 and level <= 2:
         say(
-            f"warning: the first input reaches {reach:g} and sigma is {level:g}: for pixels "
+            f"warning: the first input reaches {reach:g} and sigma is {level:g}: for "
+            "pixels "
             "in 0 ... 255 give --scale 255"
         )

@@ -1,4 +1,4 @@
-"""The radius of a decision list, or of routes, where the class probabilities are known."""
+"""The radius of a decision list, or of routes, where all probabilities are known."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import special as sc
 
 from rsbounds._numerics.checks import Array, as_floats, as_integers, number
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, flag_nan, product
 from rsbounds._numerics.scores import NDTRI_ERROR
 from rsbounds.certificate import ABSTAIN
@@ -45,7 +46,8 @@ def radius(rule: Rule, scores: Any, cls: Any) -> Any:
     Examples
     --------
     >>> from rsbounds.composite import Cond, Rule, radius
-    >>> rule = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.3)], [Cond("margin", 1)]])
+    >>> gate = [Cond("margin", 0), Cond("score", 0, -0.3)]
+    >>> rule = Rule([1.0, 0.5], [gate, [Cond("margin", 1)]])
     >>> confident = [[1.5, -2.0, -2.0], [1.5, -2.0, -2.0]]
     >>> unclear = [[-0.5, -0.6, -1.0], [1.0, -1.5, -2.0]]
     >>> print(*(f"{r:.4f}" for r in radius(rule, [confident, unclear], [0, 0])))
@@ -112,11 +114,15 @@ def route_radius(scores: Any, sigma: Any, radii: Any, quantile: float = 0.5) -> 
     share = number("quantile", quantile, 0.0, 1.0, closed="neither")
     if z.ndim < 1 or radii.ndim < 1 or radii.shape[-1] != z.shape[-1] + 1:
         shapes = f"shapes {radii.shape} and {z.shape}"
-        raise ValueError(f"radii must be of one route more than scores; got {shapes}")
+        raise ArgumentError(
+            "radii", f"must be of one route more than scores; got {shapes}"
+        )
     if not np.all(
         (z[..., 1:] >= z[..., :-1]) | np.isnan(z[..., 1:]) | np.isnan(z[..., :-1])
     ):
-        raise ValueError("scores must be non-decreasing on the last axis; got others")
+        raise ArgumentError(
+            "scores", "must be non-decreasing on the last axis; got others"
+        )
     r, t = product(sigma[..., None], z), product(sigma, sc.ndtri(share))[..., None]
     finite = np.where(np.isfinite(r), np.abs(r), 0.0)
     slack = (NDTRI_ERROR + 2.0 * EPS) * (finite + np.abs(t))
@@ -232,16 +238,16 @@ def _arguments(rule: Rule, scores: Any, cls: Any) -> tuple[Array, NDArray[np.int
     levels, least = len(checked_rule(rule).sigmas), rule.least_classes
     if z.ndim < 2 or z.shape[-2] != levels or z.shape[-1] < least:
         expected = f"(..., {levels} levels, {least} classes or more)"
-        raise ValueError(f"scores must have shape {expected}; got {z.shape}")
+        raise ArgumentError("scores", f"must have shape {expected}; got {z.shape}")
     if not np.all(classes < z.shape[-1]):
-        raise ValueError(
-            f"cls must be one of {z.shape[-1]} classes; got {classes.max()}"
+        raise ArgumentError(
+            "cls", f"must be one of {z.shape[-1]} classes; got {classes.max()}"
         )
     try:
         return z, np.broadcast_to(classes, z.shape[:-2])
     except ValueError:
-        raise ValueError(
-            f"cls must have shape {z.shape[:-2]}; got {classes.shape}"
+        raise ArgumentError(
+            "cls", f"must have shape {z.shape[:-2]}; got {classes.shape}"
         ) from None
 
 

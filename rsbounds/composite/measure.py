@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rsbounds._numerics.checks import Array, as_floats, number
+from rsbounds._numerics.errors import ArgumentError
 
 
 class WorstRatio(NamedTuple):
@@ -64,8 +65,8 @@ def worst_ratio(radii: Any, constants: Any, *, least: float = 0.05) -> WorstRati
     )  # the ratio falls where one of its radii is passed
     union = np.max([_beyond(r, places) for r in others], axis=0)
     if not np.any(counted := union >= share):
-        raise ValueError(
-            f"constants must certify at least {share:g} of the inputs; got less"
+        raise ArgumentError(
+            "constants", f"must certify at least {share:g} of the inputs; got less"
         )
     accuracy = _beyond(own, places)
     ratio = np.where(counted, accuracy / np.where(counted, union, 1.0), np.inf)

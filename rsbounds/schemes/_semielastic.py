@@ -124,8 +124,8 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
     if not (hasattr(knn, "rate") and callable(getattr(knn, "sigma", None))):
         raise ArgumentError(
             "knn",
-            "must be a rsbounds.semielastic.KNNSigma, or have a rate and a method sigma; "
-            f"got {type(knn).__name__}",
+            "must be a rsbounds.semielastic.KNNSigma, or have a rate and a method "
+            f"sigma; got {type(knn).__name__}",
         )
     knn = copy.copy(knn)  # a rate that is set later is not the one certified
     proven = type(knn) is KNNSigma and not any(map(callable, vars(knn).values()))

@@ -112,7 +112,7 @@ def near_sum(rows: list[Part], e: arb, k: arb, t: arb) -> arb:
 
 
 def quotients(x: arb, v: arb, e: arb, s: arb) -> tuple[arb, arb, arb]:
-    """t^2 (1 - quotient in E cos T), t^2 that quotient, and that in E sin T, over t^2."""
+    """t^2 (1 - quotient in E cos T), t^2 that quotient, that in E sin T, over t^2."""
     square = (4 * (x * s) ** 2 + (1 + s * e * x * x) ** 2).max(1)  # as tau > -1
     both = (1 - s * e * x * x) / square
     return (
@@ -368,7 +368,7 @@ def worst(errors: Iterator[tuple[arb, arb]]) -> tuple[arb, arb]:
 
 
 def functions() -> Iterator[arb]:
-    """Rounding of the functions of simd.hpp, over what the counts above have for them."""
+    """Rounding of the functions of simd.hpp, over what the counts above allow."""
     names = ("RSB_INLINE vec exp_neg(vec x)", "vec& scale)", "LogAtan log1p_atan(vec q")
     (exp,), (sin,), (log,) = (numbers("simd.hpp", name) for name in names)
     (cos,), (atan,) = (numbers("simd.hpp", name, skip=1) for name in names[1:])

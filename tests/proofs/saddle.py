@@ -71,7 +71,7 @@ def end(t: arb, height: arb) -> arb:
 
 
 def ratio() -> tuple[arb, arb]:
-    """Bounds of |log(tau/omega)| over |lambda_0| and over |omega|, omega = r/sqrt(c_2)."""
+    """Bounds of |log(tau/omega)| over |lambda_0| and |omega|, omega = r/sqrt(c_2)."""
     first, second = arb(0), arb(0)
     for t in boxes(0, 0.5, 8):
         for a in boxes(*SADDLES, 32):

@@ -1,25 +1,22 @@
 // The probability of an off-centre ball, and with it the noncentral chi-square law:
-// both tails, their logarithms, the density and the normal score. Derived, in these
-// symbols, in docs/theory/off-centre-ball.md.
+// both tails, their logarithms, the density and the normal score.
 //
-// X = |Z|^2 with Z ~ N(s e1, I_N) and N >= 1 real; mu = N/2, h = s^2/2, y = x/2, D = x
-// - N - s^2. The tail beyond x is a contour integral whose integrand has a saddle. Let
-//   c2 = sqrt(mu^2 + 4 h y),  1 + tau = x/(mu + c2),  beta = h (1 + tau);  then c2 = mu + 2 beta.
-// The exponent at the saddle is phi0 = -[mu (tau - log1p tau) + h tau^2], two terms of
-// one sign. The tail on the side of sign(tau), always the smaller one or nearly so, is
-// e^phi0 times an integral (contour.hpp) of order one. So its logarithm keeps its
-// digits however small it is; the other tail is 1 - p.
+// Derived, in these symbols, in docs/theory/off-centre-ball.md ("Coordinates that do
+// not cancel", "Saddle point", "The last bits"); the error bounds in
+// docs/theory/quadrature-proof.md.
 //
-// Regimes (1 + tau = `ratio` below): above 3/4 tau comes from D, as x - N - s^2 would
-// cancel; below from the root of 1 + tau, as that is what counts there and x may
-// underflow. Where e^phi0 > 0.6 (`central`) the pole of the integrand at tau = 0 is
-// near and its part of the tail is added in closed form.
+//   X = |Z|^2, Z ~ N(s e1, I_N), N >= 1 real
+//   mu = N/2,  h = s^2/2,  y = x/2,  D = x - N - s^2
+//   c2 = sqrt(mu^2 + 4 h y),  1 + tau = x/(mu + c2),  beta = h (1 + tau)
+//   c2 = mu + 2 beta
+//   phi0 = -[mu (tau - log1p tau) + h tau^2], the exponent at the saddle
 //
-// Errors: 4e-16 of a tail, 4e-16 + 1.2e-16 |.| of a logarithm or a score, 8e-16 of the
-// density, below 4 degrees of freedom 8e-16 + 1.6e-16 |.|; measured, see
-// docs/theory/proofs.md. For that D comes from the arguments without an error, and phi0
-// in two doubles at the double that tau is; `shift` says how far that is from the
-// saddle, and tail_at corrects for it.
+// The tail on the side of sign(tau), always the smaller one or nearly so, is e^phi0
+// times an integral of order one (contour.hpp). So its logarithm keeps its digits
+// however small it is; the other tail is 1 - p.
+//
+// Errors, measured: 4e-16 of a tail, 4e-16 + 1.2e-16 |.| of a logarithm or a score,
+// 8e-16 of the density; below 4 degrees of freedom 8e-16 + 1.6e-16 |.|.
 #pragma once
 
 #include "contour.hpp"
@@ -47,10 +44,9 @@ inline double log1p_defect(double t) {
     return s * (t - 2 * s2 * p);
 }
 
-// Bounds of a score's error per 1 + |z|, N >= 1 (docs/theory/proofs.md): from c2 = 30
-// on, and below
-constexpr double score_error = 4e-15;
-constexpr double small_score_error = 1.7e-14;
+// Bounds of a score's error per 1 + |z|, N >= 1 (docs/theory/proofs.md)
+constexpr double score_error = 4e-15;          // c2 >= 30
+constexpr double small_score_error = 1.7e-14;  // below
 inline double score_bound(double c2, double z) {
     return (c2 < 30 ? small_score_error : score_error) * (1 + std::fabs(z));
 }
@@ -59,21 +55,22 @@ struct Saddle {
     double mu, h, beta, c2;
     double tau, root;      // root = sqrt(1 + tau)
     Sum2 phi0, log_ratio;  // log_ratio = log(1 + tau)
-    double
-        shift;  // R/(1 + tau), R = D/2 - tau (mu + h (2 + tau)): 0 if tau were the saddle itself
+    // R/(1 + tau), R = D/2 - tau (mu + h (2 + tau)): 0 if tau were the saddle itself
+    double shift;
 };
 
-// phi0 and log(1 + tau): near for tau >= -0.25; deep for 1 + tau = (root 2^-power)^2
-// below that, where root and not tau holds the digits
+// phi0 and log(1 + tau)
 struct Exponent {
     Sum2 phi0, log_ratio;
 };
-RSB_INLINE Exponent exponent_near(double mu, Sum2 square,
-                                  double tau) {  // square = h tau^2
+// for tau >= -0.25, square = h tau^2
+RSB_INLINE Exponent exponent_near(double mu, Sum2 square, double tau) {
     const Sum2 defect = log1p_defect_two(tau);
     const Sum2 log = fast_two_sum(tau, -defect.hi);
     return {-(defect * mu + square), {log.hi, log.lo - defect.lo}};
 }
+// for tau below that, where root and not tau holds the digits: 1 + tau is the square of
+// root 2^-power
 RSB_INLINE Exponent exponent_deep(double mu, Sum2 h, Sum2 tau, double root,
                                   double power) {
     const Sum2 log = log_two(root) - times_ln2(power);
@@ -81,7 +78,9 @@ RSB_INLINE Exponent exponent_deep(double mu, Sum2 h, Sum2 tau, double root,
     return {(twice - tau) * mu - h * (tau * tau), twice};
 }
 
-// rho = sqrt(x), or 0: then it is computed where it is needed
+// D (`excess`) comes from the arguments without an error, and phi0 in two doubles at
+// the double that tau is; `shift` says how far that is from the saddle. rho = sqrt(x),
+// or 0: then it is computed where it is needed.
 RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess) {
     Saddle p;
     p.mu = 0.5 * dim;
@@ -92,6 +91,7 @@ RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess
     const double ratio = x / far;
     Exponent e;
     if (ratio > 0.75) {
+        // tau comes from D: from x it would be x - N - s^2, which cancels
         p.tau = excess.hi / ((x - p.mu) + p.c2) * ratio;
         p.root = std::sqrt(ratio);
         p.beta = p.h + p.h * p.tau;
@@ -104,7 +104,9 @@ RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess
         const double low =
             0.5 * excess.lo - (line.lo + square.lo + p.tau * (m.lo + nc.lo));
         p.shift = ((rest.hi - square.hi) + (rest.lo + low)) / (1 + p.tau);
-    } else {  // x and root may underflow where rho does not
+    } else {
+        // 1 + tau is what counts here, so its root holds the digits; x and root may
+        // underflow where rho does not
         if (rho.hi == 0) rho = square_root(x);
         const bool tiny = rho.hi < 1e-200;
         const double up = tiny ? 0x1p600 : 1;
@@ -128,8 +130,9 @@ RSB_INLINE Saddle saddle_at(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess
 }
 
 // Both tails. The small one, e^phi0 scaled, lies on the side of sign(tau); it is at
-// most 0.69. Where it is `central`, `scaled` lacks the pole's part 1/(1 + e^pole) of
-// the tail.
+// most 0.69. Where e^phi0 > 0.6 (`central`) the pole of the integrand at tau = 0 is
+// near: there `scaled` lacks the pole's part 1/(1 + e^pole) of the tail, which is added
+// in closed form.
 struct Tail {
     Sum2 phi0, scaled;
     double density, drift, pole;
@@ -153,8 +156,8 @@ struct Tail {
         return line();
     }
     double small() const { return value(small_two()); }
-    Sum2 centred()
-        const {  // small - 1/2, from which a score near 0 follows with all its digits
+    // small - 1/2, from which a score near 0 follows with all its digits
+    Sum2 centred() const {
         const double e = std::expm1(pole);
         return line() + (pole < 40 ? -0.5 * e / (e + 2) : -0.5);
     }
@@ -202,12 +205,12 @@ RSB_INLINE Tail tail_from(Sum2 phi0, Sum2 scaled, const Integral& i, bool upper,
 }
 
 RSB_INLINE Tail tail_at(const Saddle& p, const Integral& i) {
-    // tau is the saddle of D - 2 (1 + tau) shift, not of D: the tail's and the
-    // density's first-order change
+    // tau is the saddle of D - 2 (1 + tau) shift, not of D: first-order changes of the
+    // tail
     const bool upper = p.tau >= 0;
     const double move = p.shift * (upper ? p.tau * i.tail.hi - i.density
                                          : p.tau * i.tail.hi + i.density);
-    // of (1 + tau)/density, as the density goes as c2^-1/2
+    // and of (1 + tau)/density, as the density goes as c2^-1/2
     const double grown = p.shift / p.c2 * (1 + p.beta / p.c2);
     const Sum2 log_ratio = {p.log_ratio.hi, p.log_ratio.lo + grown};
     return tail_from(p.phi0, {i.tail.hi, i.tail.lo + move}, i, upper, log_ratio,
@@ -217,6 +220,7 @@ RSB_INLINE Tail tail_at(const Saddle& p, const Integral& i) {
 inline Tail tail_of(double dim, Sum2 nc, double x, Sum2 rho, Sum2 excess,
                     bool drift = false) {
     const Saddle p = saddle_at(dim, nc, x, rho, excess);
+    // so far out the integrand is e^-theta alone, and tau^2 would overflow
     if (!(p.tau < 1e100)) return tail_at(p, {{1 / p.tau, 0}, 1, 0, inf, 1});
     return tail_at(p, contour(p.mu, p.beta, p.c2, p.tau, p.root, excess.hi,
                               !(p.phi0.hi > -0.5), drift));
@@ -259,8 +263,8 @@ inline Sum2 ncx2_excess(double x, double df, double nc) {
     return two_sum(d.hi, d.lo + a.lo);
 }
 
-constexpr double half_space =
-    1e60;  // from here on a ball is a half-space to double precision
+// From here on a ball is a half-space to double precision.
+constexpr double half_space = 1e60;
 
 // A ball is given by u and rho = s + u both: neither follows from the other without an
 // error.

@@ -2,36 +2,36 @@
 // Pearson's bound. Derived, errors included, in docs/theory/confidence.md, "The
 // binomial tail".
 //
-// Y ~ Bin(n, x), t(c) = P(Y > c) + v P(Y = c), r = c (1 - x)/((n - c) x), F(z) = (1 - x
-// + x z)^n. The mean of F(z) z^-c [1/(z - 1) + v] over z = r e^(i theta), theta the odd
-// multiples of pi/N, is for r > 1 exactly the sum of (-1)^l r^(lN) t(c + lN) over all
-// l, for r < 1 minus that of 1 - t. Of it the terms l = -1, -2, ... are -1/(r^N + 1)
-// but for others like those with l > 0, which Chernoff's bound at r e^(+-delta) covers.
-// On the circle F(z) z^-c is e^(L - E + iT): L = -n KL(c/n, x) is a sum of two terms of
-// one sign, and E grows as -(n/2) log(1 - a), a = 4 c (n - c)/n^2 sin^2(theta/2). So a
-// handful of nodes serves every n.
+//   Y ~ Bin(n, x),  t(c) = P(Y > c) + v P(Y = c)
+//   F(z) = (1 - x + x z)^n,  r = c (1 - x)/((n - c) x), where F(z) z^-c is least
+// The mean of F(z) z^-c [1/(z - 1) + v] over z = r e^(i theta), theta the odd multiples
+// of pi/N, is for r > 1 exactly the sum of (-1)^l r^(lN) t(c + lN) over all l, for r <
+// 1 minus that of 1 - t. Of it the terms l = -1, -2, ... are -1/(r^N + 1), the pole's
+// part, but for others like those with l > 0, which Chernoff's bound at r e^(+-delta)
+// covers. On the circle F(z) z^-c is e^(L - E + iT): L = -n KL(c/n, x) is a sum of two
+// terms of one sign, and E grows as -(n/2) log(1 - a), a = 4 c (n - c)/n^2
+// sin^2(theta/2). So a handful of nodes serves every n.
 #pragma once
 
 #include "ball.hpp"
 
 namespace rsb {
 
-// Bounds of relative errors: of a node per unit of 1 + j theta/(1 - a), of L, of the
-// pole per unit of its exponent, of a logarithm of the level
-constexpr double node_error = 6e-15;
-constexpr double deviance_error = 4e-15;
-constexpr double pole_error = 2e-15;
-constexpr double log_error = 4e-16;
-constexpr double series_error = 4e-12;
-// of the terms besides the pole's, beside e^L; the step and the last node follow from
-// the exponent
+// Bounds of relative errors (docs/theory/proofs.md)
+constexpr double node_error = 6e-15;      // of a node, per unit of 1 + j theta/(1 - a)
+constexpr double deviance_error = 4e-15;  // of L
+constexpr double pole_error = 2e-15;    // of the pole's part, per unit of its exponent
+constexpr double log_error = 4e-16;     // of a logarithm of the level
+constexpr double series_error = 4e-12;  // of the series of the beta law
+// The step and the last node follow from this exponent, and from it what the terms
+// besides the pole's are worth beside e^L.
 constexpr double alias_exponent = 44;
 constexpr double alias_error = 1.7e-19;
 
 struct BinomialTail {
     bool upper;  // the one of t and 1 - t that is small
     double log,
-        error;  // its logarithm, with a bound of the error: NaN where nothing is known
+        error;     // its logarithm, with its error's bound: NaN if nothing is known
     double slope;  // of that logarithm, by log x, to a few digits
 };
 
@@ -50,10 +50,11 @@ inline BinomialTail binomial_tail(double n, double c, double x, double v) {
     const Sum2 nx = two_prod(n, x);
     const Sum2 d = two_sum(nx.hi, -c);
     const double e = d.hi + (d.lo + nx.lo);
-    const double l =
-        c * deviance(e / c, n * x / c) + m * deviance(-e / m, n * y / m);  // -L
-    const double k = -e / (c * y);
-    const double g = m / c * (x / y);  // 1 - 1/r, 1/r
+    // -L
+    const double l = c * deviance(e / c, n * x / c) + m * deviance(-e / m, n * y / m);
+    const double k = -e / (c * y);     // 1 - 1/r
+    const double g = m / c * (x / y);  // 1/r
+    // so far from the circle the others are covered
     const double delta = 9.4 / (std::sqrt(j * (1 - p)) + 2.4);
     const double above = n * std::log1p(p * std::expm1(delta)) - j * delta;
     const double below = n * std::log1p(p * std::expm1(-delta)) + j * delta;

@@ -3,14 +3,15 @@
 // docs/theory/off-centre-ball.md ("The parabola", "Quadrature").
 //
 // On the parabola 1 - theta = (1 - iq)^2/(1 + tau), q real, with v = q^2,
-//   P(X > x) e^-phi0 = (2/pi) int_0^inf E [(tau - v) cos T - q (2 + tau + v) sin T]/((tau + v)^2 + 4 v) dq,
+//   P(X > x) e^-phi0 = (2/pi) int_0^inf E A dq,
+//   A     = [(tau - v) cos T - q (2 + tau + v) sin T]/((tau + v)^2 + 4 v),
 //   log E = -[mu (log1p v + v) + beta v (1 + (3 + v)/(1 + v)^2)],
 //   T     = 2 [mu (q - atan q) + beta q v (2 + v)/(1 + v)^2],
-// for tau < 0 minus the lower tail. The same nodes give the density of Y, e^phi0/(1 +
-// tau) (2/pi) int E (cos T - q sin T) dq, and `drift`, which has the further weight 1/g
-// - 1, g = (1 - iq)^2. Why a parabola: E decays like exp(-(mu + beta) q^2) at every N >
-// 0, so that one formula serves all dimensions, and all terms of log E have one sign,
-// as have those of T.
+// for tau < 0 minus the lower tail. The same nodes give the density of Y,
+//   e^phi0/(1 + tau) (2/pi) int E (cos T - q sin T) dq,
+// and `drift`, which has the further weight 1/g - 1, g = (1 - iq)^2. Why a parabola: E
+// decays like exp(-(mu + beta) q^2) at every N > 0, so that one formula serves all
+// dimensions, and all terms of log E have one sign, as have those of T.
 //
 // The midpoint rule of step h_q is wrong by less than e^-42 of the integral's own scale
 // (`aliasing`), with 12 to 80 nodes (nodes.hpp). The pole q = i kappa, kappa = sqrt(1 +
@@ -36,8 +37,7 @@ namespace rsb {
 constexpr double pi = 3.141592653589793;
 
 struct Integral {
-    Sum2
-        tail;  // the tail on the side of sign(tau), over e^phi0, but for the pole's part
+    Sum2 tail;       // on the side of sign(tau), over e^phi0, but for the pole's part
     double density;  // density of Y times (1 + tau), over e^phi0
     double drift;    // the same with weight 1/g - 1: what d/ds needs
     double pole;     // e: the tail's other part is 1/(e^e + 1), or -1/(e^e - 1)
@@ -47,8 +47,8 @@ struct Integral {
 // h_q = 2 pi c/(a + c2 B/2), where the integrand is at most e^(c2 B/2) on the line Im q
 // = -c. With r = sqrt c2 + .3 the choice c = k/(k + r) is within a few per cent of the
 // best. Then B = (k (2 r + k)/p)^2, p = r (r + k).
-constexpr double aliasing = 42;
-constexpr double line = 4.47;  // a and k
+constexpr double aliasing = 42;  // a
+constexpr double line = 4.47;    // k
 inline double quadrature_step(double c2) {
     const double r = std::sqrt(c2) + 0.3;
     const double rk = r + line;

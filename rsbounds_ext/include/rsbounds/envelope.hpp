@@ -3,8 +3,8 @@
 // search").
 //
 // A distance is certified iff, for the smallest and the largest sigma1 that the
-// envelope allows there,
-//   gain(-z_a) + gain(z_b) < gap = z_a - z_b,   that is P1(A) > P1(B) in the worst case (gain.hpp).
+// envelope allows there, P1(A) > P1(B) in the worst case (gain.hpp), that is
+//   gain(-z_a) + gain(z_b) < gap = z_a - z_b.
 // The gap is an argument of its own, because the difference of close scores would have
 // lost its digits.
 //
@@ -52,9 +52,8 @@ struct SemiElastic {  // |log sigma(x) - log sigma(y)| <= rate |x - y|
         return r;
     }
     double log_slope(double) const { return rate; }
-    bool up_first(double) const {
-        return true;
-    }  // whether the upper branch binds as a rule
+    // whether the upper branch binds as a rule
+    bool up_first(double) const { return true; }
     SemiElastic scaled(int e) const { return {times_power(rate, -e)}; }
 };
 
@@ -101,9 +100,8 @@ struct Budget {
                dim >= 1 && dim <= 1e8 && mean_lip >= 0 && mean_lip < inf;
     }
     bool symmetric() const { return z_b == -z_a; }
-    double cohen() const {
-        return 0.5 * gap * sigma / (1 + mean_lip);
-    }  // of a constant sigma
+    // of a constant sigma
+    double cohen() const { return 0.5 * gap * sigma / (1 + mean_lip); }
     double target() const { return symmetric() ? 0.5 * gap : gap; }
     // the scores' difference less the gap, which was rounded
     double surplus() const {
@@ -121,10 +119,10 @@ struct Excess {
 };
 
 enum class Effort {
-    rough,
+    rough,  // without an integral, NaN where that does not decide
     exact,
-    slope
-};  // rough: without an integral, NaN where that does not decide
+    slope,  // with the excess's slope
+};
 
 // X_A + X_B, or the excess of P0 of the median's ball where z_b = -z_a (median.hpp):
 // certified iff below 0. Where X itself is given, X is added and not the gain: next to
@@ -150,8 +148,9 @@ Excess excess(const Budget& p, const Envelope& e, double distance, bool up,
         if (p.symmetric()) return {nan, nan, nan};
         const double x = rough_score(-p.z_a, alpha, r, up, p.dim) + p.surplus() +
                          rough_score(p.z_b, alpha, r, up, p.dim);
-        return {x, std::islessequal(x, 0) ? 0 : nan,
-                nan};  // a bound above: it cannot fail
+        const double error =
+            std::islessequal(x, 0) ? 0 : nan;  // x is above: it can't fail
+        return {x, error, nan};
     }
     Gain g = gain(-p.z_a, alpha, r, up, p.dim, near[0]);
     if (!p.symmetric()) {
@@ -159,6 +158,7 @@ Excess excess(const Budget& p, const Envelope& e, double distance, bool up,
         g = {g.value + b.value, g.error + b.error, g.slope + b.slope, g.score + b.score,
              g.score_error + b.score_error};
     }
+    // scores beside each other keep the digits that a gain beside a large gap has lost
     if (g.score_error == g.score_error)
         return {g.score + p.surplus(), g.score_error, g.slope};
     return {g.value - target, g.error + sum_error * target, g.slope};
@@ -198,8 +198,8 @@ double rough_excess(const Budget& p, const Envelope& e, double distance, bool up
 
 struct Guess {
     double r;  // near the root; 0 where there seems to be none
-    double
-        bend;  // f''/2 f' there by the distance over r, less that of the parabola through f(0)
+    // f''/2 f' there by the distance over r, less that of the parabola through f(0)
+    double bend;
 };
 
 // The root of rough_excess, by parabolas through its last three values, the first at
@@ -279,13 +279,13 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, Guess near_roo
         const double back = (last - r) / r;
         const double chord = (f_last - f) / back;
         const bool fresh = std::isgreater(x.slope, 0);  // NaN raises no flag
+        const bool stale = !std::isgreater(slope, 0) || std::fabs(back) > 1e-7;
         if (fresh) slope = x.slope;
-        else if (!std::isgreater(slope, 0) || std::fabs(back) > 1e-7)
-            slope = chord;  // by log r
+        else if (stale) slope = chord;  // by log r
         const double margin = 1.25 * x.error + 5e-13 * slope;
         (x.passed() ? low : high) = r;
-        if (i == 1 && low == 0 && !certified(p, e, 0.0, up))
-            break;  // sigma alone rules it out
+        // sigma alone may rule every distance out
+        if (i == 1 && low == 0 && !certified(p, e, 0.0, up)) break;
         const bool small = std::fabs(f) <= 1e-3 * std::fmin(p.target(), 10);
         if (x.passed() && (r == cap || (small && -f <= 1.5 * margin))) break;
         const double parabola = fresh && chord == chord ? (chord - slope) / back : 0;
@@ -293,9 +293,8 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, Guess near_roo
         const double aim = f + margin;
         const double square = slope * slope - 4 * curve * aim;
         step = square > 0 ? 2 * aim / (slope + std::sqrt(square)) : aim / slope;
-        const bool stuck =
-            !small &&
-            std::fabs(step) <= 2e-13;  // the slope is as good as vertical: bisect
+        // the slope is as good as vertical: bisect
+        const bool stuck = !small && std::fabs(step) <= 2e-13;
         double next = r - step * r;
         if (!(next > low && next < high) || stuck || i > 20) {
             next = high < inf ? 0.5 * (low + high) : 2 * low;
@@ -335,11 +334,14 @@ double envelope_radius(Budget p, Envelope e) {
     const double cap = p.cohen();
     bool up = e.up_first(p.sigma);
     Guess root = guess(p, e, up, first_guess(p, e), cap);
-    if (root.r > 0 && rough_excess(p, e, root.r, !up) > 0)
-        up = !up, root = guess(p, e, up, root.r, cap);
+    const bool other_binds = root.r > 0 && rough_excess(p, e, root.r, !up) > 0;
+    if (other_binds) {
+        up = !up;
+        root = guess(p, e, up, root.r, cap);
+    }
     const double first = branch_radius(p, e, up, root, cap);
-    return first > 0 ? scaled_down(branch_radius(p, e, !up, {first, 0}, first), power)
-                     : 0;
+    if (!(first > 0)) return 0;
+    return scaled_down(branch_radius(p, e, !up, {first, 0}, first), power);
 }
 
 template <class Envelope>

@@ -41,8 +41,7 @@ inline double marcum_radius(double z, double m, double a) {
     }
     if (std::fabs(z) == inf) return z < 0 ? 0 : inf;
     const Ball ball = ball_at(z, 2 * m, a);
-    return a <= 0.5 * ball.rho ? ball.rho
-                               : a + ball.u;  // whichever of the two has more digits
+    return a <= 0.5 * ball.rho ? ball.rho : a + ball.u;  // the one with more digits
 }
 
 }  // namespace rsb

@@ -19,13 +19,12 @@
 namespace rsb {
 
 constexpr double series_from = 200;  // v
-// Bounds of errors (docs/theory/proofs.md): of the formula of Lugannani and Rice; of
-// carrying an end over for it; of the median and of what its series leaves
-constexpr double saddle_room = 0.6;
-constexpr double saddle_error = 1e-12;
-constexpr double rough_error = 4e-15;
-constexpr double median_error = 1.5e-15;
-constexpr double series_room = 4e-17;
+// Bounds of errors (docs/theory/proofs.md)
+constexpr double saddle_room = 0.6;     // what the formula of Lugannani and Rice leaves
+constexpr double saddle_error = 1e-12;  // its rounding
+constexpr double rough_error = 4e-15;   // of carrying an end over for it
+constexpr double median_error = 1.5e-15;  // of the median
+constexpr double series_room = 4e-17;     // and of what its series leaves
 
 // The first `terms` (2, 4 or 7) of the median, w = 1/v
 template <int terms>
@@ -67,7 +66,7 @@ struct Median {
 // The median and its derivative, good to 1e-6 of a standard deviation, where h moves by
 // dh
 inline Median median_excess(double mu, double h, double dh) {
-    const double w = 1 / (mu + 2 * h);
+    const double w = 1 / (mu + 2 * h);  // 1/v
     const double t = h * w;
     const double dt = dh * mu * (w * w);
     const double slope =

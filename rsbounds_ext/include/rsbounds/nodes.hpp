@@ -1,21 +1,23 @@
-// The nodes of the integral in contour.hpp, four at a time (v = q^2):
+// The nodes of the integral in contour.hpp, four at a time. Derived in
+// docs/theory/off-centre-ball.md, "Quadrature"; tests/test_special_ball.py tries the
+// borders. With v = q^2
 //   log E = -[mu (log1p v + v) + beta v (1 + (3 + v)/(1 + v)^2)] = -2 c2 v + v^2 P(v),
 //   T     = 2 [mu (q - atan q) + beta q v (2 + v)/(1 + v)^2]     = q v S(v),
-//   P = sum (mu/(n + 2) + beta (2 n + 5)) (-v)^n,  S = 2 sum (mu/(2 n + 3) + beta (n + 2)) (-v)^n.
+//   P = sum (mu/(n + 2) + beta (2 n + 5)) (-v)^n,
+//   S = 2 sum (mu/(2 n + 3) + beta (n + 2)) (-v)^n.
 //
-// c2 < 350   AnyNodes: the functions of simd.hpp at half integers times the step of
-// contour.hpp, to the end. c2 >= 350  TableNodes: with a step of kappa/sqrt(c2), e^(-2
-// c2 v) is the same at every call, a table. What
-//            is left of E is e^x, x = v^2 P; x and T are small where the table is not. So short polynomials
-//            do, with the terms that count for 1e-17 beside the table's entry (Orders). 16 nodes, or 12 from
-//            c2 = 2e4 on:
-//              kappa            aliasing                        the first node left out
-//              77/256   e^-43 at 350, e^-52 at 2e4     e^-52 (integers), e^-49 (halves)
-//              43/128   e^-42 at 2e4, e^-44 at infinity     e^-38, e^-35
-//            Half integers serve near the pole, where that e^-35 is at most 1/200 of itself in the tail: the
-//            quotient's 1/4 times the step.
-// Derived in docs/theory/off-centre-ball.md, "Quadrature". tests/test_special_ball.py
-// tries the borders.
+// c2 < 350: AnyNodes, the functions of simd.hpp at half integers times the step of
+// contour.hpp, to the end.
+//
+// c2 >= 350: TableNodes. With a step of kappa/sqrt(c2), e^(-2 c2 v) is the same at
+// every call, a table. What is left of E is e^x, x = v^2 P; x and T are small where the
+// table is not. So short polynomials do, with the terms that count for 1e-17 beside the
+// table's entry (Orders). 16 nodes, or 12 from c2 = 2e4 on:
+//   kappa    aliasing                          the first node left out
+//   77/256   e^-43 at 350, e^-52 at 2e4        e^-52 (integers), e^-49 (halves)
+//   43/128   e^-42 at 2e4, e^-44 at infinity   e^-38, e^-35
+// Half integers serve near the pole, where that e^-35 is at most 1/200 of itself in the
+// tail: the quotient's 1/4 times the step.
 #pragma once
 
 #include <iterator>
@@ -62,8 +64,8 @@ struct AnyNodes {
     }
 };
 
-// exp(-2 (kappa k)^2) at k = 1, 2, ... or 1/2, 3/2, ...; low: what the first four leave
-// out. total: of the first four, and half the one at 0
+// exp(-2 (kappa k)^2) at k = 1, 2, ... or 1/2, 3/2, ...; halves_low: what the first
+// four leave out; total: of the first four, and half the one at 0
 struct Sixteen {
     static constexpr double kappa = 0x1.34p-2;
     static constexpr int vectors = 4;
@@ -183,8 +185,10 @@ struct TableNodes {
         for (int n = 0; n < most; ++n) {
             const vec a = mu * p_mu[n] + beta * p_beta[n];
             const vec b = mu * s_mu[n] + beta * s_beta[n];
-            for (int i = 0; i < lanes; ++i)
-                p[1 + lanes * n + i] = a[i], s[lanes * n + i] = b[i];
+            for (int i = 0; i < lanes; ++i) {
+                p[1 + lanes * n + i] = a[i];
+                s[lanes * n + i] = b[i];
+            }
         }
     }
     RSB_INLINE Sum2 leads(vec) const { return Table::total; }

@@ -28,8 +28,8 @@ struct Root {
     double tau, root;
 };
 
-inline Root deep_root(double mu, double h,
-                      double target) {  // tau < -0.4, solved for lambda = log1p(tau)
+// tau < -0.4, solved for lambda = log1p(tau), as 1 + tau may underflow: bisected Newton
+inline Root deep_root(double mu, double h, double target) {
     double low = -(target / mu + 1) * (1 + 1e-15);
     double high = -0.5;
     double lambda = std::fmax(low, -std::sqrt(target / (0.5 * mu + h)));
@@ -65,8 +65,8 @@ inline Root root_of(double mu, double h, double r, double tau) {
     return {tau, std::sqrt(1 + tau)};
 }
 
-constexpr double step_error =
-    1e-11;  // of the slopes that a step goes by, relative (docs/theory/proofs.md)
+// of the slopes that a step goes by, relative (docs/theory/proofs.md)
+constexpr double step_error = 1e-11;
 
 struct Quantile {
     double mu, h, h_low;
@@ -74,12 +74,9 @@ struct Quantile {
     double r;
     double slope = 0;     // dG/dlog rho
     double raised = inf;  // its score is on the side asked for, by at most twice this
-    double
-        step = inf,
-        blur =
-            inf;  // the last step, in the score; what it leaves of the slope, relative
-    // `at` in more digits: 1 + tau = (1 + last.tau)(1 + growth), `last` being an exact
-    // root
+    double step = inf;    // the last step, in the score
+    double blur = inf;    // what it leaves of the slope, relative
+    // `at` in more digits: 1 + tau = (1 + last.tau)(1 + growth), `last` an exact root
     Root last;
     double growth = 0;
 
@@ -87,9 +84,8 @@ struct Quantile {
         return at.tau >= -0.25 ? h + h * at.tau : h * (at.root * at.root);
     }
     double rho() const { return at.root * std::sqrt(2 * (mu + beta())); }
-    bool deep() const {
-        return last.tau < -0.25;
-    }  // then 1 + last.tau is the square of last.root
+    // whether 1 + last.tau is the square of last.root
+    bool deep() const { return last.tau < -0.25; }
 
     Tail tail_there() const {
         const double tau = at.tau;
@@ -134,7 +130,7 @@ struct Start {
 inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {},
                          double outward = 0) {
     const double z = score.hi;
-    double h = half.hi;
+    const double h = half.hi;
     // the first r: to second order in z/sqrt(c2), then by the formula of Lugannani and
     // Rice; or from `near`
     const double s2 = mu + 2 * h;
@@ -183,6 +179,7 @@ inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {},
         const double share = beta / c2;
         const double inverse = 1 / p;
         const double lean = (tau + 2 * (1 - share * share) / far) * inverse;
+        // on the side asked for: beyond the score's own error, and what the step leaves
         const double off = score_bound(c2, zk.hi);
         const double most = std::fabs(miss.hi) + 12 * off;
         // what two terms of the step leave (docs/theory/two-point.md, "The ball of a
@@ -214,7 +211,8 @@ inline Quantile quantile(Sum2 score, double mu, Sum2 half, Start near = {},
         } else if (outward != 0 && there) {
             out.slope = far * p;
         } else {
-            move(step * (spread * inverse), ratio / (spread * c2)), out.last = out.at;
+            move(step * (spread * inverse), ratio / (spread * c2));
+            out.last = out.at;
         }
         const double square = step * step;
         const double cube = square * std::fabs(step);

@@ -1,24 +1,20 @@
 // The noncentral chi-square law with fewer than one degree of freedom, mu = N/2 < 1/2.
 // Symbols as in ball.hpp: h = nc/2, y = x/2. Derived in docs/theory/small-df.md.
 //
-// nc x >= 64  the contour of ball.hpp as it stands.
-// nc x < 64   there it would need 1/sqrt(mu) nodes. With c_k the Poisson(h) weights and
-//             g_a = y^a e^-y/Gamma(a + 1) few positive terms count in
-//               P(X <= x) = sum_k g_(mu+k) (c_0 + ... + c_k),
-//               P(X > x)  = sum_k c_k Q(mu + k, y),   Q(a + 1, y) = Q(a, y) + g_a,
-//               density of Y = sum_k c_k g_(mu+k-1).
-//             The lower tail is summed where y < h, else the upper one; where that exceeds 1/2, the other
-//             one too, so that the smaller tail never is 1 - p.
-// Q(mu, y)    falls with mu, to mu E_1(y), so Q/mu is formed. y < 0.75: multiplied out
-// from
-//               1 - Q = y^mu (1 + G)(1 + mu T),  1 + G = 1/Gamma(1 + mu),  T = sum_n (-y)^n/(n! (mu + n))
-//             (what cancels is at most 5 times what is left). Beyond: Legendre's continued fraction,
-//             6 + 104/y terms of it.
+// nc x >= 64: the contour of ball.hpp as it stands.
 //
-// Error of the smaller tail, relative: within 4e-14 (proved, docs/theory/small-df.md);
-// 1.3e-15 was the largest of 3,000 random points. Sources: NIST DLMF 5.7.1, 8.7.1,
-// 8.9.2; N. L. Johnson, S. Kotz, N. Balakrishnan, Continuous Univariate Distributions 2
-// (1995), chapter 29.
+// nc x < 64: there it would need 1/sqrt(mu) nodes. With c_k the Poisson(h) weights and
+// g_a = y^a e^-y/Gamma(a + 1) few positive terms count in
+//   P(X <= x) = sum_k g_(mu+k) (c_0 + ... + c_k),
+//   P(X > x)  = sum_k c_k Q(mu + k, y),   Q(a + 1, y) = Q(a, y) + g_a,
+//   density of Y = sum_k c_k g_(mu+k-1).
+// The lower tail is summed where y < h, else the upper one; where that exceeds 1/2, the
+// other one too, so that the smaller tail never is 1 - p.
+//
+// Error of the smaller tail, relative: within 4e-14 (proved on that page); 1.3e-15 was
+// the largest of 3,000 random points. Sources: NIST DLMF 5.7.1, 8.7.1, 8.9.2; N. L.
+// Johnson, S. Kotz, N. Balakrishnan, Continuous Univariate Distributions 2 (1995),
+// chapter 29.
 #pragma once
 
 #include "quantile.hpp"
@@ -40,11 +36,13 @@ inline double rgamma_defect(double a) {
     return sum;
 }
 
-// Q(mu, y) e^y/mu, given power = y^mu
+// Q(mu, y) e^y/mu, given power = y^mu: Q itself falls with mu, to mu E_1(y).
 inline double small_gamma_q(double mu, double y, double log_y, double power) {
     const double g = rgamma_defect(mu);
     const double rgamma = 1 + mu * g;
     if (y < 0.75) {
+        // multiplied out from 1 - Q = y^mu (1 + G)(1 + mu T), 1 + G = 1/Gamma(1 + mu),
+        // T = sum_n (-y)^n/(n! (mu + n)): what cancels is at most 5 times what is left
         double term = 1;
         double t = 0;
         for (int n = 1; n < 40 && std::fabs(term) > 1e-17; ++n) {
@@ -53,6 +51,7 @@ inline double small_gamma_q(double mu, double y, double log_y, double power) {
         }
         return -(std::expm1(mu * log_y) / mu + power * (g + rgamma * t)) * std::exp(y);
     }
+    // Legendre's continued fraction
     const double b = y - 1 - mu;
     const int last = 6 + int(104 / y);
     double f = b + 2 * (last + 1);
@@ -60,8 +59,8 @@ inline double small_gamma_q(double mu, double y, double log_y, double power) {
     return power * rgamma / f;
 }
 
-// The three sums without their common factor e^-(h + y) y^mu/Gamma(mu + 1), or e^-(h +
-// y) alone (upper), and scaled so that nothing overflows while hy is moderate.
+// The three sums without their common factor e^-(h + y) y^mu/Gamma(mu + 1), or
+// e^-(h + y) alone (upper), and scaled so that nothing overflows while hy is moderate.
 inline double lower_sum(double mu, double h, double y) {
     const double scale = std::fmax(1, h);
     double factor = 1;
@@ -125,14 +124,20 @@ struct Mixture {
         if (lower_first) sum_lower();
         if (!lower_first || p > 0.5) sum_upper();
         if (!lower_first && q > 0.5) sum_lower();
-        if (lower_first ? p > 0.5 : !(q > 0.5)) p = 1 - q, log_p = std::log1p(-q);
-        else q = 1 - p, log_q = std::log1p(-p);
+        const bool upper_is_smaller = lower_first ? p > 0.5 : !(q > 0.5);
+        if (upper_is_smaller) {
+            p = 1 - q;
+            log_p = std::log1p(-q);
+        } else {
+            q = 1 - p;
+            log_q = std::log1p(-p);
+        }
     }
 
     double log_y() const { return log_x.hi + (log_x.lo - ln2); }
     double log_outer() const { return -(h + y) - low; }
-    double by_outer(
-        double sum) const {  // outer * sum, in two steps where `outer` underflows
+    // outer * sum, in two steps where `outer` underflows
+    double by_outer(double sum) const {
         if (outer > 1e-290) return outer * sum;
         const double root = std::exp(-0.5 * h) * std::exp(-0.5 * y);
         return root > 0 ? root * std::exp(-low) * (root * sum) : 0;
@@ -173,9 +178,9 @@ struct Mixture {
 
 inline Mixture ncx2_mixture(double x, double df, double nc) {
     const double mu = 0.5 * df;
-    Mixture m{
-        mu, {0.5 * nc, 0}, {0.5 * x, 0}, log_two(x), std::pow(x, mu) * std::exp2(-mu)};
-    m.x = x;
+    const double power = std::pow(x, mu) * std::exp2(-mu);
+    Mixture m{mu, {0.5 * nc, 0}, {0.5 * x, 0}, log_two(x), power};
+    m.x = x;  // 2 y would round where y is subnormal
     return m;
 }
 
@@ -207,8 +212,9 @@ double log_root(F f, double low, double high, double room) {
     const bool rising = f_low < 0;
     const auto put = [&](double x) {
         const double value = f(x);
-        if ((value < 0) == rising) low = x, f_low = value;
-        else high = x, f_high = value;
+        const bool below = (value < 0) == rising;
+        (below ? low : high) = x;
+        (below ? f_low : f_high) = value;
         return value;
     };
     for (double last = 0, f_last = 0;;) {
