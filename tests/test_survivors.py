@@ -1,0 +1,229 @@
+"""What changes of single operators and numbers once got past every other test."""
+
+from collections import deque
+from fractions import Fraction
+from itertools import count
+
+import numpy as np
+import pytest
+
+from rsbounds import certify_dataset, schemes
+from rsbounds.certificate import Certificate
+from rsbounds.certify import ArraySampler, Memory, certify
+from rsbounds.cluster import Workers
+from rsbounds.results import read
+from rsbounds.sampling import SoftSampler
+
+
+def squared_distance(a, b):
+    """Exact, of two points as they are stored."""
+    differences = (Fraction(x) - Fraction(y) for x, y in zip(a, b, strict=True))
+    return sum(difference**2 for difference in differences)
+
+
+def remembered(radius, *, size):
+    """A memory of one ball around the origin."""
+    memory = Memory()
+    memory.correct(np.zeros(size), certificate(0, radius))
+    return memory
+
+
+def certificate(label, radius):
+    return Certificate(
+        predict=label,
+        radius=radius,
+        z_a=2.0,
+        p_a=0.9,
+        count=990,
+        n=1000,
+        sigma=0.5,
+        method="gaussian",
+        scope="fixed noise",
+    )
+
+
+def nearly(distance, *, size, seed):
+    """A point at about a distance from the origin."""
+    direction = np.random.default_rng(seed).standard_normal(size)
+    return direction * (distance / np.linalg.norm(direction))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_point_in_a_remembered_ball_stays_in_it(seed):
+    """Its radius and its exact distance from the centre don't exceed the ball's radius."""
+    size, ball = 7, 1.0
+    point = nearly(0.25 + 0.5 * (seed / 40), size=size, seed=seed)
+    inside = remembered(ball, size=size).correct(point, certificate(1, 5.0))
+    assert inside.predict == 0
+    distance_squared = squared_distance(point, np.zeros(size))
+    rest = Fraction(ball) - Fraction(inside.radius)
+    assert rest >= 0
+    assert distance_squared <= rest**2
+    # and no less than the error of a norm requires
+    assert inside.radius >= ball - np.linalg.norm(point) - 2e-14
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_radius_ends_where_a_remembered_ball_of_another_class_begins(seed):
+    size, ball = 7, 1.0
+    point = nearly(1.25 + seed / 40, size=size, seed=seed)
+    outside = remembered(ball, size=size).correct(point, certificate(1, 5.0))
+    assert outside.predict == 1
+    distance_squared = squared_distance(point, np.zeros(size))
+    assert (Fraction(ball) + Fraction(outside.radius)) ** 2 <= distance_squared
+    assert outside.radius >= np.linalg.norm(point) - ball - 2e-14
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_point_that_may_be_in_a_remembered_ball_is_in_it(seed):
+    """On the border, up to the error of a norm: the class of the ball, and no radius."""
+    point = nearly(1.0, size=7, seed=seed)
+    border = float(np.linalg.norm(point))
+    found = remembered(border, size=7).correct(point, certificate(1, 5.0))
+    assert (found.predict, found.radius) == (0, 0.0)
+
+
+def test_balls_of_the_own_class_cut_no_radius():
+    found = remembered(1.0, size=2).correct([1.5, 0.0], certificate(0, 5.0))
+    assert (found.predict, found.radius) == (0, 5.0)
+
+
+FAILS = "fails from here on"
+
+
+class InOneProcess(Workers):
+    """Workers that are called in this process, one call after the other."""
+
+    def _begun(self, member):
+        return OneAfterAnother(member)
+
+
+class OneAfterAnother:
+    """An :class:`rsbounds.cluster.Executor` of one worker, in this process."""
+
+    count = 1
+
+    def __init__(self, member):
+        self._member, self._tickets = member, count()
+        self._waiting, self.handed = deque(), []
+
+    def call(self, worker, name, *args):
+        ticket = next(self._tickets)
+        assert ticket < 1000, "the same calls again and again"
+        self._waiting.append((ticket, name, args))
+        return ticket
+
+    def finished(self, tickets):
+        return [self._waiting[0][0]]
+
+    def result(self, ticket):
+        _, name, args = self._waiting.popleft()
+        return self._member.do(name, *args)
+
+    def close(self):
+        self._waiting.clear()
+
+
+COUNT = 24
+WEIGHTS = np.random.default_rng(0).standard_normal((5, 3))
+INPUTS = np.random.default_rng(1).standard_normal((COUNT, 5))
+LABELS = (INPUTS @ WEIGHTS).argmax(1)
+
+
+def dealt(out, broken=None):
+    """The run of workers in this process, whose model fails at one input."""
+    inputs = INPUTS.copy()
+    if broken is not None:
+        inputs[broken] = 1e6
+
+    def model(batch):
+        if abs(batch).max() > 1e5 and len(batch) > 1:
+            raise RuntimeError(FAILS)
+        return batch @ WEIGHTS
+
+    scheme = schemes.gaussian(0.25)
+    data = (inputs, LABELS)
+    workers = InOneProcess(lambda: (ArraySampler(model), data, scheme))
+    # one selection sample, which the model answers
+    return certify_dataset(workers, data, scheme, out=out, n0=1, n=50)
+
+
+# 1 is handed out alone, 2 is the first of a handful, the others are within handfuls
+@pytest.mark.parametrize("broken", [0, 1, 2, 5, 9, 13, COUNT - 1])
+def test_an_input_that_fails_among_others_costs_no_other_row(tmp_path, broken):
+    out = tmp_path / "out.tsv"
+    with pytest.raises(ValueError, match=rf"input {broken} failed.*{FAILS}"):
+        dealt(out, broken)
+    if broken == 0:
+        return
+    written = [row.idx for row in read(out).rows]
+    assert set(range(broken)) <= set(written)
+    assert broken not in written
+
+
+def test_work_that_is_dealt_out_in_one_process_gives_the_rows_of_none(tmp_path):
+    alone = certify_dataset(
+        ArraySampler(lambda batch: batch @ WEIGHTS),
+        (INPUTS, LABELS),
+        schemes.gaussian(0.25),
+        n0=1,
+        n=50,
+    )
+    rows = dealt(tmp_path / "out.tsv").rows
+    without_time = [(row.idx, row.counts, row.radius) for row in rows]
+    assert without_time == [(row.idx, row.counts, row.radius) for row in alone.rows]
+
+
+def run(**known):
+    model = ArraySampler(lambda batch: batch @ WEIGHTS)
+    data = (INPUTS, LABELS)
+    return certify_dataset(model, data, schemes.gaussian(0.25), n=50, **known)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "indices"),
+    [
+        ({"max": -1}, range(COUNT)),
+        ({"max": 0}, range(0)),
+        ({"max": 1}, range(1)),
+        ({"max": COUNT + 1}, range(COUNT)),
+        ({"start": COUNT - 1}, range(COUNT - 1, COUNT)),
+        ({"start": 1, "max": 7, "skip": 3}, range(1, 7, 3)),
+    ],
+)
+def test_the_inputs_that_are_chosen_are_certified(chosen, indices):
+    results = run(**chosen)
+    assert [row.idx for row in results.rows] == list(indices)
+    assert results.manifest.data["inputs"] == len(indices)
+
+
+def shares(batch):
+    """Scores from 0 to 1, with sum 1."""
+    powers = np.exp(batch @ WEIGHTS)
+    return powers / powers.sum(1, keepdims=True)
+
+
+def test_a_bound_on_scores_writes_no_file(tmp_path):
+    """A row holds counts, which don't prove such a bound."""
+    out = tmp_path / "out.tsv"
+    data = (INPUTS, LABELS)
+    known = {"n": 200, "max": 2, "bound": "betting", "out": out}
+    with pytest.raises(ValueError, match="bound 'betting' needs more than a row's"):
+        certify_dataset(SoftSampler(shares), data, schemes.gaussian(0.25), **known)
+    assert not out.exists()
+
+
+def test_laplace_noise_certifies_in_l1():
+    scheme = schemes.laplace(0.5)
+
+    def sampler(x, sigma, n, generator):
+        noise = generator.laplace(0.0, sigma, (n, len(x)))
+        return np.bincount((np.asarray(x) + noise).argmax(1), minlength=len(x))
+
+    sampler.law = "laplace"
+    found = certify(sampler, np.array([2.0, 0.0]), scheme, n=200)
+    assert found.predict == 0
+    assert found.radius > 0
+    assert scheme.norm == found.norm == 1.0
+    with pytest.raises(ValueError, match="certificate must have an l2 radius"):
+        Memory().correct([2.0, 0.0], found)
