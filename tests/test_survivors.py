@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 from rsbounds import certify_dataset, schemes
-from rsbounds.certificate import Certificate
-from rsbounds.certify import ArraySampler, Memory, certify
+from rsbounds.answers import (
+    conformalize,
+    set_rule,
+    top_k_radius,
+    value_interval,
+)
+from rsbounds.certificate import ABSTAIN, Certificate
+from rsbounds.certify import ArraySampler, Memory, certify, certify_radius
 from rsbounds.cluster import Workers
 from rsbounds.results import read
 from rsbounds.sampling import SoftSampler
@@ -227,3 +233,58 @@ def test_laplace_noise_certifies_in_l1():
     assert scheme.norm == found.norm == 1.0
     with pytest.raises(ValueError, match="certificate must have an l2 radius"):
         Memory().correct([2.0, 0.0], found)
+
+
+def test_the_lowest_sample_is_the_end_that_it_takes():
+    """Of 10 samples: 2^-10 are all above the median, within the alpha/2 of an end."""
+    samples = np.random.default_rng(0).standard_normal(10)
+    known = {"alpha": 2.1 * 2.0**-10, "scheme": schemes.gaussian(0.5)}
+    assert value_interval(samples, 0.0, **known) == (samples.min(), samples.max())
+    stricter = known | {"alpha": 1.9 * 2.0**-10}
+    with pytest.warns(RuntimeWarning, match="10 samples can't show both ends"):
+        assert value_interval(samples, 0.0, **stricter) == (-np.inf, np.inf)
+    samples[3] = np.nan  # below the low and above the high end
+    assert value_interval(samples, 0.0, **known) == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("alpha", [-0.1, 0.0, 1.0, np.nan])
+def test_an_interval_needs_an_alpha_between_0_and_1(alpha):
+    scheme = schemes.gaussian(0.5)
+    with pytest.raises(ValueError, match="alpha"):
+        value_interval(np.arange(9.0), 0.0, alpha=alpha, scheme=scheme)
+
+
+@pytest.mark.parametrize("copies", [1, 2, 5])
+def test_the_threshold_is_an_order_statistic_of_order_statistics(copies):
+    """Of each input the score that the rule names, of these the one of the share."""
+    inputs, alpha, radius, scheme = 400, 0.2, 0.05, schemes.gaussian(0.5)
+    scores = np.random.default_rng(0).random((inputs, copies))
+    scores[3, 0] = np.nan  # counts as infinite
+    rule = set_rule(copies, alpha, radius, scheme)
+    # the definition, number by number
+    infinite = [[s if s == s else np.inf for s in row] for row in scores.tolist()]
+    reached = sorted(sorted(row)[rule.calibrate - 1] for row in infinite)
+    left_out = int((inputs + 1) * Fraction(rule.error))
+    threshold = conformalize(scores, alpha, radius, scheme)
+    assert threshold == reached[inputs - left_out]
+    assert np.isfinite(threshold)
+
+
+def test_equal_others_are_compared_by_their_mean():
+    """A sum of three is known better than each of them."""
+    n, sigma = 10_000, 0.5
+    counts = [4000, 1500, 1500, 1500, 1500]
+    known = {"n0": n, "n": n, "alpha": 0.001, "scheme": schemes.gaussian(sigma)}
+    radius = top_k_radius(counts, counts, 0, 3, **known)
+    # without the errors of samples: where Phi(z(.4) - r) = Phi(z(.45) + r)/3, and where
+    # Phi(z(.4) - r) = Phi(z(.15) + r)
+    of_three, of_one = 0.52449, 0.39154
+    assert of_one < 0.45 < radius / sigma < of_three
+
+
+def test_a_target_beyond_all_scores_is_given_up_before_a_sample_is_drawn():
+    model = ArraySampler(lambda batch: batch @ WEIGHTS)
+    found = certify_radius(model, INPUTS[0], schemes.gaussian(0.25), 1e6)
+    assert (found.predict, found.radius, found.n) == (ABSTAIN, 0.0, 0)
+    # nothing is known of the class
+    assert (found.z_a, found.p_a, found.z_b) == (-np.inf, 0.0, np.inf)
