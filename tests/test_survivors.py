@@ -3,6 +3,7 @@
 from collections import deque
 from fractions import Fraction
 from itertools import count
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from rsbounds.answers import (
 )
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import ArraySampler, Memory, certify, certify_radius
+from rsbounds.audit import Kind, verify
 from rsbounds.cluster import Workers
 from rsbounds.results import read
 from rsbounds.sampling import SoftSampler
@@ -310,3 +312,43 @@ def test_a_target_that_is_no_number_is_refused():
     model = ArraySampler(lambda batch: batch @ WEIGHTS)
     with pytest.raises(ValueError, match="target"):
         certify_radius(model, INPUTS[0], schemes.gaussian(0.25), np.nan)
+
+
+def edited(path, change):
+    """A result file whose rows were changed, each by the function of a dictionary."""
+    header, *lines = path.read_text().splitlines()
+    names = header.split("\t")
+    for place, line in enumerate(lines):
+        row = dict(zip(names, line.split("\t"), strict=True))
+        lines[place] = "\t".join({**row, **change(row)}.values())
+    path.write_text("\n".join([header, *lines]) + "\n")
+
+
+@pytest.mark.parametrize("bound", ["clopper-pearson", "randomized", "anytime"])
+def test_a_bound_from_unanimous_samples_that_was_raised_is_found(tmp_path, bound):
+    """Score and radius were raised alike: nothing but the bound is wrong."""
+    pytest.importorskip("flint")
+    out, sigma = tmp_path / "out.tsv", 0.25
+    x, y = np.full((12, 2), [40.0, 0.0]), np.zeros(12, np.int64)
+    known = {"n0": 5, "n": 9, "alpha": 0.01, "bound": bound, "runner_up": False}
+    model = ArraySampler(lambda batch: batch)
+    scheme = schemes.gaussian(sigma)
+    certify_dataset(model, (x, y), scheme, out=out, **known)
+    rows = read(out).rows
+    assert all(row.counts == (9,) and row.radius > 0 for row in rows)
+    assert verify(out).findings == ()
+
+    def raised(row):
+        score = float(row["z_a"]) + 1e-6
+        share = NormalDist().cdf(score) * (1 - 1e-15)
+        return {
+            "z_a": repr(score),
+            "z_b": repr(-score),
+            "p_a": repr(share),
+            "radius": repr(sigma * score * (1 - 1e-12)),
+        }
+
+    edited(out, raised)
+    findings = verify(out).findings
+    assert {found.kind for found in findings} == {Kind.BOUND}
+    assert {found.index for found in findings} == set(range(12))
