@@ -10,6 +10,8 @@ import pytest
 
 from rsbounds import certify_dataset, schemes
 from rsbounds.answers import (
+    TopK,
+    Values,
     conformalize,
     set_rule,
     top_k_radius,
@@ -19,6 +21,7 @@ from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import ArraySampler, Memory, certify, certify_radius
 from rsbounds.audit import Kind, verify
 from rsbounds.cluster import Workers
+from rsbounds.confidence import CDFCertificate, ScoreHistogram
 from rsbounds.results import read
 from rsbounds.sampling import SoftSampler
 
@@ -352,3 +355,92 @@ def test_a_bound_from_unanimous_samples_that_was_raised_is_found(tmp_path, bound
     findings = verify(out).findings
     assert {found.kind for found in findings} == {Kind.BOUND}
     assert {found.index for found in findings} == set(range(12))
+
+
+def test_a_lead_over_the_mean_of_two_is_proved_and_no_more(tmp_path):
+    """With k = 2 and others that are alike, two are compared at once."""
+    pytest.importorskip("flint")
+    out = tmp_path / "out.tsv"
+
+    def sampler(x, sigma, n, generator):
+        return np.array([n - 4 * (n // 6), *[n // 6] * 4])
+
+    data = (np.zeros((2, 3)), np.zeros(2, np.int64))
+    answer = TopK(schemes.gaussian(0.5), 2)
+    certify_dataset(sampler, data, answer, out=out, n0=6000, n=6000)
+    rows = read(out).rows
+    assert [row.extra["sum_of"] for row in rows] == ["2", "2"]
+    assert all(row.radius > 0 for row in rows)
+    assert verify(out).findings == ()
+    edited(out, lambda row: {"radius": repr(float(row["radius"]) * (1 + 1e-8))})
+    assert {found.kind for found in verify(out).findings} == {Kind.RADIUS}
+
+
+def test_ranks_further_inside_are_not_proved(tmp_path):
+    """2^8 samples: a sum of ranks is not what it is bit by bit."""
+    pytest.importorskip("flint")
+    out = tmp_path / "out.tsv"
+    answer = Values(schemes.gaussian(0.5), radii=[0.1])
+    certify_dataset(lambda batch: batch, INPUTS[:2], answer, out=out, n=256)
+    assert verify(out).findings == ()
+    below, above = map(int, read(out).rows[0].extra["ranks"].split(","))
+    for ranks in (f"{below + 1},{above}", f"{below},{above + 1}"):
+        edited(out, lambda row, ranks=ranks: {"ranks": ranks})
+        kinds = [found.kind for found in verify(out).findings]
+        assert kinds.count(Kind.BOUND) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "changed"),
+    [("steps", [1, 2], [1, 3]), ("steps", [1, 2], [1, 2, 3]), ("steps", [1, 2], [])],
+)
+def test_a_model_that_is_described_otherwise_is_another(tmp_path, name, kept, changed):
+    out = tmp_path / "out.tsv"
+    run(out=out, max=3, describe={name: kept})
+    with pytest.raises(ValueError, match=name):
+        run(out=out, max=3, describe={name: changed})
+
+
+def test_no_input_that_was_not_chosen_is_left_out(tmp_path):
+    pytest.importorskip("flint")
+    data = (INPUTS, LABELS)
+    for place, known in enumerate([{"max": 0}, {"max": 5}, {"start": 3, "skip": 4}]):
+        out = tmp_path / f"{place}.tsv"
+        run(out=out, **known)
+        kinds = [found.kind for found in verify(out, data=data).findings]
+        assert kinds == ([Kind.ROWS] if known == {"max": 0} else [])  # "has no rows"
+
+
+def test_a_row_of_an_input_that_was_not_chosen_is_found(tmp_path):
+    pytest.importorskip("flint")
+    out = tmp_path / "out.tsv"
+    run(out=out, skip=2)  # without an end
+    edited(out, lambda row: {"idx": "3"} if row["idx"] == "2" else {})
+    findings = [found for found in verify(out).findings if found.index == 3]
+    assert [found.kind for found in findings] == [Kind.ROWS]
+
+
+def test_arrays_of_radii_hold_numbers(tmp_path):
+    for name, array in (
+        ("radius_l2", [0.5, np.nan]),
+        ("labels", [0, 1]),
+        ("preds", np.eye(2)),
+    ):
+        np.save(tmp_path / f"{name}.npy", np.asarray(array))
+    with pytest.raises(ValueError, match="radius_l2"):
+        read(tmp_path / "radius_l2.npy")
+
+
+@pytest.mark.parametrize("level", [-0.5, 0.0, 1.0, 1.5])
+def test_a_level_of_a_distribution_is_between_0_and_1(level):
+    histogram = ScoreHistogram()
+    histogram.add(np.linspace(0.7, 1.0, 100))
+    certificate = CDFCertificate.from_histogram(histogram, 0.01)
+    with pytest.raises(ValueError, match="level"):
+        certificate.radius(0.25, level)
+
+
+@pytest.mark.parametrize("rounding", [-1e-9, 0.26, np.nan])
+def test_levels_are_computed_to_a_quarter_of_the_least(rounding):
+    with pytest.raises(ValueError, match="rounding"):
+        schemes.level_slack(rounding, 1.0)
