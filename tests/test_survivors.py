@@ -17,9 +17,9 @@ from rsbounds.answers import (
     top_k_radius,
     value_interval,
 )
+from rsbounds.audit import Kind, verify
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import ArraySampler, Memory, certify, certify_radius
-from rsbounds.audit import Kind, verify
 from rsbounds.cluster import Workers
 from rsbounds.confidence import CDFCertificate, ScoreHistogram
 from rsbounds.results import read
@@ -61,7 +61,7 @@ def nearly(distance, *, size, seed):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_point_in_a_remembered_ball_stays_in_it(seed):
-    """Its radius and its exact distance from the centre don't exceed the ball's radius."""
+    """Its radius and its exact distance from the centre are the ball's at most."""
     size, ball = 7, 1.0
     point = nearly(0.25 + 0.5 * (seed / 40), size=size, seed=seed)
     inside = remembered(ball, size=size).correct(point, certificate(1, 5.0))
@@ -87,7 +87,7 @@ def test_a_radius_ends_where_a_remembered_ball_of_another_class_begins(seed):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_point_that_may_be_in_a_remembered_ball_is_in_it(seed):
-    """On the border, up to the error of a norm: the class of the ball, and no radius."""
+    """On the border, but for the error of a norm: the ball's class, and no radius."""
     point = nearly(1.0, size=7, seed=seed)
     border = float(np.linalg.norm(point))
     found = remembered(border, size=7).correct(point, certificate(1, 5.0))
