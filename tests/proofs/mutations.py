@@ -189,7 +189,7 @@ def with_change(change: Edit | Nudge, folder: Path) -> Path:
 
 
 def ledger_edits() -> list[Edit]:
-    """Each constant of the headers halved, and each border's numbers raised a little."""
+    """Each constant of the headers halved, each border's number raised a little."""
     import test_proof_ledger as ledger
 
     edits = []
