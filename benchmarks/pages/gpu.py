@@ -136,7 +136,7 @@ def main() -> None:
     bfloat16 = torch.bfloat16
     rows = [
         row("small CNN, 28 x 28", small_cnn(), digits, small, device),
-        row("the same in bfloat16", small_cnn().to(bfloat16), digits, small, device),
+        row("it in bfloat16", small_cnn().to(bfloat16), digits, small, device),
         row("ResNet-50, 224 x 224", resnet50(), photographs, large, device),
         row(
             "the same in bfloat16", resnet50().to(bfloat16), photographs, large, device
