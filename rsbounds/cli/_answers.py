@@ -17,7 +17,8 @@ DEFAULT = next(iter(ANSWERS))
 def name_of(stated: str | None, flags: Container[str]) -> str:
     """The answer that is asked for, or implied by an option of its own alone."""
     if stated is None:
-        for name, answer in ANSWERS.items():
+        for name in filter(ANSWERS.is_own, ANSWERS):
+            answer = ANSWERS[name]
             if not answer.takes_scheme and answer.options[0].flag in flags:
                 return name
         return DEFAULT
@@ -32,8 +33,9 @@ def options_of(name: str) -> tuple[Option, ...]:
 
 
 def flags_of_all() -> set[str]:
-    """The flags of all answers' options."""
-    return {option.flag for answer in ANSWERS.values() for option in answer.options}
+    """The flags of all options of our answers; others' are loaded when they are named."""
+    names = filter(ANSWERS.is_own, ANSWERS)
+    return {option.flag for name in names for option in options_of(name)}
 
 
 def made(args: argparse.Namespace, shape: tuple[int, ...]) -> Answer:

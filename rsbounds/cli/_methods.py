@@ -19,7 +19,12 @@ from rsbounds.schemes import METHODS, Option, Scheme
 DEFAULT = next(iter(METHODS))
 
 #: Bounds whose rows a file can hold and ``verify`` can check.
-COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
+#: Those of other packages are loaded when they are named.
+COUNTED = tuple(
+    name
+    for name in BOUNDS
+    if not BOUNDS.is_own(name) or BOUNDS[name].evidence == "counts"
+)
 
 
 _ARGUMENTS = Option("--method-args", "arguments of CALLABLE", str, None, "K=V,...")
