@@ -142,13 +142,6 @@ def _require_fixed(args: argparse.Namespace, method: type[Scheme]) -> None:
         )
 
 
-def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme | Rule:
-    """As :func:`rsbounds.audit.trust.by_code`."""
-    from rsbounds.audit import trust  # which not every command needs
-
-    return trust.by_code(spec, arguments, dim, sound)
-
-
 class Given:
     """What a method may ask for (:class:`rsbounds.schemes.Given`)."""
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from rsbounds import loading
 from rsbounds._numerics.decimals import truncated
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import ANSWERS, Answer
 from rsbounds.certify import Procedure, Run, Selection, Settings, require_place
 from rsbounds.cli import _answers, _config, _engine, _methods
@@ -206,6 +207,8 @@ def levels(text: str) -> tuple[float, ...]:
     """A noise level, or several separated by commas."""
     try:
         several = tuple(noise_level(float(level)) for level in text.split(","))
+    except ArgumentError as error:  # argparse says the option
+        raise argparse.ArgumentTypeError(error.problem) from None
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     if len(set(several)) < len(several):
@@ -250,7 +253,7 @@ def run(args: argparse.Namespace) -> None:
 def _run(args: argparse.Namespace, procedure: Procedure) -> None:
     rank, size, origin = loading.share(args.shard)
     out = args.out
-    if origin not in ("--shard", "default") and size > 1:
+    if origin != "default" and size > 1:
         out = out.with_name(f"{out.stem}.{rank}-of-{size}{out.suffix}")
         say(f"{origin} share {rank}/{size}, writing {out}")
     place = args.place.with_name(out.name)
