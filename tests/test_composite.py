@@ -1,4 +1,4 @@
-"""Decision lists and routes from exact probabilities: brute force, climbs, the oracle."""
+"""Decision lists and routes from exact probabilities: brute force, climbs, oracle."""
 
 import json
 

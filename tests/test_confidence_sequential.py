@@ -69,7 +69,7 @@ def test_error_is_at_most_alpha(radius, alpha, horizon):
 
 @pytest.mark.parametrize(("batch", "expected"), [(1, 133.5), (100, 195.7)])
 def test_mean_sample_size_at_p_95(batch, expected):
-    """Between 134 and 200 samples, by how often one looks; a fixed number would be 1e5."""
+    """Between 134 and 200 samples, by how often one looks, where 1e5 were fixed."""
     stopped = stopping(SequentialTest(0.25, 0.25, 0.001), 0.95, 2000, batch)
     assert stopped.sum() >= 1 - 1e-12
     assert stopped @ np.arange(1, stopped.size + 1) == pytest.approx(expected, abs=0.1)

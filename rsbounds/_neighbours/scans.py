@@ -247,20 +247,23 @@ def _best_margin(x, points, q, guards, values, above, limit, norm):
     rival too. A guard left out because of rounding can only make the radius smaller, by
     as much.
     """
-    best, winner = 0.0, 0
+    best = 0.0
+    winner = 0
     for i in range(guards.size):
-        p, gain = guards[i], above - values[i]
         if best >= limit:
             break
-        if gain < 0 or (
-            best > 0 and _reaches(points[p], points[q], norm, gain / (2 * best))
-        ):
-            continue
+        p = guards[i]
+        gain = above - values[i]
+        if gain < 0:
+            continue  # no guard: it is further than the rival
+        if best > 0 and _reaches(points[p], points[q], norm, gain / (2 * best)):
+            continue  # so far from the rival that its margin is not above the best
         lower, upper = _margin(x, points[p], points[q], norm, False)
         if lower < limit and upper > best and upper - lower > 5e-12 * upper:
             lower = _margin(x, points[p], points[q], norm, True)[0]
         if lower > best:
-            best, winner = lower, i
+            best = lower
+            winner = i
     guards[0], guards[winner] = guards[winner], guards[0]
     values[0], values[winner] = values[winner], values[0]
     return best
@@ -277,20 +280,23 @@ def begin(
     rivals, values = np.empty(SEEDS, np.int64), np.empty(SEEDS)
     room = np.empty(squares.size, np.int64), np.empty(squares.size)
     for row in range(x.shape[0]):
-        starts.best[row], starts.limit[row] = np.nan, -np.inf
+        starts.best[row] = np.nan
+        starts.limit[row] = -np.inf
         if not slacks[row] < np.inf:
             continue
-        slack, products, least = slacks[row], dots[row], minima[row]
+        slack = slacks[row]
+        products = dots[row]
+        least = minima[row]
         nearest, square = _nearest(x[row], products, points, squares, least, slack)
-        starts.nearest[row], starts.guard[row], best = nearest, nearest, np.inf
+        starts.nearest[row] = nearest
+        starts.guard[row] = nearest
+        best = np.inf
         _nearest_rivals(
             products, squares, least, labels, labels[nearest], rivals, values
         )
-        furthest = (
-            values[values < np.inf].max() + slack
-            if tight and rivals[0] >= 0
-            else -np.inf
-        )
+        furthest = -np.inf
+        if tight and rivals[0] >= 0:
+            furthest = values[values < np.inf].max() + slack
         guards, near = _guards(
             products, squares, least, labels, nearest, furthest, *room
         )
@@ -334,18 +340,21 @@ def refine(
 ):
     """Lower starts.best to the least margin, over rivals in the order of their rows."""
     room = np.empty(squares.size, np.int64), np.empty(squares.size)
-    last, (guards, values) = -1, room
+    guards, values = room
+    last = -1
     for row, j, ratio in zip(rows, rivals, ratios):  # noqa: B905
-        best, products = starts.best[row], dots[row]
+        best = starts.best[row]
+        products = dots[row]
+        if ratio >= best:
+            continue
         value = squares[j] - 2 * products[j]
         gap = (value - starts.floor[row]) / 2 * (1 - 4 * ERROR)
-        if ratio >= best or gap >= best * _dual(
-            points[starts.nearest[row]], points[j], norm
-        ):
+        if gap >= best * _dual(points[starts.nearest[row]], points[j], norm):
             continue
         slack = slacks[row]
-        if last != row:
-            last, limit = row, starts.limit[row] + slack if tight else -np.inf
+        if last != row:  # the guards are the same for all rivals of a row
+            last = row
+            limit = starts.limit[row] + slack if tight else -np.inf
             guards, values = _guards(
                 products, squares, minima[row], labels, starts.guard[row], limit, *room
             )

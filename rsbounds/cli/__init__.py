@@ -124,9 +124,8 @@ def _prepare(name: str, parser: Parser, words: list[str]) -> list[str]:
         return words
     try:
         return parser.prepare(words)
-    except (
-        ArgumentError
-    ) as error:  # no option is parsed yet, but this command's are known
+    except ArgumentError as error:
+        # no option is parsed yet, but this command's are known
         raise ValueError(_flags.named(error, parser._option_string_actions)) from error
 
 
