@@ -45,7 +45,7 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
         return
     try:
         yield from PROOFS[manifest.answer["name"]].findings(row, manifest, prove)
-    except (ValueError, LookupError, ArithmeticError) as error:
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
         # numbers that no run can have
         yield Kind.CONTRADICTION, f"can't be computed again: {error}"
 
