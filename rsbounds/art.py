@@ -141,8 +141,8 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
     ) -> NDArray[Any]:
         """The loss's gradient at x, or with ``sampling`` its mean over noisy copies.
 
-        There are ``sample_size`` of them. An attack on the smoothed classifier follows that mean (expectation over
-        transformations).
+        There are ``sample_size`` of them. An attack on the smoothed classifier follows
+        that mean (expectation over transformations).
         """
         gradient: Any = super().loss_gradient
         if not sampling:

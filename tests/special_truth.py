@@ -61,7 +61,7 @@ def rows(t, chosen):
 
 
 def table_error(value, t, key):
-    """value - truth, to about 32 digits where the two are close; 0 at equal infinities."""
+    """value - truth, to some 32 digits where they are close; 0 at equal infinities."""
     high = t[f"{key}_hi"]
     finite = np.isfinite(high)
     np.testing.assert_array_equal(value[~finite], high[~finite])

@@ -196,12 +196,13 @@ def test_words_that_do_not_go_together_are_one_line(work, capsys):
         ({"denoiser": "a:b"}, "one timestep, that of a fixed noise level"),
         ({"method-args": "dim=9"}, "dim must be at least 36, the size of an input;"),
         ({"method-args": "dim"}, "arguments must be key=value"),
-        ({"rule": "rule.json", "sigma": "0.25,0.5"},
+        ({"method": None, "rule": "rule.json", "sigma": "0.25,0.5"},
          "--sigma has no meaning for --answer list"),
         ({"method": "gaussian", "sigma": 1, "method-args": "a=1"}, "--method-args has"),
         ({"method": "semielastic"}, "--method 'semielastic' is unknown; did you mean"),
-        ({"method": "xyz"}, "'xyz' is unknown; there are gaussian, "),
-        ({"method": "generator", "noise": "schemes_of_mine:fixed"}, "must return Noise"),
+        ({"method": "xyz"}, "--method 'xyz' is unknown; there are gaussian, "),
+        ({"method": "generator", "noise": "schemes_of_mine:fixed"},
+         "--noise schemes_of_mine:fixed must return NoiseMaps, FixedNoise or a"),
     ):  # fmt: skip
         one_line(capsys, arguments(**{**own, **changes}), said)
     assert not list(work.glob("out*"))

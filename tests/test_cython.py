@@ -17,13 +17,15 @@ SOURCE = """
 # cython: language_level=3
 from cython.parallel cimport prange
 from rsbounds_ext cimport kernels
-from rsbounds_ext.kernels cimport ball_score, log_ndtr, marcum_q, ncx2_isf_exp, semielastic_radius
+from rsbounds_ext.kernels cimport ball_score, log_ndtr, marcum_q, ncx2_isf_exp
+from rsbounds_ext.kernels cimport semielastic_radius
 
 def scalars(double u, double dim, double s):
     cdef double score
     with nogil:
         score = ball_score(u, dim, s)
-    return score, log_ndtr(score), ncx2_isf_exp(-3.0, dim, s), kernels.ball_offset(score, dim, s)
+    quantile = ncx2_isf_exp(-3.0, dim, s)
+    return score, log_ndtr(score), quantile, kernels.ball_offset(score, dim, s)
 
 def loop(double[::1] u, double dim, double s, double[::1] out):
     cdef Py_ssize_t i

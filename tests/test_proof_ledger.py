@@ -1,68 +1,118 @@
-"""docs/theory/proofs.md lists each constant of an error bound once, and each proof
-program.
+"""docs/theory/proofs.md lists each constant of an error bound once, with its value,
+each border of a formula as the code has it, and each proof program.
 """
 
+import ast
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
+from proofs.balls import HEADERS
 from proofs.claims import CLAIMS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "theory" / "proofs.md").read_text(encoding="utf-8")
-HEADERS = ROOT / "rsbounds_ext" / "include" / "rsbounds"
-KERNEL = r"\b(\w+_(?:error|room)) = [-\d.]"
-PYTHON = r"^(_?(?:[A-Z_]*ERROR|ROUNDING|SUM)) = "
-BOUNDS = r"(_(?:LOW_)?(?:TAIL|LOG|SCORE|INVERSE))(?=[, ])"
+PACKAGE = ROOT / "rsbounds"
+KERNEL = re.compile(r"constexpr double (\w+_(?:error|room)) = ([^;]*);")
+NAMES = re.compile(r"_?(?:[A-Z_]*ERROR|ROUNDING|SUM)")
+BOUNDS = re.compile(r"_(?:LOW_)?(?:TAIL|LOG|SCORE|INVERSE)")
+# no bound of an error, or independent of all others
+OTHERS = ("cli/", "sampling/", "oracle/", "audit/")
 
 
 def table(heading):
     part = PAGE.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
     rows = [
-        line.strip("|").split(" | ")
+        re.split(r" (?<!\\)\| ", line.strip("|"))
         for line in part.splitlines()
         if line.startswith("| `")
     ]
-    return [[cell.strip(" `") for cell in row] for row in rows]
+    return [[cell.strip(" `").replace("\\|", "|") for cell in row] for row in rows]
 
 
-def test_each_constant_is_in_the_ledger_once():
-    found = Counter(
-        (name, path.name)
-        for path in HEADERS.glob("*.hpp")
-        for statement in re.findall(
-            r"constexpr double[^;]*;", path.read_text(encoding="utf-8")
-        )
-        for name in re.findall(KERNEL, statement)
-    )
-    package = ROOT / "rsbounds"
-    for path in package.rglob("*.py"):
-        text, name = (
-            path.read_text(encoding="utf-8"),
-            path.relative_to(package).as_posix(),
-        )
-        if name.startswith(("cli/", "sampling/", "oracle/", "audit/")):
-            continue  # no bound of an error, or independent of all others
-        found.update(
-            (constant, name) for constant in re.findall(PYTHON, text, re.MULTILINE)
-        )
-        if name == "special/_bounds.py":
-            lines = [v for v in text.splitlines() if re.match(r"_[A-Z_, ]+ = \(", v)]
-            found.update((v, name) for line in lines for v in re.findall(BOUNDS, line))
-    listed = Counter((row[0], row[1]) for row in table("Constants"))
-    assert found == listed
-    assert set(listed.values()) == {1}
+def assigned(module):
+    """The names that a module assigns at its top, with the text of what they get."""
+    for statement in module.body:
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            continue
+        [target] = statement.targets
+        if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
+            yield from zip(target.elts, statement.value.elts, strict=True)
+        else:
+            yield target, statement.value
+
+
+@cache
+def of_package():
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        file = path.relative_to(PACKAGE).as_posix()
+        if file.startswith(OTHERS):
+            continue
+        for target, value in assigned(ast.parse(path.read_text(encoding="utf-8"))):
+            name = target.id if isinstance(target, ast.Name) else ""
+            of_special = file == "special/_bounds.py" and BOUNDS.fullmatch(name)
+            if NAMES.fullmatch(name) or of_special:
+                found.append(((name, file), ast.unparse(value)))
+    return found
+
+
+def constants():
+    """(name, file): value, of all constants of error bounds in the code."""
+    found = list(of_package())
+    for path in HEADERS.glob("*.hpp"):
+        for name, value in KERNEL.findall(path.read_text(encoding="utf-8")):
+            found.append(((name, path.name), value))
+    assert len(dict(found)) == len(found)
+    return dict(found)
+
+
+def number(text):
+    """A value as Python reads it: 2e-15 and (0.0, 2e-15); or the text, 40 * EPS."""
+    try:
+        return ast.literal_eval(text)
+    except ValueError:
+        return text
+
+
+def test_each_constant_is_in_the_ledger_once_with_its_value():
+    listed = [
+        ((name, file), number(value)) for name, file, value, *_ in table("Constants")
+    ]
+    assert {key: number(value) for key, value in constants().items()} == dict(listed)
+    assert set(Counter(key for key, _ in listed).values()) == {1}
 
 
 @pytest.mark.parametrize(
     "row", table("Constants"), ids=lambda row: f"{row[1]}:{row[0]}"
 )
 def test_each_constant_says_how_it_is_known(row):
-    assert re.match(r"(paper|program|measured|assumed)\b", row[3])
+    assert re.match(r"(paper|program|measured|assumed)\b", row[4])
+
+
+@pytest.mark.parametrize("row", table("Borders"), ids=lambda row: f"{row[1]}:{row[0]}")
+def test_each_border_stands_in_the_code_once(row):
+    code, file, _, proof = row
+    text = " ".join((HEADERS / file).read_text(encoding="utf-8").split())
+    assert text.count(" ".join(code.split())) == 1
+    assert re.match(r"(paper|program|nothing)", proof)
 
 
 def test_each_program_is_in_the_ledger_with_its_bound():
     assert {row[0]: float(row[3]) for row in table("Programs")} == {
         c.name: c.bound for c in CLAIMS
     }
+
+
+def test_each_program_that_a_row_names_exists():
+    named = {
+        name
+        for row in table("Constants") + table("Borders")
+        for part in re.findall(r"programs?:? (.*?)(?:;|$)", row[-1])
+        for name in re.findall(r"`([^`]+)`", part)
+    }
+    families = {"ndtri_tail[i]"}
+    constants_too = {row[0] for row in table("Constants")}
+    assert named <= {c.name for c in CLAIMS} | families | constants_too

@@ -219,7 +219,7 @@ def test_a_bound_of_one_count_is_that_of_arrays(bound, scores):
     ],
 )
 def test_numbers_meet_no_array(call, monkeypatch):
-    """What made these calls several times as long. (An envelope checks with asarray.)"""
+    """Arrays made these calls several times as long. (Envelopes check with asarray.)"""
 
     def refused(*args, **others):
         raise AssertionError("an array")

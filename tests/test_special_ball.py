@@ -192,7 +192,7 @@ def test_half_spaces():
 @settings(deadline=None, max_examples=200)
 @given(u=st.floats(-1e3, 1e3), dim=DIM, s=st.floats(17, 59).map(lambda e: 10.0**e))
 def test_far_balls_are_half_spaces(u, dim, s):
-    """The score is u - (dim - 1 - u^2 ...)/(2s): between the half-space and that shift."""
+    """The score is u - (dim - 1 - u^2 ...)/(2s), between half-space and that shift."""
     shift = (dim + u * u) / s
     assert abs(ball_score(u, dim, s) - u) <= shift + error_bound(
         "ball_score", u, measured=True

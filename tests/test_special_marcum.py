@@ -45,7 +45,7 @@ def test_both_tails_within_their_bounds(m):
 
 
 def test_nothing_is_lost_by_squaring():
-    """The same tail from rounded squares is off by more than the bound allows this one."""
+    """The same tail from rounded squares is off by more than this one's bound."""
     m, worst = 75264.0, 0.0
     for k in range(20):
         a, b = 0.1 * (1 + k), np.sqrt(2 * m) - 3 - 0.01 * k

@@ -119,7 +119,7 @@ def test_no_seam_at_one_degree(x, nc, name):
 
 
 def test_almost_an_atom_at_zero():
-    """As df falls the law tends to an atom of mass e^(-nc/2) and a mixture of the rest."""
+    """As df falls the law tends to an atom of mass e^(-nc/2) and a mixture."""
     nc = 3.0
     assert special.ncx2_cdf(1e-200, 1e-9, nc) == pytest.approx(math.exp(-1.5), rel=1e-6)
     assert special.ncx2_sf(1e-3, 1e-300, 0.0) == pytest.approx(

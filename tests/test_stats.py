@@ -72,13 +72,13 @@ def test_outside_the_domain_is_nan_without_a_warning():
 
 @pytest.mark.filterwarnings("error")
 def test_float32_is_taken_without_a_warning():
-    """The domain's ends were compared with the float32 itself, in which they overflow."""
+    """The domain's ends were compared as float32, in which they overflow."""
     single = [np.full(2, v, np.float32) for v in (3.0, 5.0, 1.0)]
     assert ncx2.cdf(*single).tolist() == [special.ncx2_cdf(3.0, 5.0, 1.0)] * 2
 
 
 def test_log_density_below_the_smallest_double():
-    """SciPy's test of its ncx2 (gh-1577) wants -inf here, where its formula underflows."""
+    """SciPy's test of its ncx2 (gh-1577) wants -inf, as its formula underflows here."""
     for df in (340, 345, 349):
         truth = float(oracle.ncx2_logpdf(1, df, 2, dps=20))
         assert truth < -800

@@ -28,34 +28,48 @@ LINEAR = {
     "dense": (lambda: nn.Linear(30, 20), (30,), 1e-9),
     "conv": (lambda: nn.Conv2d(2, 3, 3, padding=1), (2, 14, 14), 0.05),
     "stride": (lambda: nn.Conv2d(2, 3, 4, stride=2, padding=1), (2, 16, 16), 0.10),
-    "stride beyond the kernel": (lambda: nn.Conv2d(2, 3, 2, stride=3), (2, 12, 12), 0.02),
-    "mixed": (lambda: nn.Conv2d(2, 3, (3, 2), (1, 2), (2, 1), (2, 3)), (2, 14, 14), 0.15),
+    "stride beyond the kernel": (
+        lambda: nn.Conv2d(2, 3, 2, stride=3),
+        (2, 12, 12),
+        0.02,
+    ),
+    "mixed": (
+        lambda: nn.Conv2d(2, 3, (3, 2), (1, 2), (2, 1), (2, 3)),
+        (2, 14, 14),
+        0.15,
+    ),
     "groups": (lambda: nn.Conv2d(4, 6, 3, padding=1, groups=2), (4, 10, 10), 0.10),
     "circular": (lambda: nn.Conv2d(2, 2, 3, padding=1, **CIRCULAR), (2, 12, 12), 0.04),
     "same": (lambda: nn.Conv2d(2, 2, 3, padding="same"), (2, 12, 12), 0.08),
     "three axes": (lambda: nn.Conv3d(1, 2, 2, padding=1), (1, 5, 5, 5), 0.15),
     "transposed": (lambda: nn.ConvTranspose2d(3, 2, 4, 2, 1), (3, 7, 7), 0.12),
     "transposed, output padding": (
-        lambda: nn.ConvTranspose2d(2, 4, 3, 2, 1, 1, groups=2), (2, 7, 7), 0.12
+        lambda: nn.ConvTranspose2d(2, 4, 3, 2, 1, 1, groups=2),
+        (2, 7, 7),
+        0.12,
     ),
     "reflect": (lambda: nn.Conv2d(2, 3, 3, padding=1, **REFLECT), (2, 8, 8), 3.2),
     "reflect, wide": (lambda: nn.Conv1d(1, 1, 7, padding=3, **REFLECT), (1, 5), 1.9),
     "replicate": (
-        lambda: nn.Conv2d(1, 2, 3, 2, padding=1, padding_mode="replicate"), (1, 8, 8), 3.2
+        lambda: nn.Conv2d(1, 2, 3, 2, padding=1, padding_mode="replicate"),
+        (1, 8, 8),
+        3.2,
     ),
     "average": (lambda: nn.AvgPool2d(3, 2, padding=1), (1, 12, 12), 1.0),
     "average, apart": (lambda: nn.AvgPool2d(2), (1, 12, 12), 1e-9),
     "average, three axes": (lambda: nn.AvgPool3d(2), (1, 4, 4, 4), 1e-9),
     "residual": (lambda: Residual(nn.Conv2d(2, 2, 3, padding=1)), (2, 9, 9), 1.5),
     "concatenation": (
-        lambda: Concatenation(nn.Conv2d(2, 3, 3, padding=1), nn.Conv2d(2, 1, 1)), (2, 9, 9), 1.5
+        lambda: Concatenation(nn.Conv2d(2, 3, 3, padding=1), nn.Conv2d(2, 1, 1)),
+        (2, 9, 9),
+        1.5,
     ),
     "reflection pad": (lambda: nn.ReflectionPad1d((2, 2)), (1, 3), 1e-9),
     "replication pad": (lambda: nn.ReplicationPad2d((1, 2, 0, 3)), (1, 1, 1), 1e-9),
     "zero pad": (lambda: nn.ZeroPad2d((1, -1, 2, 0)), (1, 4, 4), 1e-9),
     "adaptive": (lambda: nn.AdaptiveAvgPool2d(1), (2, 1, 1), 1e-9),
     "adaptive, two axes": (lambda: nn.AdaptiveAvgPool2d((3, None)), (1, 1, 4), 1e-9),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LINEAR)

@@ -62,7 +62,7 @@ def feasible(z):
 
 
 def test_no_move_of_the_scores_within_the_radius_changes_the_class():
-    """The score box: every signed score may move by less than the radius, on its own."""
+    """The score box: every signed score may move by less than the radius alone."""
     rng = np.random.default_rng(0)
     certified, tight = 0, 0
     for _ in range(200):

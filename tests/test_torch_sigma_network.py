@@ -210,7 +210,7 @@ def test_refusals():
 
 
 def test_a_state_brings_back_the_function():
-    """Floors, factors and ranges were left out: what was loaded was another function."""
+    """Floors, factors and ranges were left out: another function was loaded."""
     x = torch.randn(6, 4)
     given = SigmaNetwork(nn.Sequential(nn.Linear(4, 1), Scale(0.3)), 0.1)
     other = SigmaNetwork(nn.Sequential(nn.Linear(4, 1), Scale(2.0)), 0.5)

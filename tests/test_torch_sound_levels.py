@@ -188,7 +188,7 @@ def test_what_has_no_bound_is_refused():
 
 
 def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
-    """The tables are made for the float64 number itself, whatever float32 makes of it."""
+    """The tables are made for the float64 number, whatever float32 makes of it."""
     asked, tables = [], grid_noise.tables
     monkeypatch.setattr(
         grid_noise, "tables", lambda level: asked.append(level) or tables(level)

@@ -207,7 +207,7 @@ def check(name: str, value: Any, good: Any, expected: str) -> None:
 
 
 def broadcast(**arrays: Any) -> list[Array]:
-    """The named arrays broadcast against each other, or ValueError with their shapes."""
+    """The named arrays, broadcast together; ValueError with their shapes."""
     values = list(arrays.values())
     if are_numbers(values) or all(np.ndim(value) == 0 for value in values):
         return values

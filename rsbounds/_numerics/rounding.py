@@ -56,7 +56,7 @@ def positive_quotient(a: Any, b: Any) -> Array:
 
 
 def capped(value: Array, finite: Any) -> Array:
-    """The largest float64 in place of an overflow, where the true value is ``finite``."""
+    """The largest float64 where a value overflowed that is truly ``finite``."""
     return np.where(np.isinf(value) & finite, np.finfo(np.float64).max, value)
 
 

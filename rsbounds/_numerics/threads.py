@@ -42,28 +42,25 @@ def apply(ufunc: Any, *args: Any, cost: float) -> Floats:
         arrays = np.broadcast_arrays(*args)
         if not all(np.can_cast(a.dtype, np.float64, "safe") for a in arrays):
             return ufunc(*args)  # type: ignore[no-any-return]  # its own TypeError
-        out = np.empty(size)
         flat = [np.ascontiguousarray(a, dtype=np.float64).reshape(-1) for a in arrays]
+        out = np.empty(size)
         edges = np.linspace(0, size, pieces + 1).astype(int)
-        parts = [slice(a, b) for a, b in pairwise(edges)]
+        tasks = []
         with ThreadPoolExecutor(cores()) as pool:
-            tasks = [
-                pool.submit(
-                    copy_context().run,
-                    partial(ufunc, *(a[part] for a in flat), out[part]),
-                )
-                for part in parts
-            ]
+            for start, stop in pairwise(edges):
+                part = slice(start, stop)
+                work = partial(ufunc, *(a[part] for a in flat), out[part])
+                # each in a context of its own: NumPy keeps the error state there
+                tasks.append(pool.submit(copy_context().run, work))
         for task in tasks:
-            task.result()
+            task.result()  # raises what its piece raised
     return out.reshape(arrays[0].shape)
 
 
 def _is_plain(value: Any) -> bool:
-    own = type(value) not in (np.ndarray, float, int) and not isinstance(
-        value, np.generic
-    )
-    return not (own and hasattr(value, "__array_ufunc__"))
+    if type(value) in (np.ndarray, float, int) or isinstance(value, np.generic):
+        return True
+    return not hasattr(value, "__array_ufunc__")
 
 
 @cache
@@ -84,7 +81,7 @@ def processor() -> str:
 
 
 def ahead(function: Callable[[T], U], things: Iterable[T], most: int) -> Iterator[U]:
-    """``map(function, things)``, by a thread that keeps up to ``most`` results waiting."""
+    """``map(function, things)`` by a thread that keeps up to ``most`` results."""
     waiting: deque[Future[U]] = deque()
     pool = ThreadPoolExecutor(1, "rsbounds-ahead")
     try:

@@ -248,7 +248,8 @@ class Run:
             label = outcome.row.label
             if not label < classes:
                 raise ValueError(
-                    f"input {outcome.index}: the label must be below the model's number "
+                    f"input {outcome.index}: the label must be below the model's "
+                    "number "
                     f"of classes, {classes}; got {label}"
                 )
             tally.add(outcome.row, outcome.alone)
@@ -294,7 +295,8 @@ class Run:
         again = sparse_counts(self.work.fingerprint(row.idx))
         if again != before:
             raise ValueError(
-                f"{out}: the model has changed: input {row.idx} drew the selection counts "
+                f"{out}: the model has changed: input {row.idx} drew the selection "
+                "counts "
                 f"{before} and now draws {again}; choose another output file, or "
                 "accept_change=True"
             )

@@ -20,7 +20,8 @@ Examples
 >>> nstr(oracle.ncx2_logsf(3e8, 150528, 1e6, dps=40), 25)
 '-132965022.7473507875440899'
 >>> z_a = oracle.ndtri("0.99", dps=40)
->>> low, high = oracle.envelope_branches(z_a, "0.25", oracle.semi_elastic("0.25", "0.01"), 784)
+>>> envelope = oracle.semi_elastic("0.25", "0.01")
+>>> low, high = oracle.envelope_branches(z_a, "0.25", envelope, 784)
 >>> nstr(min(low, high), 18)
 '0.578750685928353039'
 """

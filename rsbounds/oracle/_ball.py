@@ -285,7 +285,7 @@ def _quantile(z: Mpf, df: Real, nc: Real, dps: int) -> Mpf:
 
 
 def log_radius(z: Mpf, dim: Mpf, s: Mpf, dps: int) -> Mpf:
-    """log(s + u) with ball_score(u, dim, s) = z, by Newton's method at two precisions."""
+    """log(s + u) with ball_score(u, dim, s) = z, by Newton at two precisions."""
     if mp.isinf(z):
         return z
     y = _saddle_radius(z, dim, s)

@@ -1,4 +1,4 @@
-"""Bounds on probabilities from counts: exact binomial tails, and the wealth of a bet."""
+"""Bounds on probabilities from counts: binomial tails, and the wealth of a bet."""
 
 from collections.abc import Callable, Mapping
 
@@ -50,7 +50,7 @@ def upper_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
 def pair_scores(
     count_a: int, count_b: int, n: int, alpha: Real, *, dps: int = 30
 ) -> tuple[Mpf, Mpf]:
-    """Scores of the lower bound for A and the upper for B, at alpha/2 each, B's capped."""
+    """Scores of A's lower and B's upper bound, at alpha/2 each, B's capped."""
     with mp.workdps(dps + GUARD):
         half = exact(alpha) / 2
     z_a = lower_score(count_a, n, half, dps=dps)
@@ -138,7 +138,7 @@ def log_wealth(hits: int, trials: int, z0: Real, *, dps: int = 30) -> Mpf:
 
 
 def _beta_below(a: Mpf, b: Mpf, x: Mpf, y: Mpf) -> Mpf:
-    """The incomplete beta function from 0 to x = 1 - y, by a series of positive terms."""
+    """The incomplete beta function from 0 to x = 1 - y: a series of positive terms."""
     if x > a / (a + b):  # the terms would grow first, and the rest is the smaller part
         return mp.beta(a, b) - _beta_below(b, a, y, x)
     term = total = mp.one

@@ -1,4 +1,7 @@
-"""The exact two-point certificate for sigma(x) in an envelope (z_b = None means -z_a)."""
+"""The exact two-point certificate for sigma(x) in an envelope.
+
+``z_b=None`` means -z_a.
+"""
 
 from collections.abc import Callable
 
@@ -115,10 +118,8 @@ def _root(function: Callable[[Mpf, int], Mpf], guess: Mpf, dps: int) -> Mpf:
     those fail, as next to a floor of sigma that is all but 0, Ridders' method to the
     end.
     """
-    low, high = (
-        mp.zero,
-        guess / 4096,
-    )  # not from above: the scores there may be astronomical
+    # not from above: the scores there may be astronomical
+    low, high = mp.zero, guess / 4096
     while (f_high := function(high, 12)) < 0:
         low, high = high, 8 * high
     while not mp.isfinite(f_high):

@@ -224,7 +224,7 @@ def integrated_radius(
 
 
 def _slowness(z: Mpf, lip: Mpf, dim: Mpf, dps: int) -> Mpf:
-    """K(z), with y = log x as the variable of integration (dv = R dy), so no quantiles."""
+    """K(z), integrated over y = log x (dv = R dy), so that it needs no quantiles."""
     ends = [2 * log_radius(v, dim, mp.zero, dps) for v in (mp.zero, abs(z))]
 
     def integrand(y: Mpf) -> Mpf:
@@ -258,7 +258,7 @@ def base_radius(
 
 
 def _centre(z: Mpf, width: Mpf) -> Mpf:
-    """The middle of the ramp, in units of sigma, by bisection on the log of the tail."""
+    """The middle of the ramp, in units of sigma: bisection on the log of the tail."""
     if z < 0:
         return -_centre(-z, width)
     if z == 0:

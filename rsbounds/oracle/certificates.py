@@ -8,7 +8,7 @@ Examples
 --------
 >>> from rsbounds.oracle import certificates
 >>> parameters = {"sigma": 0.5}
->>> certificates.excess("gaussian", parameters, 0.5, 1.0000001, 2.0) > 0  # the truth is 1
+>>> certificates.excess("gaussian", parameters, 0.5, 1.0000001, 2.0) > 0  # truth: 1
 True
 >>> certificates.excess("gaussian", parameters, 0.5, 1.0, 2.0) > 0
 False
@@ -118,7 +118,7 @@ def _lipschitz(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, En
 
 
 def _widened(parameters: Parameters, low: Mpf, high: Mpf) -> Ends:
-    """Both ends further out by exp(slack), where levels are known as they are computed."""
+    """Both ends further out by exp(slack), for levels known as they are computed."""
     factor = mp.exp(exact(parameters.get("slack", 0.0)))
     return low / factor, high * factor
 

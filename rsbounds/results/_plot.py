@@ -31,7 +31,7 @@ class Curve(NamedTuple):
 
 
 def curves(files: Sequence[Results], names: Sequence[str]) -> list[Curve]:
-    """Certified accuracy of each file, and the best of comparable files at each radius."""
+    """Certified accuracy of each file, and the best of comparable ones."""
     largest = max((file.counted.largest for file in files), default=0.0)
     end = min(1.05 * largest, 1e307) or 1.0
     # a row that is not correct holds nowhere

@@ -84,7 +84,8 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
     columns = tuple(first.strip().split("\t"))
     if not lines or columns[: len(FIELD)] != FIELD or len(set(columns)) < len(columns):
         raise ValueError(
-            f"{path}:1: expected a header of distinct columns that starts with {' '.join(FIELD)}, "
+            f"{path}:1: expected a header of distinct columns that starts with "
+            f"{' '.join(FIELD)}, "
             f"separated by tabs, or lines of index and radius; got {quoted(first)}"
         )
     if lines[-1] and (manifest or "scope" in columns):

@@ -146,7 +146,9 @@ class Results:
             ) from None
 
     def certified_accuracy(self, radii: Any) -> Array:
-        """Share of rows that are correct with radius >= r, for each r; NaN without rows."""
+        """Share of rows that are correct with radius >= r, for each r; NaN without
+        rows.
+        """
         at = checks.as_floats("radii", radii, 0.0, nan=False)
         held = self.counted.radii
         return self.counted.share(len(held) - np.searchsorted(held, at))
@@ -215,9 +217,15 @@ class Results:
             yield f"shard {self.manifest.shard} alone: a part of its run"
         for step in self.manifest.history:
             if changes := step.get("changes"):
-                yield f"{step.get('rows')} rows are from before a change: {'; '.join(changes)}"
+                yield (
+                    f"{step.get('rows')} rows are from before a change: "
+                    f"{'; '.join(changes)}"
+                )
         if self.manifest.fitted_on_itself():
-            yield "the rule was fitted on the rows that it certifies: its level does not hold"
+            yield (
+                "the rule was fitted on the rows that it certifies: its level does not "
+                "hold"
+            )
         if left := self.manifest.corrupt() - {row.idx for row in self.rows}:
             yield f"{len(left)} inputs left out: they can't be decoded"
         if missing := self.missing():

@@ -39,7 +39,8 @@ def with_accuracies(files: Sequence[Results]) -> list[Results]:
     for file in files:
         if not file.classifies:
             raise ValueError(
-                f"{file.name} answers {file.answer!r}: its rows have no certified accuracy"
+                f"{file.name} answers {file.answer!r}: its rows have no certified "
+                "accuracy"
             )
     return list(files)
 
@@ -68,10 +69,10 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     -------
     dict
         file, answer, count, missing (indices), rate (rows a second of one worker),
-        clean, abstain, acr, certified (radius as text -> accuracy), scopes, norm, alpha,
-        n, bound (as text), report (the figures of an answer that has its own), notes.
-        Without rows the shares are None, and where rows predict no class; an infinite
-        ACR is "inf".
+        clean, abstain, acr, certified (radius as text -> accuracy), scopes, norm,
+        alpha, n, bound (as text), report (the figures of an answer that has its own),
+        notes. Without rows the shares are None, and where rows predict no class; an
+        infinite ACR is "inf".
 
     Raises
     ------
@@ -81,7 +82,8 @@ def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, An
     Examples
     --------
     >>> from rsbounds.results import Results, Row, summary
-    >>> summary(Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),)), [0.5])["certified"]
+    >>> run = Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),))
+    >>> summary(run, [0.5])["certified"]
     {'0.5': 1.0}
     """
     if not isinstance(file, Results):
@@ -197,7 +199,8 @@ def _groups(
         groups.append((float(label), f"class {label}", len(part.rows), measures))
     if parts:
         values = [measures for *_, measures in groups[1:]]
-        # an infinite average radius has no spread, and one of 1e300 an infinite variance
+        # an infinite average radius has no spread, and one of 1e300 an infinite
+        # variance
         with np.errstate(invalid="ignore", over="ignore"):
             spread, deviation = np.ptp(values, axis=0), np.std(values, axis=0)
         groups.append((math.inf, "class spread", len(parts), spread))
@@ -241,7 +244,7 @@ def _measures(file: Results, radii: Sequence[float]) -> Array:
 
 
 def _as_cells(values: Array) -> list[str]:
-    """Measures as text: shares to three decimals, the average radius cut off to four."""
+    """Measures as text: shares to three decimals, the average radius cut to four."""
     texts = ["-" if math.isnan(v) else f"{v:.3f}" for v in values]
     texts[2] = truncated(float(values[2]), 4)
     return texts

@@ -81,7 +81,10 @@ def marked(files: Sequence[Results]) -> tuple[list[str], list[str]]:
         if file.manifest and any(
             file.manifest.differences(m).keys() == {"seed"} for m in others
         ):
-            text = "runs that differ in their seed alone: the best of them is chosen by luck"
+            text = (
+                "runs that differ in their seed alone: the best of them is chosen by "
+                "luck"
+            )
             notes[-1].append(text)
     each = zip(stems, files, strict=True)
     return numbered(
@@ -92,7 +95,7 @@ def marked(files: Sequence[Results]) -> tuple[list[str], list[str]]:
 def numbered(
     names: Iterable[str], notes: Iterable[Iterable[str]]
 ) -> tuple[list[str], list[str]]:
-    """Names with the marks of their notes, and the notes once each behind their marks."""
+    """Names with the marks of their notes, and the notes behind their marks."""
     marks = dict[str, str]()
     here = [
         [marks.setdefault(n, f"[{len(marks) + 1}]") for n in own if n] for own in notes

@@ -94,17 +94,23 @@ def _is_sampler(function: Any) -> bool:
     return True
 
 
-def _refuse_options(options: dict[str, Any], ready: bool) -> None:
-    """ArgumentError for an option that a model without torch doesn't take."""
+def _refuse_options(
+    options: dict[str, Any], ready: bool, *, scores: bool = True
+) -> None:
+    """ArgumentError for an option that a model without torch doesn't take.
+
+    Sound noise goes with the ``scores`` of a model that isn't a sampler yet.
+    """
     for name, value in options.items():
         if name == "batch" or value in (None, False, "cpu"):
             continue
-        if name != "sound_noise":
-            raise ArgumentError(name, "needs a torch module; the model is none")
-        if ready:
+        if name == "sound_noise" and scores:
+            if not ready:
+                continue
             raise ArgumentError(
                 name, "needs a model; this one is a sampler, which draws its own noise"
             )
+        raise ArgumentError(name, "needs a torch module; the model is none")
 
 
 def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sampler:
@@ -150,7 +156,7 @@ def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sam
     ready: Sampler = as_sampler(model)
     if ready is model:
         require_law(ready, law)
-        _refuse_options(options, ready=True)
+        _refuse_options(options, ready=True, scores=False)
         own_sampler: Sampler = model
         return own_sampler
     if law:
@@ -163,7 +169,5 @@ def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sam
         from rsbounds.sampling.torch_modules import TorchOutputs
 
         return TorchOutputs(model, kind, **options)
-    _refuse_options(options, ready=False)
-    if options.get("sound_noise"):
-        raise ArgumentError("sound_noise", f"of {kind} needs a torch module")
+    _refuse_options(options, ready=True, scores=False)
     return ArrayOutputs(model, kind)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 LEVELS = 255
 BITS = 63
 CELL_BITS = 16
+_LARGEST_STEP = 2**30  # of an input, so that noise stays within 32 bits
 LARGEST = 100  # level: its table has half a million thresholds
 STEP = 2.0**-10  # of the scores in :func:`scores`
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
@@ -43,6 +44,11 @@ def on_grid(x: Any) -> NDArray[np.int32]:
         raise ValueError(
             f"sound noise needs inputs on the grid of 1/{LEVELS}; {int(off.sum())} of "
             f"{off.size} numbers are off it, the first {np.asarray(x)[off].flat[0]}"
+        )
+    if not np.all(np.abs(steps) < _LARGEST_STEP):
+        raise ValueError(
+            f"sound noise needs inputs below 2^30/{LEVELS} in size; the largest is "
+            f"{np.abs(np.asarray(x)).max()}"
         )
     return steps.astype(np.int32)
 

@@ -229,17 +229,18 @@ class Smooth(torch.nn.Module):
             device = as_tensor(x).device
         kept = self._kept
         if kept is None or kept[0] is not model or kept[1].device != device:
-            sampler: Any = self.scheme.sampler(
+            made = self.scheme.sampler(
                 model,
                 num_classes=self.num_classes,
                 sound_noise=self._sound,
                 autocast=self._autocast,
                 device=device,
             )
-            kept = (model, sampler)
+            kept = (model, made)
             self._kept = kept
-        kept[1].batch = count("batch", batch_size, 1)
-        return kept[1]
+        sampler: Any = kept[1]
+        sampler.batch = count("batch", batch_size, 1)
+        return sampler
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kept": None}

@@ -1,1 +1,1 @@
-"""Programs that prove the kernel's approximations: `python tests/proofs` runs them all."""
+"""Programs that prove the kernel's approximations: `python tests/proofs` runs all."""

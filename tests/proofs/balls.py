@@ -2,6 +2,7 @@
 they do.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,7 +10,11 @@ from pathlib import Path
 
 from flint import arb, arb_series, ctx
 
-HEADERS = Path(__file__).parents[2] / "rsbounds_ext" / "include" / "rsbounds"
+ROOT = Path(__file__).parents[2]
+# other headers to prove: `--mutate` has copies with an error in them
+HEADERS = Path(
+    os.environ.get("RSBOUNDS_HEADERS", ROOT / "rsbounds_ext" / "include" / "rsbounds")
+)
 TERMS, BITS, DEEPEST = 24, 192, 30
 Series = Callable[[arb_series], arb_series]
 
@@ -93,6 +98,24 @@ def _last(error: Series, box: arb) -> arb:
         return abs(error(arb_series([box, 1], TERMS + 1))[TERMS])
     except ValueError:  # a division by a ball that holds 0
         return arb("inf")
+
+
+def literal(header: str, pattern: str) -> float:
+    """The number in a header that the one group of a pattern matches, once."""
+    text = (HEADERS / header).read_text(encoding="utf-8")
+    (number,) = re.findall(pattern, text)
+    return float.fromhex(number) if "0x" in number else float(number)
+
+
+def named(header: str, name: str) -> float:
+    """The value of a constant of a header."""
+    return literal(header, rf"constexpr double {name} = ([-\w.]+);")
+
+
+def require(holds: bool, what: str) -> None:
+    """ArithmeticError where a border of the code is beyond what a program covers."""
+    if not holds:
+        raise ArithmeticError(f"not covered: {what}")
 
 
 def numbers(header: str, after: str, *, skip: int = 0) -> list[list[float]]:

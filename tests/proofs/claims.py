@@ -9,12 +9,17 @@ from functools import partial
 import numpy as np
 from flint import arb, arb_series
 
-from .balls import Claim, Series, Sweep, numbers, polynomial
+from rsbounds.lipschitz._ratio import RATIO_ERROR
+from rsbounds.special._bounds import _LOW_TAIL, _TAIL
+
+from .balls import Claim, Series, Sweep, literal, named, numbers, polynomial
+from .binomial import nodes as binomial_nodes
+from .constants import constants
 from .contour import errors, left_out, orders
 from .few import tails as few
 from .nodes import bound, densities, entries, functions
 from .ratio import ratio
-from .rounding import centre, log_gamma, log_ndtr, tails
+from .rounding import centre, centre_literals, log_gamma, log_ndtr, tails
 from .saddle import lugannani_rice, majorant, median_series
 
 
@@ -46,7 +51,9 @@ def tail_error(i: int) -> Series:
     """Of the score at which log Q = -r^2/2, relative to r."""
     p = numbers("normal.hpp", "inline Sum2 ndtri_tail(Sum2 log_q)")[i]
     d = numbers("normal.hpp", "inline Sum2 ndtri_tail(Sum2 log_q)", skip=1)[i]
-    start, less = (2.25, 4, 8, 17)[i], (0.84375, 0.59375, 0.375, 0.21875)[i]
+    text = "inline Sum2 ndtri_tail(Sum2 log_q)"
+    start = numbers("normal.hpp", text, skip=2)[0][i]
+    less = numbers("normal.hpp", text, skip=3)[0][i]
 
     def error(r: arb_series) -> arb_series:
         x = r - arb(start)
@@ -79,10 +86,11 @@ def centre_error(v: arb_series) -> arb_series:
     """
     text = "inline Sum2 ndtri_centre(Sum2 q)"
     [p], [d] = numbers("normal.hpp", text), numbers("normal.hpp", text, skip=1)
-    x = arb(0.180625) - v
+    middle, cubic = centre_literals()
+    x = arb(middle) - v
     more = v * polynomial(p, x) / polynomial([1.0, *d], x)
     root = (2 * arb.pi()).sqrt()
-    slope = root + v * (arb(2.6249349909537365) + more)  # z/q
+    slope = root + v * (arb(cubic) + more)  # z/q
     square = v * slope * slope
     mass = sum_of(
         lambda k: arb(-1) ** k / (arb(2) ** k * arb(k).fac() * (2 * k + 1)), square
@@ -127,7 +135,23 @@ def factorial(step: int, first: int) -> Callable[[int], arb]:
     return lambda k: arb(-1) ** (k * (step > 1)) / arb(step * k + first).fac()
 
 
-INF, SCORE, TAIL, TAIL_4 = math.inf, 1, 2, 1.2e-14
+INF, SCORE, TAIL = math.inf, 1, 2
+# Borders and bounds, from the code
+SERIES_FROM = named("median.hpp", "series_from")
+FOUR_FROM = 1 / literal("median.hpp", r"w > ([\de.-]+) \? median_series<7>")
+CENTRE = literal("normal.hpp", r"fabs\(p - 0\.5\) <= ([\d.]+)\)")
+FIRST, SECOND, THIRD = (
+    literal("normal.hpp", pattern)
+    for pattern in (r"= r < (\d+) \? 0", r": r < (\d+) \? 1", r": r < (\d+) \? 2")
+)
+NEWTON = literal("normal.hpp", r"if \(r <= (\d+)\)")
+CLEAR = literal("simd.hpp", r"v\[lanes - 1\] <= ([\d.]+)\)")
+FEW_TERMS = literal("twofold.hpp", r"if \(v < ([\de.-]+)\)")
+SMALL_C2 = literal("ball.hpp", r"\(c2 < (\d+) \? small_score_error")
+LOW_C2 = literal("gain.hpp", r"\(c2 < (\d+) \? \d+ : \d+\) \* half")
+GROWTH = literal("gain.hpp", r"\(c2 < \d+ \? \d+ : (\d+)\) \* half")
+LOW_GROWTH = literal("gain.hpp", r"\(c2 < \d+ \? (\d+) : \d+\) \* half")
+TABLES_FROM = literal("contour.hpp", r"if \(c2 < (\d+)\)")
 SIMD, EXP, SINCOS = "simd.hpp", "RSB_INLINE vec exp_neg(vec x)", "vec& scale)"
 HALF = math.log(2) / 2 + 1e-9
 ODD = "log1p_atan_general"  # in simd.hpp
@@ -162,12 +186,20 @@ DEFECT = of_series("ball.hpp", "inline double log1p_defect", reciprocal(3))
 CLAIMS: list[Claim | Sweep] = [
     Claim("mills", "M(z), z >= 0, as its Chebyshev sum", mills_error, -1, 1, 7e-17),
     Claim(
-        "ndtri_centre", "the score's relative error", centre_error, 0, 0.425**2, 3e-17
+        "ndtri_centre", "the score's relative error", centre_error, 0, CENTRE**2, 3e-17
     ),
-    Claim("ndtri_tail[0]", "the score's error over r", tail_error(0), 2.27, 4, 1e-17),
-    Claim("ndtri_tail[1]", "the score's error over r", tail_error(1), 4, 8, 2e-17),
-    Claim("ndtri_tail[2]", "the score's error over r", tail_error(2), 8, 17, 1e-17),
-    Claim("ndtri_tail[3]", "the score's error over r", tail_error(3), 17, 39, 1e-17),
+    Claim(
+        "ndtri_tail[0]", "the score's error over r", tail_error(0), 2.27, FIRST, 1e-17
+    ),
+    Claim(
+        "ndtri_tail[1]", "the score's error over r", tail_error(1), FIRST, SECOND, 2e-17
+    ),
+    Claim(
+        "ndtri_tail[2]", "the score's error over r", tail_error(2), SECOND, THIRD, 1e-17
+    ),
+    Claim(
+        "ndtri_tail[3]", "the score's error over r", tail_error(3), THIRD, NEWTON, 1e-17
+    ),
     Claim("exp_neg", "e^r", of_series(SIMD, EXP, factorial(1, 0)), -HALF, HALF, 2e-17),
     Claim(
         "sin",
@@ -183,7 +215,7 @@ CLAIMS: list[Claim | Sweep] = [
         "log1p(v)/v",
         of_series(SIMD, NEAR, alternating(1)),
         0,
-        0.27,
+        CLEAR,
         6e-17,
     ),
     Claim(
@@ -191,7 +223,7 @@ CLAIMS: list[Claim | Sweep] = [
         "(q - atan q)/q^3",
         of_series(SIMD, NEAR, alternating(2, 3), skip=1),
         0,
-        0.27,
+        CLEAR,
         1e-16,
     ),
     Claim("atanh", "atanh(f)/f", of_series(SIMD, ODD, reciprocal(1)), 0, 0.0295, 4e-18),
@@ -204,7 +236,14 @@ CLAIMS: list[Claim | Sweep] = [
         5e-18,
     ),
     Claim("log_series", "w/2v, 12 terms", logarithm(12), 0, 0.0401, 1.2e-19),
-    Claim("log_series (near)", "w/2v, 8 terms", logarithm(8), 0, 4.001e-3, 1.4e-19),
+    Claim(
+        "log_series (near)",
+        "w/2v, 8 terms",
+        logarithm(8),
+        0,
+        1.0003 * FEW_TERMS,
+        1.4e-19,
+    ),
     Claim(
         "exp_two",
         "(e^r - 1 - r)/r^2",
@@ -217,25 +256,39 @@ CLAIMS: list[Claim | Sweep] = [
     Claim("rgamma", "1/Gamma(1 + a)", gamma_error, 0, 0.5, 2e-18),
     Sweep("gauss (weight)", "40 nodes' weight", weights, -1, 1, 7.5e-13),
     Sweep("gauss (rule)", "40 nodes' weights", rule, -1, 1, 1e-14),
-    Sweep("saddle", "|z - z^| c_2^1.5 over tau", lugannani_rice, -0.3, 1, 0.6),
+    Sweep(
+        "saddle",
+        "|z - z^| c_2^1.5 over tau",
+        lugannani_rice,
+        -0.3,
+        1,
+        named("median.hpp", "saddle_room"),
+    ),
     Sweep(
         "median[7]",
         "|D - median|/sqrt v over v",
-        partial(median_series, 7, 200),
-        200,
+        partial(median_series, 7, SERIES_FROM),
+        SERIES_FROM,
         INF,
-        4e-17,
+        named("median.hpp", "series_room"),
     ),
     Sweep(
         "median[4]",
         "by four terms",
-        partial(median_series, 4, 5000),
-        5000,
+        partial(median_series, 4, FOUR_FROM),
+        FOUR_FROM,
         INF,
         1.5e-17,
     ),
-    Sweep("majorant", "|F'| over F'(0) by c_2", partial(majorant, 5), 5, INF, 4),
-    Sweep("majorant (small)", "the same", partial(majorant, 0.5), 0.5, INF, 15),
+    Sweep(
+        "majorant",
+        "|F'| over F'(0) by c_2",
+        partial(majorant, LOW_C2),
+        LOW_C2,
+        INF,
+        GROWTH,
+    ),
+    Sweep("majorant (small)", "the same", partial(majorant, 0.5), 0.5, INF, LOW_GROWTH),
     Sweep(
         "discretisation",
         "the contour's rule, over its integral in c2,",
@@ -256,7 +309,7 @@ CLAIMS: list[Claim | Sweep] = [
         "orders",
         "what the tables' polynomials lack, likewise,",
         orders,
-        350,
+        TABLES_FROM,
         INF,
         5e-16,
     ),
@@ -282,7 +335,7 @@ CLAIMS: list[Claim | Sweep] = [
         log_gamma,
         1.5,
         5.1e7,
-        6e-15,
+        named("gain.hpp", "tiny_error"),
     ),
     Sweep(
         "log_ndtr",
@@ -315,11 +368,18 @@ CLAIMS: list[Claim | Sweep] = [
         "score",
         "a score over 1 + |z|, in c2,",
         partial(bound, SCORE, 30),
-        30,
+        SMALL_C2,
         INF,
-        4e-15,
+        named("ball.hpp", "score_error"),
     ),
-    Sweep("score (small)", "the same", partial(bound, SCORE, 0), 0.5, 30, 1.7e-14),
+    Sweep(
+        "score (small)",
+        "the same",
+        partial(bound, SCORE, 0),
+        0.5,
+        SMALL_C2,
+        named("ball.hpp", "small_score_error"),
+    ),
     Sweep(
         "tail",
         "a tail or density with its rounding,",
@@ -328,15 +388,28 @@ CLAIMS: list[Claim | Sweep] = [
         INF,
         8e-15,
     ),
-    Sweep("tail (small)", "the same", partial(bound, TAIL, 0), 0.5, 30, 8e-14),
+    Sweep(
+        "tail (small)", "the same", partial(bound, TAIL, 0), 0.5, SMALL_C2, _LOW_TAIL[1]
+    ),
     Sweep(
         "tail (df 4)",
         "the same from 4 degrees on",
         partial(bound, TAIL, 0, 4),
         2,
-        30,
-        TAIL_4,
+        SMALL_C2,
+        _TAIL[1],
     ),
-    Sweep("ratio", "R_d with its rounding, relative, in d,", ratio, 1, INF, 2e-13),
+    Sweep(
+        "ratio", "R_d with its rounding, relative, in d,", ratio, 1, INF, RATIO_ERROR
+    ),
+    Sweep("constants", "constants of formulas, over their claims,", constants, 0, 1, 1),
+    Sweep(
+        "binomial nodes",
+        "rounding of a node over node_error's, at n p(1 - p),",
+        binomial_nodes,
+        0.5,
+        INF,
+        1,
+    ),
     Sweep("few", "tails below one degree, with rounding, in df,", few, 0, 1, 3.2e-14),
 ]

@@ -12,11 +12,25 @@ from typing import Any
 
 from flint import arb, arb_series
 
-from .balls import HEADERS
+from .balls import HEADERS, literal, named, require
 
 PI = arb.pi()
 CUT = arb(1, 2.0**-24)  # the step has 26 bits
-SIXTEEN, TWELVE = arb(77) / 256 * CUT, arb(43) / 128 * CUT
+KAPPAS = [  # Sixteen's, Twelve's
+    arb(
+        literal(
+            "nodes.hpp",
+            rf"struct {name} {{\s+static constexpr double kappa = ([\w.-]+);",
+        )
+    )
+    for name in ("Sixteen", "Twelve")
+]
+SIXTEEN, TWELVE = (kappa * CUT for kappa in KAPPAS)
+ALIASING, LINE = (named("contour.hpp", name) for name in ("aliasing", "line"))
+SHIFT = literal("contour.hpp", r"std::sqrt\(c2\) \+ ([\d.]+);")
+TABLES = literal("contour.hpp", r"if \(c2 < (\d+)\) \{")
+TWELVES = literal("contour.hpp", r"twelve = c2 >= ([\de]+);")
+LAST = literal("nodes.hpp", r"exponent\[lanes - 2\] < (\d+)\)")
 
 
 def hull(low: float | arb, high: float | arb) -> arb:
@@ -30,15 +44,18 @@ def mix(share: arb, central: arb, shifted: arb) -> arb:
 
 def step(e: Any) -> Any:
     """k of quadrature_step."""
-    line, root = arb("4.47"), 1 / e
-    r = root + arb("0.3")
+    line, root = arb(LINE), 1 / e
+    r = root + arb(SHIFT)
     rk = r + line
     size = line * (r + rk) / (r * rk)
-    return 2 * PI * line / rk * root / (42 + size**2 / e**2 / 2) * CUT
+    return 2 * PI * line / rk * root / (ALIASING + size**2 / e**2 / 2) * CUT
 
 
 def boxes() -> Iterator[tuple[arb, arb, arb | None]]:
     """(e, share, k) over c2 >= 1/2, df >= 1 or c2 >= 8; k = None is that of `step`."""
+    # the tables' steps from there on, and what they leave out (nodes.hpp)
+    require(1 / 0.0535**2 <= TABLES <= 1 / 0.0534**2, "c2 of the tables")
+    require(1 / 0.0071**2 <= TWELVES <= 1 / 0.007**2, "c2 of the twelve nodes")
     edges = [2**0.5 * (0.0534 / 2**0.5) ** (i / 200) for i in range(201)]
     rows = [(hull(b, a), None) for a, b in pairwise(edges)]
     rows += [
@@ -247,7 +264,7 @@ def beyond(e: arb, share: arb, k: arb | None) -> tuple[arb, arb, arb, arb]:
     """
     if k is None:  # the next exponent is 39.99 or more
         k = over(step, e)
-        least, first, half = arb("39.99"), arb("4.47") / k, False
+        least, first, half = arb(LAST) - arb("0.01"), arb("4.47") / k, False
         reach = (40.4 * 2 / (1 + share)).sqrt() * e
     else:
         half = e < 0.00711
@@ -286,10 +303,24 @@ def ends(share: arb) -> tuple[arb, arb]:
     return share.lower(), share.upper()
 
 
+def table_borders() -> list[tuple[str, int]]:
+    """The tables by name, and the c2 from which the code takes them."""
+    text = (HEADERS / "contour.hpp").read_text(encoding="utf-8")
+    upper = re.findall(r"c2 < ([\de]+) +\? over<far>\(TableNodes<From(\w+), far>", text)
+    names = [*(name for _, name in upper), "6e4"]
+    return [
+        (name, int(border))
+        for name, border in zip(
+            names, [TABLES, *(float(end) for end, _ in upper)], strict=True
+        )
+    ]
+
+
 def orders() -> Iterator[arb]:
     """What the short polynomials of the tables leave out, over the integral."""
     text = (HEADERS / "nodes.hpp").read_text(encoding="utf-8")
-    for name, border in (("350", 350), ("1200", 1200), ("2e4", 20000), ("6e4", 60000)):
+    require(dict(table_borders())["2e4"] == TWELVES, "c2 of the twelve nodes' tables")
+    for name, border in table_borders():
         body = text.split(f"struct From{name} : ", 1)[1].split("}};", 1)[0]
         k = SIXTEEN if body.startswith("Sixteen") else TWELVE
         rows = [

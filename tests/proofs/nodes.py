@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from flint import arb
 
-from .balls import HEADERS, numbers
+from .balls import HEADERS, literal, numbers, require
 from .contour import (
+    KAPPAS,
     PI,
     SIXTEEN,
     TWELVE,
@@ -112,7 +113,7 @@ def near_sum(rows: list[Part], e: arb, k: arb, t: arb) -> arb:
 
 
 def quotients(x: arb, v: arb, e: arb, s: arb) -> tuple[arb, arb, arb]:
-    """t^2 (1 - quotient in E cos T), t^2 that quotient, and that in E sin T, over t^2."""
+    """t^2 (1 - quotient in E cos T), t^2 that quotient, that in E sin T, over t^2."""
     square = (4 * (x * s) ** 2 + (1 + s * e * x * x) ** 2).max(1)  # as tau > -1
     both = (1 - s * e * x * x) / square
     return (
@@ -272,6 +273,8 @@ def boxes(
 
 def rows_of(c2: int) -> Iterator[tuple[arb, arb, arb | None]]:
     """(e, share, k) of 1/2 <= c2 <= 30, or from there on."""
+    border = literal("ball.hpp", r"\(c2 < (\d+) \? small_score_error")
+    require(1 / 0.1827**2 <= border <= 1 / 0.1825**2, "c2 of small_score_error")
     if c2 < 30:
         yield from ((*box, None) for box in boxes(0.1825, 2**0.5, 34, 14))
         return
@@ -368,7 +371,7 @@ def worst(errors: Iterator[tuple[arb, arb]]) -> tuple[arb, arb]:
 
 
 def functions() -> Iterator[arb]:
-    """Rounding of the functions of simd.hpp, over what the counts above have for them."""
+    """Rounding of the functions of simd.hpp, over what the counts above allow."""
     names = ("RSB_INLINE vec exp_neg(vec x)", "vec& scale)", "LogAtan log1p_atan(vec q")
     (exp,), (sin,), (log,) = (numbers("simd.hpp", name) for name in names)
     (cos,), (atan,) = (numbers("simd.hpp", name, skip=1) for name in names[1:])
@@ -410,7 +413,7 @@ def entries() -> Iterator[arb]:
     1e16.
     """
     text = (HEADERS / "nodes.hpp").read_text(encoding="utf-8")
-    for name, kappa in (("Sixteen", arb(77) / 256), ("Twelve", arb(43) / 128)):
+    for name, kappa in zip(("Sixteen", "Twelve"), KAPPAS, strict=True):
         body = text.split(f"struct {name} {{", 1)[1].split("\n};", 1)[0]
 
         def row(key: str, body: str = body) -> list[arb]:

@@ -1,11 +1,10 @@
 """The error of R_d, all rounding included; derived in docs/theory/lipschitz.md."""
 
-import re
 from collections.abc import Iterator
 
 from flint import arb
 
-from .balls import HEADERS
+from .balls import named
 from .contour import hull
 from .nodes import at_saddle, density, rows_of, scores, worst
 from .rounding import U, mills
@@ -13,15 +12,11 @@ from .rounding import U, mills
 
 def ratio() -> Iterator[arb]:
     """Of R_d, relative: a change of the score counts up to 4.8 (1 + |z|) times."""
-    text = (HEADERS / "lipschitz.hpp").read_text(encoding="utf-8")
-    solve = arb(
-        re.search(r"solve_error = ([-\d.e]+)", text)[1]
-    )  # the check's, over 1 + |z|
+    solve = arb(named("lipschitz.hpp", "solve_error"))  # the check's, over 1 + |z|
     hazard, one = max(ratio_of_mills(), key=float), arb(1)
-    for c2, at_point in (
-        (0, arb("1.7e-14")),
-        (30, arb("4e-15")),
-    ):  # the score's own: score (small), score
+    # the score's own: score (small), score
+    for c2, name in ((0, "small_score_error"), (30, "score_error")):
+        at_point = arb(named("ball.hpp", name))
         for e, share, k in rows_of(c2):
             if share.upper() > 0.99:  # no noncentrality
                 if not at_saddle(e, one) > 0.25:

@@ -13,7 +13,7 @@ from itertools import chain
 
 from flint import arb, arb_series
 
-from .balls import numbers, polynomial
+from .balls import literal, numbers, polynomial
 
 U, ZERO = arb(2) ** -53, arb(0)
 
@@ -74,6 +74,12 @@ def pieces(low: float, high: float, count: int) -> Iterator[arb]:
         )
 
 
+def centre_literals() -> tuple[float, float]:
+    """The middle of the rational function, and the cubic term, of ndtri_centre."""
+    middle = literal("normal.hpp", r"rational\(p, d, ([\d.]+) - v\)")
+    return middle, literal("normal.hpp", r"v \* \(([\d.]+) \+ v \* rational")
+
+
 def centre() -> Iterator[arb]:
     """ndtri_centre relative to the score, with its formula's 3e-17 (claim
     ndtri_centre).
@@ -81,10 +87,11 @@ def centre() -> Iterator[arb]:
     text = "inline Sum2 ndtri_centre(Sum2 q)"
     [p], [d] = numbers("normal.hpp", text), numbers("normal.hpp", text, skip=1)
     root = (2 * arb.pi()).sqrt()
+    middle, cubic = centre_literals()
     for box in pieces(0, 0.425**2, 100):
         v = Rounded(box, box.upper() * U)
-        x = constant(0.180625) + Rounded(-v.value, v.error)
-        c = v * (constant(2.6249349909537365) + v * rational(p, d, x))
+        x = constant(middle) + Rounded(-v.value, v.error)
+        c = v * (constant(cubic) + v * rational(p, d, x))
         # z/q: four roundings relative to c or z, as q may be anything; low parts are
         # below 1e-15
         z = root + c.value
@@ -103,8 +110,8 @@ def tails() -> Iterator[arb]:
     rows = zip(
         numbers("normal.hpp", text),
         numbers("normal.hpp", text, skip=1),
-        (2.25, 4, 8, 17),
-        (0.84375, 0.59375, 0.375, 0.21875),
+        numbers("normal.hpp", text, skip=2)[0],
+        numbers("normal.hpp", text, skip=3)[0],
         (2.27, 4, 8, 17),
         (4, 8, 17, 39),
         strict=True,

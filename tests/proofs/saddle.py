@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from flint import acb, arb, arb_poly, fmpq, fmpq_poly
 from median_series import coefficients
 
+from .balls import literal, named, numbers, require
+
 ARCS, RADIUS = 128, 2  # boxes of a half circle
 SADDLES = -0.36, 0.7  # lambda_0 = log(1 + tau)
 
@@ -71,7 +73,7 @@ def end(t: arb, height: arb) -> arb:
 
 
 def ratio() -> tuple[arb, arb]:
-    """Bounds of |log(tau/omega)| over |lambda_0| and over |omega|, omega = r/sqrt(c_2)."""
+    """Bounds of |log(tau/omega)| over |lambda_0| and |omega|, omega = r/sqrt(c_2)."""
     first, second = arb(0), arb(0)
     for t in boxes(0, 0.5, 8):
         for a in boxes(*SADDLES, 32):
@@ -101,6 +103,14 @@ def taylor(c: list[arb], x: arb) -> tuple[arb, arb]:
 def lugannani_rice() -> Iterator[arb]:
     """|z - r - log(tau sqrt(c_2)/r)/r| c_2^(3/2)."""
     height, c = arb(0.8), arb(150)
+    # tau > -.2 and c2 >= .8 v follow from D > -.2 (N + s^2)
+    require(
+        literal("median.hpp", r"d > (-[\d.]+) \* \(dim \+ nc\)\)") >= -0.2,
+        "D of the sign",
+    )
+    require(0.8 * named("median.hpp", "series_from") >= 150, "v of the sign")
+    most = literal("median.hpp", r"if \(!\(tau <= ([\d.]+)\)\)")
+    require(math.log1p(most) <= SADDLES[1], "tau of the sign")
     per_lambda, per_omega = ratio()
     log = SADDLES[1] * per_lambda
     small = (-c * height**2 / 2).exp() * c * c.sqrt() * (2 * arb.pi()).sqrt()
@@ -185,6 +195,11 @@ def median_series(terms: int, least: int) -> Iterator[arb]:
         fmpq_poly([fmpq(c.numerator, c.denominator) for c in row])
         for row in coefficients(terms)
     ]
+    # what the header has are these numbers, rounded
+    for j, row in enumerate(p[1:7], 1):
+        [written] = numbers("median.hpp", f"double c{j}[]", skip=-1)
+        if [float(fmpq(c)) for c in row] != written:
+            raise ArithmeticError(f"saddle: c{j} of the median's series")
     a, top = moments(), terms + 3
     exact = [fmpq_poly([])] * top  # of x^k
     power = [fmpq_poly([1]), *exact[1:]]

@@ -253,9 +253,10 @@ class _TwoPoint(torch.autograd.Function):
         ]
         p_a, p_b, sigma, *rest = arrays
         bounds = theory.envelope(*rest)
-        exact = np.asarray(
-            radius(p_a, sigma, bounds, dim, p_b=p_b, scores=theory.scores)
-        )
+        with np.errstate(invalid="ignore"):  # tensors carry NaN without a warning
+            exact = np.asarray(
+                radius(p_a, sigma, bounds, dim, p_b=p_b, scores=theory.scores)
+            )
         ctx.theory, ctx.dim, ctx.arrays, ctx.exact = theory, dim, arrays, exact
         device = next(x.device for x in given if x is not None)
         return _from_numpy(exact, device)
@@ -263,7 +264,8 @@ class _TwoPoint(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        slopes = _derivatives(ctx.theory, ctx.dim, ctx.exact, *ctx.arrays)
+        with np.errstate(invalid="ignore"):
+            slopes = _derivatives(ctx.theory, ctx.dim, ctx.exact, *ctx.arrays)
         grads = (
             grad * _from_numpy(slope, grad.device) if needed else None
             for slope, needed in zip(slopes, ctx.needs_input_grad[2:], strict=True)

@@ -180,16 +180,15 @@ def cascade(
         return model
 
     models = []
-    odd = torch.arange(len(x), device=x.device) % 2 == 1
+    halves = slice(0, None, 2), slice(1, None, 2)
     with seeded(seed, devices):
         for stage in stages:
             margins = torch.zeros(len(x), device=x.device)
-            for half in (odd, ~odd):
-                model = attacked(stage, (x[half], y[half]))
-                # the other half's, which this network did not see
-                margins[~half] = _margin(
-                    model, x[~half], y[~half], stage.sigma, votes
-                ).to(margins)
+            for seen, other in (halves[::-1], halves):
+                model = attacked(stage, (x[seen], y[seen]))
+                # of the half that this network did not see
+                unseen = _margin(model, x[other], y[other], stage.sigma, votes)
+                margins[other] = unseen.to(margins)
             models.append(stepping_aside(stage, margins > stage.own))
     return models
 

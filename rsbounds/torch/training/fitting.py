@@ -3,16 +3,17 @@
 import math
 import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
-from tqdm.auto import tqdm
 
 from rsbounds._numerics.checks import as_floats, as_integers, choice, count
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.progress import Progress
 from rsbounds.sampling.torch_modules import autocast_type
 from rsbounds.sampling.torch_noise import NO_FLOAT64
 from rsbounds.torch.training.seeds import restore, seeded, states
@@ -125,20 +126,17 @@ def fit(
     with seeded(seed, training.devices):
         if path is not None and path.exists():
             training.load(path, settings)
-        bar = tqdm(
-            range(len(training.history), epochs),
-            initial=len(training.history),
-            total=epochs,
-            unit="epoch",
-            disable=not progress,
-        )
-        for epoch in bar:
+        first = len(training.history)
+        bar = Progress(epochs, "epoch", done=first) if progress else None
+        numbers = range(first, epochs)
+        for epoch in numbers if bar is None else bar.over(numbers):
             mean = training.epoch()
             if not math.isfinite(mean):
                 raise ValueError(
                     f"the loss must stay finite; got {mean} in epoch {epoch}"
                 )
-            bar.set_postfix(loss=f"{mean:.4g}")
+            if bar is not None:
+                bar.note(f"loss {mean:.4g}")
             if path is not None:
                 training.save(path, settings)
             if callback is not None and callback(epoch, mean):
@@ -189,8 +187,7 @@ class _Training:
     def _step(self, *batch: torch.Tensor) -> torch.Tensor:
         """One step of the optimiser; the loss, in float64 where there is any."""
         self.optimizer.zero_grad()
-        mixed = self.autocast is not None
-        with torch.autocast(self.device.type, self.autocast, enabled=mixed):
+        with self._precision():
             value = self.loss(*batch)
         torch.autograd.backward(self.scaler.scale(value))
         self.scaler.step(self.optimizer)
@@ -198,6 +195,12 @@ class _Training:
         if self.schedule is not None:
             self.schedule.step()
         return exactly(value.detach())
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        """Mixed precision if it was asked for; else that of the caller."""
+        if self.autocast is None:
+            return nullcontext()
+        return torch.autocast(self.device.type, self.autocast)
 
     def save(self, path: Path, settings: dict[str, int]) -> None:
         """Write what :meth:`load` reads, in one piece or not at all."""
@@ -255,8 +258,9 @@ def checked_levels(
     x: torch.Tensor, sigma: float | torch.Tensor, *, zero: bool = False
 ) -> torch.Tensor:
     """The noise level, or levels of rows; ValueError unless > 0, or >= 0."""
-    ends = "[0, inf)" if zero else "(0, inf)"
-    return _checked("sigma", x, sigma, lambda v: v >= 0 if zero else v > 0, ends)
+    if zero:
+        return _checked("sigma", x, sigma, lambda v: v >= 0, "be >= 0")
+    return _checked("sigma", x, sigma, lambda v: v > 0, "be > 0")
 
 
 def _checked(
@@ -264,7 +268,7 @@ def _checked(
     like: torch.Tensor,
     value: float | torch.Tensor,
     good: Callable[[torch.Tensor], torch.Tensor],
-    domain: str,
+    needed: str,
 ) -> torch.Tensor:
     """``value`` of the type and device of ``like``, if all of it is good.
 
@@ -277,7 +281,7 @@ def _checked(
     host = torch.as_tensor(value, dtype=like.dtype, device="cpu")
     bad = ~good(host)
     if bad.any():
-        raise ValueError(f"{name} must be in {domain}; got {host[bad].min().item()}")
+        raise ArgumentError(name, f"must {needed}; got {host[bad].min().item()}")
     return moved
 
 
@@ -374,12 +378,12 @@ def pgd(
     as_floats("step", step, 0, closed="neither", nan=False)
     shape = (-1, *[1] * (x.ndim - 1))
     limit = _checked(
-        "radius", x, radius, lambda v: (v >= 0) & (v < math.inf), "[0, inf)"
+        "radius", x, radius, lambda v: (v >= 0) & (v < math.inf), "be in [0, inf)"
     )
     limit = (limit.expand(len(x)) * 0.99999).reshape(shape)
     if box is not None:
         low, high = box
-        x = _checked("x", x, x, lambda v: (v >= low) & (v <= high), f"box {box}")
+        x = _checked("x", x, x, lambda v: (v >= low) & (v <= high), f"lie in box {box}")
     delta = torch.zeros_like(x)
     best = x.clone()
     record = torch.full((len(x),), -torch.inf, dtype=x.dtype, device=x.device)

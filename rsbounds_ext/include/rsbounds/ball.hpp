@@ -1,9 +1,9 @@
 // The probability of an off-centre ball, and with it the noncentral chi-square law:
 // both tails, their logarithms, the density and the normal score.
 //
-// Derived, in these symbols, in docs/theory/off-centre-ball.md: the integral and its
-// saddle in "One contour integral", the regimes below in "Both tails, and their
-// digits", the error bounds in docs/theory/quadrature-proof.md.
+// Derived, in these symbols, in docs/theory/off-centre-ball.md ("Coordinates that do
+// not cancel", "Saddle point", "The last bits"); the error bounds in
+// docs/theory/quadrature-proof.md.
 //
 //   X = |Z|^2, Z ~ N(s e1, I_N), N >= 1 real
 //   mu = N/2,  h = s^2/2,  y = x/2,  D = x - N - s^2
