@@ -388,8 +388,8 @@ NO_NUMBERS = {
 }
 
 
-# ufuncs keep masked arrays, a bound that needs no u ignores it, and in a list NumPy makes
-# a number of True before anybody can see it
+# ufuncs keep masked arrays, a bound that needs no u ignores it, and in a list NumPy
+# makes a number of True before anybody can see it
 LET_THROUGH = {
     *((name, "masked") for name in vars(special)),
     *((name, kind) for name in ("clopper-pearson", "anytime") for kind in NO_NUMBERS),
