@@ -4,7 +4,7 @@ entries that are wrong fail, by name.
 
 import math
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -17,7 +17,6 @@ from rsbounds.composite import Cond, Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.oracle import list_radius
 from rsbounds.schemes import METHODS
-
 from rsbounds.testing import check_answer, check_bound, check_scheme
 
 GAUSSIAN = schemes.gaussian(0.5)
@@ -124,7 +123,7 @@ def test_a_scheme_holds_what_every_scheme_promises(name):
 # --- what claims of answers mean
 
 
-@lru_cache(maxsize=None)
+@cache
 def largest_top_k_radius(shares, label, k):
     """The most that a label with this share keeps among the k most likely."""
     others = sorted((p for c, p in enumerate(shares) if c != label), reverse=True)
@@ -146,7 +145,7 @@ def outside_the_best(k, answered, label, probabilities):
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def largest_list_radius(scores, label):
     return float(list_radius(RULE.to_dict(), scores, label, dps=15))
 
@@ -268,3 +267,290 @@ def test_every_entry_has_its_line():
     # a decision list's noise has no radius of its own
     assert named(SCHEMES) == {*METHODS, "laplace"} - {"composite"}
     assert named(ANSWER) == set(ANSWERS)
+
+
+# --- entries that are wrong fail, and the message names the property
+
+
+class Stretched(schemes.Gaussian):
+    """A radius that is too large by a share."""
+
+    share = 0.01
+
+    def radius(self, z_a, sigma, z_b=None):
+        return (1 + self.share) * super().radius(z_a, sigma, z_b)
+
+
+class HardlyStretched(Stretched):
+    share = 1e-9
+
+
+class StretchedAround(schemes.SemiElastic):
+    """A radius that is too large, and yet below Cohen's."""
+
+    def radius(self, z_a, sigma, z_b=None):
+        return (1.01 if z_a > 1.5 else 1) * super().radius(z_a, sigma, z_b)
+
+
+class Cut(schemes.Gaussian):
+    """A transport that forgets a hundredth of the way."""
+
+    def transport(self, z, radius, sigma=None):
+        return super().transport(z, np.asarray(radius) * 0.99, sigma)
+
+
+class Quiet(schemes.Gaussian):
+    """Samples of half of the noise that the radius is for."""
+
+    def sampler(self, model, **options):
+        whole = super().sampler(model, **options)
+        return lambda x, sigma, n, generator: whole(x, sigma / 2, n, generator)
+
+
+class Forgetful(schemes.Gaussian):
+    """What a manifest holds gives another radius."""
+
+    bonus = 0.0
+
+    def radius(self, z_a, sigma, z_b=None):
+        return super().radius(z_a, sigma, z_b) / (1 + self.bonus)
+
+
+class Unfounded(schemes.Gaussian):
+    """A NaN that becomes a radius."""
+
+    def radius(self, z_a, sigma, z_b=None):
+        radius = super().radius(z_a, sigma, z_b)
+        return 0.1 if math.isnan(radius) else radius
+
+
+class Lax(schemes.Gaussian):
+    """Parameters that nothing checks."""
+
+    @classmethod
+    def check(cls, parameters):
+        pass
+
+
+class Falling(schemes.Gaussian):
+    """A radius that sinks for the surest."""
+
+    def radius(self, z_a, sigma, z_b=None):
+        radius = super().radius(z_a, sigma, z_b)
+        return min(radius, 1 / max(radius, 1.0))
+
+
+def forgetful():
+    scheme = Forgetful({"sigma": 0.5})
+    scheme.bonus = 1.0
+    return scheme
+
+
+def steeper(x):
+    return 0.3 + 0.3 * float(np.linalg.norm(np.asarray(x, dtype=np.float64) - 0.6))
+
+
+WRONG_SCHEMES = {
+    "1 % too large": (lambda: Stretched({"sigma": 0.5}), "No half-space changes"),
+    "1e-9 too large": (lambda: HardlyStretched({"sigma": 0.5}), "No half-space"),
+    "1 % too large, level by level": (
+        lambda: StretchedAround(
+            {"rate": 0.5, "dim": 4}, level=partial(semielastic_level, KNN)
+        ),
+        "The radius is at most that of an independent evaluation",
+    ),
+    "steeper than it says": (
+        lambda: schemes.lipschitz(steeper, 0.0, 0.3, 4),
+        "No classifier changes the class at an input nearby",
+    ),
+    "transport cut": (lambda: Cut({"sigma": 0.5}), "No half-space moves a score"),
+    "half of the noise": (lambda: Quiet({"sigma": 0.5}), "as often as the law"),
+    "not its parameters": (forgetful, "from_parameters gives the same radii"),
+    "a radius of NaN": (lambda: Unfounded({"sigma": 0.5}), "NaN earns no radius"),
+    "any parameters": (lambda: Lax({"sigma": 0.5}), "out of its domain is named"),
+    "falling": (lambda: Falling({"sigma": 0.5}), "does not fall where z_a rises"),
+    "no pickle": (
+        lambda: schemes.lipschitz(lambda x: 0.35, 0.1, 0.3, 4),
+        "A worker gets the same scheme",
+    ),
+}
+
+
+def semielastic_level(knn, x):
+    return float(knn.sigma(np.asarray(x, dtype=np.float64).reshape(1, -1))[0])
+
+
+@pytest.mark.parametrize("name", WRONG_SCHEMES)
+def test_a_wrong_scheme_fails(name):
+    make, property_named = WRONG_SCHEMES[name]
+    with pytest.raises(AssertionError, match=property_named):
+        check_scheme(make())
+
+
+def changed(name, **changes):
+    """A bound of the list with another function."""
+    bound = BOUNDS[name]
+    return replace(bound, name=f"other {name}", **changes)
+
+
+def at_twice_alpha(name):
+    exact = BOUNDS[name]
+
+    def lower(evidence, n, alpha, u):
+        return exact.lower(evidence, n, min(2 * alpha, exact.most_alpha), u)
+
+    return changed(name, lower=lower)
+
+
+def shifted(name, by):
+    """A bound of so many more successes than there were."""
+    exact = BOUNDS[name]
+
+    def lower(evidence, n, alpha, u):
+        return exact.lower(np.minimum(evidence + by, n), n, alpha, u)
+
+    return changed(name, lower=lower)
+
+
+def without_sides(name):
+    """A score of the nearest number, where it must be rounded down."""
+    exact = BOUNDS[name]
+
+    def lower(evidence, n, alpha, u):
+        end = exact.lower(evidence, n, alpha, u)
+        return end._replace(z=end.z + 1e-12 * abs(end.z))
+
+    return changed(name, lower=lower)
+
+
+WRONG_BOUNDS = {
+    "Clopper-Pearson at 2 alpha": (at_twice_alpha("clopper-pearson"), "It errs with"),
+    "randomized at 2 alpha": (at_twice_alpha("randomized"), "It errs with"),
+    "anytime at 2 alpha": (at_twice_alpha("anytime"), "It errs with"),
+    "Chernoff at 2 alpha": (at_twice_alpha("chernoff"), "It errs with"),
+    "one success more": (shifted("clopper-pearson", 1), "No success shows nothing"),
+    "rounded to nearest": (
+        without_sides("clopper-pearson"),
+        "rounded to the safe side",
+    ),
+    "a fixed number, looked at often": (
+        changed("clopper-pearson", at_any_time=True),
+        "Looked at after every sample",
+    ),
+    "a uniform number that nobody gives": (
+        changed("clopper-pearson", lower=BOUNDS["randomized"].lower),
+        "TypeError",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_BOUNDS)
+def test_a_wrong_bound_fails(name):
+    bound, property_named = WRONG_BOUNDS[name]
+    with pytest.raises(AssertionError, match=property_named):
+        check_bound(bound)
+
+
+def twice_alpha(answer):
+    """An answer that errs twice as often as it says."""
+
+    def certify(self, evidence, procedure, **about):
+        wider = replace(procedure, alpha=2 * procedure.alpha)
+        return type(answer).certify(self, evidence, wider, **about)
+
+    return certify
+
+
+def stretched(self, evidence, procedure, **about):
+    certificate, columns = Class.certify(self, evidence, procedure, **about)
+    return Answered(replace(certificate, radius=1.01 * certificate.radius), columns)
+
+
+def counting(self, evidence, procedure, **about):
+    certificate, columns = Class.certify(self, evidence, procedure, **about)
+    self.asked = getattr(self, "asked", 0) + 1
+    return Answered(
+        replace(certificate, radius=certificate.radius / self.asked), columns
+    )
+
+
+def consuming(self, evidence, procedure, **about):
+    answered = Class.certify(self, evidence, procedure, **about)
+    evidence.counts[:] = 0
+    return answered
+
+
+def tabbed(self, evidence, procedure, **about):
+    certificate, _ = Class.certify(self, evidence, procedure, **about)
+    return Answered(certificate, {"remark": "two\twords"})
+
+
+def falling(self, evidence, procedure, **about):
+    certificate, columns = Class.certify(self, evidence, procedure, **about)
+    cut = min(certificate.radius, 0.1 / max(certificate.radius, 0.1) * 0.1)
+    return Answered(replace(certificate, radius=cut), columns)
+
+
+def first_alone(self, row):
+    return replace(Class.stored(self, row), counts=np.array(row.counts[:1]))
+
+
+WRONG_ANSWERS = {
+    "2 alpha": ({"certify": twice_alpha(Class(GAUSSIAN))}, "Whatever was selected"),
+    "1 % too far": ({"certify": stretched}, "Whatever was selected"),
+    "a memory": ({"certify": counting}, "manifest holds all|Certifying is pure"),
+    "evidence consumed": ({"certify": consuming}, "Certifying is pure"),
+    "tabs in a cell": (
+        {"certify": tabbed, "columns": ("remark",)},
+        "It fills its own columns",
+    ),
+    "a column that is not its own": ({"certify": tabbed}, "It fills its own columns"),
+    "less for more votes": ({"certify": falling}, "does not lower the radius"),
+    "evidence cut": ({"stored": first_alone}, "What a row holds of its samples"),
+    "one fingerprint for all": (
+        {"fingerprint": lambda self, draws, procedure: [1, 2]},
+        "Its fingerprint is always the same",
+    ),
+    "a name missing": ({"describe": lambda self: {}}, "A manifest holds all"),
+    "columns of every file": ({"columns": ("radius",)}, "It can stand in the list"),
+}
+
+
+class Impostor(Class):
+    """Not the entry of the list: nothing takes it for one."""
+
+    name = "impostor"
+
+
+@pytest.mark.parametrize("name", WRONG_ANSWERS)
+def test_a_wrong_answer_fails(name):
+    changes, property_named = WRONG_ANSWERS[name]
+    wrong = type("Wrong", (Impostor,), changes)
+    with pytest.raises(AssertionError, match=property_named):
+        # one bound alone uses all of alpha: of the runner-up's half some is never used
+        check_answer(wrong(GAUSSIAN), numbers={"runner_up": False})
+
+
+@pytest.mark.parametrize("name", ["top-k", "values", "maps", "list"])
+def test_levels_of_the_other_answers_are_seen(name):
+    """At twice alpha, and some for the union that several claims pay for, they fail."""
+    answer, options = ANSWER[name]
+    kind = type(answer)
+
+    class Twice(kind):
+        name = "impostor"
+
+        def certify(self, evidence, procedure, **about):
+            wider = replace(procedure, alpha=min(3 * procedure.alpha, 0.99))
+            return super().certify(evidence, wider, **about)
+
+    wrong = Twice.__new__(Twice)
+    wrong.__dict__.update(vars(answer))
+    with pytest.raises(AssertionError, match="Whatever was selected"):
+        check_answer(wrong, **options)
+
+
+def test_what_is_no_entry_at_all_fails():
+    for check in (check_scheme, check_answer, check_bound):
+        with pytest.raises(AssertionError, match="must be a"):
+            check("gaussian")

@@ -33,6 +33,7 @@ Wrong = Callable[[Answered, int, Probabilities], Any]
 FEW = {"n0": 7, "n": 10, "alpha": 0.3}
 #: By the number of kinds: probabilities are multiples of one over it.
 GRID = {2: 24, 3: 24, 4: 10}
+FINE = 240  # steps of a line of probabilities
 KINDS = 3  # of samples, unless the caller says so
 
 
@@ -401,10 +402,21 @@ def selections(case: AnswerCase) -> Iterator[tuple[int, ...]]:
 
 
 def truths_of(case: AnswerCase) -> NDArray[np.float64]:
-    """Probabilities of the kinds at each level, shape (truths, levels, kinds)."""
-    shares = np.array(list(compositions(GRID[case.kinds], case.kinds)), np.float64)
-    shares /= GRID[case.kinds]
-    return np.array(list(product(shares, repeat=len(case.levels))))
+    """Probabilities of the kinds at each level, shape (truths, levels, kinds).
+
+    A grid of them, and fine lines from the first kind to the second and to all others:
+    an error is most likely just where a claim begins to be false.
+    """
+    kinds, levels = case.kinds, len(case.levels)
+    grid = np.array(list(compositions(GRID[kinds], kinds))) / GRID[kinds]
+    truths = [np.stack(several) for several in product(grid, repeat=levels)]
+    first, second, *_ = np.eye(kinds)
+    others = (1 - first) / (kinds - 1)
+    for end in (second, others):
+        for share in np.linspace(0.0, 1.0, FINE + 1):
+            point = (1 - share) * first + share * end
+            truths.append(np.stack([point] * levels))
+    return np.array(truths)
 
 
 def is_wrong_as_rarely_as_it_says(case: AnswerCase) -> None:
