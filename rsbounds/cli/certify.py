@@ -97,8 +97,10 @@ def add_options(parser: Any) -> None:
     noise = parser.add_argument_group("noise")
     others = ", ".join(
         name
-        for name, scheme in METHODS.items()
-        if scheme.options and name != _methods.DEFAULT
+        for name in METHODS
+        # those of other packages are loaded when they are named
+        if name != _methods.DEFAULT
+        and (not METHODS.is_own(name) or METHODS[name].options)
     )
     text = (
         f"{_methods.DEFAULT} (default), {others} or MODULE:CALLABLE, which returns a "
