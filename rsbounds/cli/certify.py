@@ -10,7 +10,7 @@ import argparse
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -162,7 +162,7 @@ def _prepare(parser: Any, asked: Any, noise: Any, words: list[str]) -> list[str]
         _methods.add(asked, option, required=option.default is ...)
     for option in of_method:
         changes: dict[str, Any] = {"required": option.default is ...}
-        if option.flag == "--sigma":
+        if option.name == "sigma":
             changes |= {"type": levels, "metavar": "SIGMA,..."}
         elif method is None:  # --norm, which few look for
             changes["help"] = argparse.SUPPRESS
@@ -179,20 +179,23 @@ def _require_meaning(
     method: str,
 ) -> None:
     """ValueError for an option of another answer or of another method."""
-    taken = {option.flag for option in (*of_answer, *of_method)}
-    others = {option.flag for option in _methods.of_all()} - taken
+    taken = _flags_of((*of_answer, *of_method))
+    others = _flags_of(_methods.of_all()) - taken
     for flag in sorted(others & flags):
         which = f"--method {method}" if of_method else f"--answer {answer}"
         raise ValueError(f"{flag} has no meaning for {which}")
     for flag in sorted((_answers.flags_of_all() - taken) & flags):
         raise ValueError(f"{flag} has no meaning for --answer {answer}")
-    both = {option.flag for option in of_answer} & {option.flag for option in of_method}
-    if both:
+    if _flags_of(of_answer) & _flags_of(of_method):
         raise ValueError(
             f"--answer {answer} does not go with --method {method}, whose noise "
             "follows "
             "the input"
         )
+
+
+def _flags_of(options: Iterable[Option]) -> set[str]:
+    return {_methods.flag(option.name) for option in options}
 
 
 def _end(text: str) -> int:
