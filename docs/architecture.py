@@ -21,7 +21,8 @@ SHARED = {
 KINDS = {  # rooms of one colour; the rest is the last
     "#dbe9f6": "rsbounds_ext _numerics special stats oracle",
     "#e3f1e0": "THEORIES",
-    "#fdeecb": "certificate schemes frameworks sampling composite certify torch art",
+    "#fdeecb": "certificate procedure frameworks sampling composite schemes answers certify"
+    " torch art",
     "#efe6f3": "",
 }
 LEGEND = ("numbers", "theories", "certification", "files, data, users")
@@ -81,7 +82,8 @@ def colour(name: str, theories: list[str]) -> str:
 
 def box(x: float, y: float, fill: str, name: str) -> list[str]:
     return [
-        f'<rect x="{x:g}" y="{y:g}" width="{BOX}" height="{HEIGHT}" rx="4" fill="{fill}" '
+        f'<rect x="{x:g}" y="{y:g}" width="{BOX}" height="{HEIGHT}" rx="4" '
+        f'fill="{fill}" '
         'stroke="#666"/>',
         f'<text x="{x + BOX / 2:g}" y="{y + 20:g}">{escape(name)}</text>',
     ]

@@ -18,11 +18,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, choice
-from rsbounds._numerics.rounding import EPS, flag_nan, product, round_down, round_up
-from rsbounds._numerics.scores import ScorePair
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.rounding import (
+    EPS,
+    TINY,
+    flag_nan,
+    positive_quotient,
+    product,
+    round_down,
+    round_up,
+)
+from rsbounds._numerics.scores import ScorePair, moved_scores
 from rsbounds.special import log_ndtr, ndtri_exp
 
-__all__ = ["contains", "laplace_radius", "laplace_transport", "log_volume", "radius"]
+__all__ = [
+    "contains",
+    "laplace_radius",
+    "laplace_score_radius",
+    "laplace_transport",
+    "log_volume",
+    "radius",
+    "transport",
+]
 
 # a sum over the last axis: pairwise in blocks of 128, so at most 16 + log2(dim/128)
 # roundings
@@ -68,7 +85,7 @@ def radius(
     half = ScorePair.of(p_a, p_b, scores=scores).half
     sigma = _levels("sigma", sigma)
     norm = as_floats("norm", norm, 1.0, nan=False)
-    reach = _reach(sigma, np.maximum(0.5 - 1.0 / norm, 0.0))
+    reach = _reach(sigma, np.maximum(0.5 - _reciprocal(norm), 0.0))
     half, reach = broadcast(p_a=half, sigma=reach)
     return round_down(product(half, reach), 2 * _SUM)
 
@@ -116,6 +133,54 @@ def contains(
     length, half = broadcast(delta=length, p_a=half)
     inside: NDArray[np.bool_] = flag_nan(length) < round_down(half, _SUM)
     return inside
+
+
+def transport(
+    z: ArrayLike, radius: ArrayLike, sigma: ArrayLike, inner: ArrayLike = 1.0
+) -> tuple[Floats, Floats]:
+    """How far the probability of an event can move within a radius, in normal scores.
+
+    For noise of the levels sigma shape_i, whose ellipsoid |delta/shape|_2 <= 1 holds
+    the l_p ball of radius ``inner``: there the score moves by at most R/(inner sigma).
+    Source: as for :func:`rsbounds.gaussian.transport`, in the metric of the noise.
+
+    Parameters
+    ----------
+    z, radius, sigma
+        As in :func:`rsbounds.gaussian.transport`; the radius in l_p.
+    inner : array_like
+        Radius of the l_p ball, rounded down; positive.
+
+    Returns
+    -------
+    low, high : Array
+        The two scores, rounded outward, each within 1e-11 of the exact one relative to
+        the size of z + R/(inner sigma). An infinite z stays. NaN in, NaN out.
+
+    Examples
+    --------
+    >>> from rsbounds import anisotropic
+    >>> low, high = anisotropic.transport(2.0, 0.25, 0.5, inner=2.0)
+    >>> round(float(low), 12), round(float(high), 12)
+    (1.75, 2.25)
+    """
+    z = as_floats("z", z, exact=True)
+    distance = as_floats("radius", radius, 0.0, towards=np.inf)
+    sigma = as_floats("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
+    inner = as_floats("inner", inner, 0.0, closed="neither", towards=-np.inf)
+    z, distance, sigma, inner = broadcast(
+        z=z, radius=distance, sigma=sigma, inner=inner
+    )
+    # by mantissas: distance/inner may be below any double where their quotient by sigma
+    # is not
+    top, top_power = np.frexp(distance)
+    first, first_power = np.frexp(inner)
+    second, second_power = np.frexp(sigma)
+    quotient = round_up(top / first, EPS) / second
+    with np.errstate(over="ignore", under="ignore"):
+        step = np.ldexp(quotient, top_power - first_power - second_power)
+    step = np.where(distance > 0, np.maximum(step, TINY), distance)
+    return moved_scores(z, round_up(step, 16.0 * EPS))
 
 
 def log_volume(
@@ -210,15 +275,15 @@ def laplace_radius(
     p_b = 1.0 - p_a if p_b is None else as_floats("p_b", p_b, 0.0, 1.0, towards=np.inf)
     norm = as_floats("norm", norm, 1.0, nan=False)
     scale = as_floats("scale", scale, 0.0, closed="neither", towards=-np.inf)
-    scale = (
-        scale[None] if scale.ndim == 0 and np.all(norm == 1) else _axes("scale", scale)
-    )
+    if scale.ndim == 0 and np.all(norm == 1):
+        scale = scale[None]  # in l_1 the number of axes does not matter
+    scale = _axes("scale", scale)
     p_a, p_b = broadcast(p_a=p_a, p_b=p_b)
     methods = {"tight": _laplace_tight, "paper": _laplace_paper}
     bound = methods[choice("method", method, tuple(methods))]
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         half = np.where(p_a <= p_b, 0.0, bound(p_a, p_b))
-    half, reach = broadcast(p_a=half, scale=_reach(scale, 1.0 - 1.0 / norm))
+    half, reach = broadcast(p_a=half, scale=_reach(scale, 1.0 - _reciprocal(norm)))
     return round_down(product(half, reach), 2 * _SUM)
 
 
@@ -253,31 +318,51 @@ def laplace_transport(
     >>> round(float(high), 9), bool(low == -high)
     (0.515031999, True)
     """
-    z = as_floats("z", z)
+    z = as_floats("z", z, exact=True)
     distance = as_floats("radius", radius, 0.0, towards=np.inf)
     scale = as_floats("scale", scale, 0.0, closed="neither", towards=-np.inf)
     z, distance, scale = broadcast(z=z, radius=distance, scale=scale)
-    with np.errstate(over="ignore", under="ignore"):
-        step = round_up(distance / scale, EPS)
+    step = round_up(positive_quotient(distance, scale), EPS)
+    low = -_laplace_shifted(-z, step)
     high = _laplace_shifted(z, step)
-    return -_laplace_shifted(-z, step)[()], high[()]
+    return low[()], high[()]
 
 
-def laplace_score_radius(z_a: float, scale: float, z_b: float | None = None) -> float:
-    """The l_1 radius of two scores, rounded down: half the gap of their Laplace
-    quantiles.
+def laplace_score_radius(
+    z_a: ArrayLike, scale: ArrayLike, z_b: ArrayLike | None = None
+) -> Floats:
+    """The l_1 radius of two normal scores under Laplace noise, rounded down.
+
+    Half the gap of their Laplace quantiles, times the scale; z_b = None stands for
+    -z_a. The same as :func:`laplace_radius` of the probabilities, which near 1 have no
+    digits left.
+
+    Parameters
+    ----------
+    z_a, z_b : array_like
+        Scores of the two probabilities of :func:`laplace_radius`, infinities included.
+    scale : array_like
+        Scale of the noise, the same on every axis; positive.
+
+    Returns
+    -------
+    Array
+        Never above the true value, within 1e-14 (2 + both quantiles) scale of it; 0
+        where z_a <= z_b. NaN in, NaN out with the invalid flag.
     """
-    z_b = -z_a if z_b is None else z_b
-    if not z_a > z_b:
-        return 0.0
-    first, second = laplace_quantile(np.asarray(z_a)), laplace_quantile(np.asarray(z_b))
-    slack = 8e-15 * (2.0 + abs(first) + abs(second))
-    half = (
-        np.maximum(first / 2 - second / 2 - slack, 0.0)
-        if first - second < np.inf
-        else np.inf
-    )
-    return float(round_down(product(half, scale), 2 * EPS))
+    z_a = as_floats("z_a", z_a, towards=-np.inf)
+    z_b = -z_a if z_b is None else as_floats("z_b", z_b, towards=np.inf)
+    scale = as_floats("scale", scale, 0.0, closed="neither", towards=-np.inf)
+    z_a, z_b, scale = broadcast(z_a=z_a, z_b=z_b, scale=scale)
+    first = laplace_quantile(z_a)
+    second = laplace_quantile(z_b)
+    with np.errstate(invalid="ignore"):  # of infinite scores
+        slack = 8e-15 * (2.0 + np.abs(first) + np.abs(second))
+        half = np.maximum(first / 2 - second / 2 - slack, 0.0)
+        half = np.where(first - second < np.inf, half, np.inf)
+    half = np.where(z_a <= z_b, 0.0, half)
+    half = np.where(np.isnan(z_a) | np.isnan(z_b), np.nan, half)
+    return round_down(product(half, scale), 2 * EPS)[()]
 
 
 def laplace_quantile(z: Array) -> Array:
@@ -289,7 +374,8 @@ def laplace_quantile(z: Array) -> Array:
 
 def _laplace_shifted(z: Array, step: Array) -> Array:
     """The score of F(Q + step), rounded up. Its slope in Q is at most sqrt(pi/2)."""
-    with np.errstate(invalid="ignore"):  # of infinite scores
+    # of infinite scores, and of steps beyond the largest double
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         place = np.where(np.isinf(z), z, laplace_quantile(z) + step)
         size = -ndtri_exp(-np.abs(place) - np.log(2.0))
         score = np.where(place < 0, -size, size)
@@ -332,6 +418,11 @@ def _reach(scale: Array, power: Floats) -> Array:
     return reach
 
 
+def _reciprocal(norm: Array) -> Array:
+    with np.errstate(under="ignore"):
+        return 1.0 / norm
+
+
 def _sum(terms: Array) -> Array:
     total: Array = np.ascontiguousarray(terms).sum(axis=-1)
     return total
@@ -343,7 +434,7 @@ def _levels(name: str, value: ArrayLike) -> Array:
 
 def _axes(name: str, value: Array) -> Array:
     if value.ndim == 0 or value.shape[-1] == 0:
-        raise ValueError(
-            f"{name} must have shape (..., d) with d >= 1; got shape {value.shape}"
+        raise ArgumentError(
+            name, f"must have shape (..., d) with d >= 1; got shape {value.shape}"
         )
     return value

@@ -1,4 +1,4 @@
-"""Randomized smoothing for the Adversarial Robustness Toolbox, with sound certificates."""
+"""Randomized smoothing for the Adversarial Robustness Toolbox, with sound radii."""
 
 from itertools import count as counter
 from typing import Any
@@ -46,7 +46,8 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
     >>> net.weight.data = torch.tensor([[1.0, 0.0], [-1.0, 0.0]])
     >>> base = PyTorchClassifier(net, torch.nn.CrossEntropyLoss(), (2,), 2)
     >>> smooth = RandomizedSmoothing(base, 100, scale=0.5)
-    >>> prediction, radius = smooth.certify(np.array([[0.5, 0.0]], np.float32), n=10_000)
+    >>> x = np.array([[0.5, 0.0]], np.float32)
+    >>> prediction, radius = smooth.certify(x, n=10_000)
     >>> int(prediction[0]), bool(0.45 < radius[0] < 0.5)  # the truth is 0.5
     (0, True)
     """
@@ -61,28 +62,40 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         seed: int = 0,
         runner_up: bool = True,
     ) -> None:
-        self._scheme, self._seed = gaussian(scale), count("seed", seed)
-        self._calls, self._looks, self._runner_up = counter(), counter(), runner_up
+        self._scheme = gaussian(scale)
+        self._seed = count("seed", seed)
+        self._runner_up = runner_up
+        self._calls = counter()  # inputs certified or predicted
+        self._looks = counter()  # inputs whose gradient was asked for
         samples = count("sample_size", sample_size, 1)
         super().__init__(classifier, samples, scale=scale, alpha=alpha)
 
     def certify(
         self, x: NDArray[Any], n: int, batch_size: int = 32
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Classes and radii of a batch; -1 and 0 where the smoothed classifier
-        abstains.
+        """Classes and radii of a batch; -1 and 0 for an abstention.
 
         ``n`` samples bound a class's probability; ``batch_size`` is the rows of a
         forward pass.
         """
-        sampler, scheme = self._sampler(batch_size), self._scheme
-        terms: dict[str, Any] = {"n0": self.sample_size, "n": n, "alpha": self.alpha}
-        terms["runner_up"] = self._runner_up
-        each = [
-            procedure.certify(sampler, row, scheme, **terms, **self._draw())
-            for row in x
-        ]
-        return np.array([c.predict for c in each]), np.array([c.radius for c in each])
+        sampler = self._sampler(batch_size)
+        predicted = []
+        radii = []
+        for row in x:
+            certificate = procedure.certify(
+                sampler,
+                row,
+                self._scheme,
+                n0=self.sample_size,
+                n=n,
+                alpha=self.alpha,
+                runner_up=self._runner_up,
+                seed=self._seed,
+                index=next(self._calls),
+            )
+            predicted.append(certificate.predict)
+            radii.append(certificate.radius)
+        return np.array(predicted), np.array(radii)
 
     def predict(
         self,
@@ -91,23 +104,29 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         verbose: bool = False,
         **options: Any,
     ) -> NDArray[np.float64]:
-        """Votes, shape (count, classes): 1 for the class that leads, zeros for an
-        abstention.
+        """Votes, shape (count, classes): 1 for the leading class, 0 at abstentions.
 
         With ``is_abstain=False`` the most frequent class, whether it leads at level 1 -
         alpha or not. ``verbose`` does nothing.
         """
-        sampler, votes = self._sampler(batch_size), np.zeros((len(x), self.nb_classes))
-        n, alpha, scheme = self.sample_size, self.alpha, self._scheme
+        sampler = self._sampler(batch_size)
+        votes = np.zeros((len(x), self.nb_classes))
         for vote, row in zip(votes, x, strict=True):
-            draw = self._draw()
+            index = next(self._calls)
             if options.get("is_abstain", True):
                 label = procedure.predict(
-                    sampler, row, scheme, n=n, alpha=alpha, **draw
+                    sampler,
+                    row,
+                    self._scheme,
+                    n=self.sample_size,
+                    alpha=self.alpha,
+                    seed=self._seed,
+                    index=index,
                 )
             else:
-                generator = stream(**draw, phase=Phase.PREDICT)
-                label = int(np.argmax(sampler(row, self.scale, n, generator)))
+                generator = stream(self._seed, index, Phase.PREDICT)
+                counts = sampler(row, self.scale, self.sample_size, generator)
+                label = int(np.argmax(counts))
             if label != ABSTAIN:
                 vote[label] = 1
         return votes
@@ -120,16 +139,16 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         sampling: bool = False,
         **options: Any,
     ) -> NDArray[Any]:
-        """The loss's gradient at x; with ``sampling`` its mean over ``sample_size``
-        noisy copies.
+        """The loss's gradient at x, or with ``sampling`` its mean over noisy copies.
 
-        An attack on the smoothed classifier follows that mean (expectation over
-        transformations).
+        There are ``sample_size`` of them. An attack on the smoothed classifier follows
+        that mean (expectation over transformations).
         """
         gradient: Any = super().loss_gradient
         if not sampling:
             return np.asarray(gradient(x, y, *args, **options))
-        n, means = self.sample_size, []
+        n = self.sample_size
+        means = []
         for row, label in zip(x, y, strict=True):
             generator = stream(self._seed, next(self._looks), Phase.SEARCH)
             copies = noisy(single(row), self.scale, n, generator)
@@ -142,6 +161,3 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         return ArraySampler(
             lambda batch: self.classifier.predict(batch, batch_size=size)
         )
-
-    def _draw(self) -> dict[str, Any]:
-        return {"seed": self._seed, "index": next(self._calls)}

@@ -39,21 +39,21 @@ SCOPES: Mapping[str, Scope] = {
     **dict.fromkeys((FIXED_NOISE, *PROVEN, COMPOSITE), Scope(True, "")),
     ASSERTED_ENVELOPE: Scope(
         False,
-        "sigma(x) with an asserted envelope: holds if the bounds of sigma(x) do, which were "
-        "given and not proven",
+        "sigma(x) with an asserted envelope: holds if the bounds of sigma(x) do, which "
+        "were given and not proven",
     ),
     MEMORY: Scope(
         True, "memory-based: holds for the classifier together with what it has stored"
     ),
     THIS_INPUT: Scope(
         False,
-        "fixed noise at this input only: no certificate of the classifier that chooses its noise "
-        "anew at every input",
+        "fixed noise at this input only: no certificate of the classifier that chooses "
+        "its noise anew at every input",
     ),
     ANOTHERS: Scope(
         False,
-        "another package's method: holds if that package's theory and code do, which rsbounds "
-        "verify has no oracle for",
+        "another package's method: holds if that package's theory and code do, which "
+        "rsbounds verify has no oracle for",
     ),
 }
 

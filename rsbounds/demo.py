@@ -34,8 +34,10 @@ LIP = 0.01  # Lipschitz: |d sigma| <= LIP |dx|
 SIGMA_MIN = SIGMA - LIP * DISTANCE  # at distance 0
 HELD_OUT = 1000
 WHY = (
-    "Why the input-dependent levels lose to fixed noise here: sigma(x) is 0.97 to 1.03 on these "
-    "digits, which gains nothing, and the certificate must allow for the levels that it may have "
+    "Why the input-dependent levels lose to fixed noise here: sigma(x) is 0.97 to 1.03 "
+    "on these "
+    "digits, which gains nothing, and the certificate must allow for the levels that "
+    "it may have "
     "in the whole ball, which costs radius in 784 dimensions."
 )
 
@@ -47,7 +49,7 @@ def digits(seed: int = 0) -> tuple[Any, Any, Any, Any]:
 
 
 def model(seed: int = 0) -> nn.Module:
-    """The demo's network, trained in seconds: a model to try ``rsbounds certify`` on."""
+    """The demo's network, trained in seconds, to try ``rsbounds certify`` on."""
     x, y, _, _ = digits(seed)
     return train(x, y, LEVELS, seed=seed)
 
@@ -158,12 +160,14 @@ def run(
             time.perf_counter(),
         )
         say(
-            f"certified {count} digits, {name}: {drawn:.0f} samples each, {took - start:.0f} s"
+            f"certified {count} digits, {name}: {drawn:.0f} samples each, "
+            f"{took - start:.0f} s"
         )
         if name == "runner-up":
             files.append(_cohen(out / "cohen.tsv", results))
             say(
-                "certified the same samples with Cohen's bound, cohen: no samples of its own"
+                "certified the same samples with Cohen's bound, cohen: no samples of "
+                "its own"
             )
         files.append(file)
     say(WHY)

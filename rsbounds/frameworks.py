@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 
 Function = Callable[[NDArray[np.float32]], Any]
@@ -40,14 +41,19 @@ def as_function(model: Any, *, outputs: bool = False) -> Any:
     >>> import numpy as np
     >>> from rsbounds.frameworks import as_function
     >>> class Always:  # what scikit-learn calls a classifier
-    ...     classes_, predict = np.array(["cat", "dog"]), lambda self, x: ["dog"] * len(x)
+    ...     classes_ = np.array(["cat", "dog"])
+    ...     def predict(self, x):
+    ...         return ["dog"] * len(x)
     >>> as_function(Always())(np.zeros((2, 3), np.float32)).tolist()
     [[0, 1], [0, 1]]
     """
-    torch, keras, jax = (sys.modules.get(name) for name in ("torch", "keras", "jax"))
-    if isinstance(model, type) or (
-        torch is not None and isinstance(model, torch.nn.Module)
-    ):
+    # a model of a framework that is not loaded can't be here
+    torch = sys.modules.get("torch")
+    keras = sys.modules.get("keras")
+    jax = sys.modules.get("jax")
+    if isinstance(model, type):
+        return model
+    if torch is not None and isinstance(model, torch.nn.Module):
         return model
     if keras is not None and isinstance(model, keras.Model):
         return one_shape(model.predict_on_batch)
@@ -98,9 +104,11 @@ class FromLabels:
     >>> from rsbounds.certify import certify
     >>> from rsbounds.frameworks import FromLabels
     >>> from rsbounds.schemes import gaussian
-    >>> model = FromLabels(lambda batch: np.where(batch[:, 0] > 0, "up", "down"), ["down", "up"])
-    >>> found = certify(model, [0.5, 0.0], gaussian(0.5), n=10_000)
-    >>> model.labels[found.predict], 0.45 < found.radius < 0.5  # the truth is 0.5
+    >>> def direction(batch):
+    ...     return np.where(batch[:, 0] > 0, "up", "down")
+    >>> model = FromLabels(direction, ["down", "up"])
+    >>> result = certify(model, [0.5, 0.0], gaussian(0.5), n=10_000)
+    >>> model.labels[result.predict], 0.45 < result.radius < 0.5  # the truth is 0.5
     ('up', True)
     """
 
@@ -108,16 +116,16 @@ class FromLabels:
         if isinstance(classes, int | np.integer):
             classes = range(count("classes", classes, 2))
         labels = np.asarray(classes)
-        self.function, self.labels = function, labels.tolist()
-        self._place = (
-            {label: i for i, label in enumerate(self.labels)}
-            if labels.ndim == 1
-            else {}
-        )
+        self.function = function
+        self.labels = labels.tolist()
+        self._place: dict[Any, int] = {}
+        if labels.ndim == 1:
+            self._place = {label: i for i, label in enumerate(self.labels)}
         if len(self._place) < 2 or len(self._place) != len(self.labels):
-            raise ValueError(
-                "classes must be at least two labels, each once, or how many they are; got "
-                f"{shown(str(classes))!r:.80}"
+            raise ArgumentError(
+                "classes",
+                "must be at least two labels, each once, or how many they are; got "
+                f"{shown(str(classes))!r:.80}",
             )
 
     def __call__(self, batch: NDArray[np.float32]) -> NDArray[np.uint8]:
@@ -125,8 +133,8 @@ class FromLabels:
         returned = np.asarray(self.function(batch))
         if returned.shape not in ((len(batch),), (len(batch), 1)):
             raise ValueError(
-                f"the model must return a label for each of {len(batch)} rows; got shape "
-                f"{returned.shape}"
+                f"the model must return a label for each of {len(batch)} rows; got "
+                f"shape {returned.shape}"
             )
         values, inverse = np.unique(returned.ravel(), return_inverse=True)
         for value in values.tolist():
@@ -179,7 +187,8 @@ def _numbers(returned: Any) -> NDArray[Any]:
 
 def _estimator(model: Any, outputs: bool) -> Any:
     """The function of what has scikit-learn's methods; anything else as it is."""
-    name, classes = type(model).__name__, getattr(model, "classes_", None)
+    name = type(model).__name__
+    classes = getattr(model, "classes_", None)
     if outputs and hasattr(model, "predict"):
         return _flat(model.predict)
     if hasattr(model, "predict") and classes is not None:
@@ -190,8 +199,9 @@ def _estimator(model: Any, outputs: bool) -> Any:
         return FromLabels(_flat(model.predict), classes)
     if hasattr(model, "predict"):
         raise ValueError(
-            f"the model must be a fitted classifier; got a {name} without classes_: fit it, or "
-            "name them as rsbounds.frameworks.FromLabels(model.predict, classes)"
+            f"the model must be a fitted classifier; got a {name} without classes_: "
+            "fit it, or name them as "
+            "rsbounds.frameworks.FromLabels(model.predict, classes)"
         )
     if hasattr(model, "predict_proba"):
         return _flat(model.predict_proba)

@@ -29,16 +29,23 @@ from rsbounds._numerics.checks import (
     every,
     operand,
 )
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import (
     EPS,
     SMALLEST,
-    TINY,
     capped,
+    positive_quotient,
     product,
     round_down,
     round_up,
 )
-from rsbounds._numerics.scores import NDTRI_ERROR, ScorePair, ndtri, score_of
+from rsbounds._numerics.scores import (
+    NDTRI_ERROR,
+    ScorePair,
+    moved_scores,
+    ndtri,
+    score_of,
+)
 
 __all__ = ["lipschitz_radius", "local_lipschitz", "max_radius", "radius", "transport"]
 
@@ -98,12 +105,11 @@ def radius(
     spread, error = _spread(norm, dim)
     with np.errstate(over="ignore", under="ignore"):
         value = sigma * half / spread
-    if not every((abs(value) < np.inf) | (half == np.inf)):
-        # an overflow, only for sigma > 1, so sigma / spread is not subnormal
-        over = np.isinf(value) & (half < np.inf)
-        value = np.where(
-            over, product(sigma / spread, np.where(over, half, 0.0)), value
-        )
+        if not every((abs(value) < np.inf) | (half == np.inf)):
+            # an overflow, only for sigma > 1, so sigma / spread is not subnormal
+            over = np.isinf(value) & (half < np.inf)
+            other = product(sigma / spread, np.where(over, half, 0.0))
+            value = np.where(over, other, value)
     return round_down(value, error)
 
 
@@ -112,19 +118,21 @@ def _norm_and_dim(norm: ArrayLike, dim: ArrayLike | None) -> tuple[Any, Any]:
     norm = operand("norm", norm, 1.0, nan=False, towards=np.inf)
     if dim is None:
         if not every(norm <= 2):
-            raise ValueError("dim must be given where norm > 2; got None")
+            raise ArgumentError("dim", "must be given where norm > 2; got None")
         dim = 1.0
     return norm, operand("dim", dim, 1.0, closed="left", towards=np.inf)
 
 
 def _spread(norm: Any, dim: Any) -> tuple[Any, Any]:
-    """dim^(1/2 - 1/norm) where norm > 2, 1 elsewhere; and the radius's relative error."""
+    """dim^(1/2 - 1/norm) where norm > 2, else 1; and the radius's relative error."""
     if every(norm <= 2):
         return 1.0, 16.0 * EPS
+    with np.errstate(under="ignore"):
+        power = np.maximum(0.5 - 1.0 / norm, 0.0)
     # the rounded exponent costs log(dim) 2^-54, the power, product and quotient an ulp
     # each
-    power = np.maximum(0.5 - 1.0 / norm, 0.0)
-    return dim**power, EPS * np.maximum(16.0, 4.0 + (power > 0) * np.log(dim) / 2)
+    error = EPS * np.maximum(16.0, 4.0 + (power > 0) * np.log(dim) / 2)
+    return dim**power, error
 
 
 def transport(
@@ -144,7 +152,8 @@ def transport(
     Parameters
     ----------
     z : array_like
-        Normal score of the event's probability, infinities included.
+        Normal score of the event's probability, infinities included. A long double that
+        float64 does not hold is refused: no side is safe.
     radius : array_like
         How far the input moves, in [0, inf].
     sigma, norm, dim : array_like
@@ -163,26 +172,16 @@ def transport(
     >>> round(float(low), 12), round(float(high), 12)
     (1.5, 2.5)
     """
-    z = as_floats("z", z)
+    z = as_floats("z", z, exact=True)
     distance = as_floats("radius", radius, 0.0, towards=np.inf)
     sigma = operand("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
     spread, error = _spread(*_norm_and_dim(norm, dim))
     z, distance, sigma, spread, error = broadcast(
         z=z, radius=distance, sigma=sigma, norm=spread, dim=error
     )
-    with np.errstate(over="ignore", under="ignore"):
-        # at least the smallest normal number: below it products lose their relative
-        # precision
-        step = (
-            np.where(distance > 0, np.maximum(distance / sigma, TINY), distance)
-            * spread
-        )
-        step = round_up(step, error)
-        with np.errstate(invalid="ignore"):  # of infinite scores
-            low = np.where(np.isinf(z), z, round_down(z - step, EPS))
-            high = np.where(np.isinf(z), z, round_up(z + step, EPS))
-    none = np.isnan(distance)
-    return np.where(none, np.nan, low)[()], np.where(none, np.nan, high)[()]
+    with np.errstate(over="ignore"):
+        step = round_up(positive_quotient(distance, sigma) * spread, error)
+    return moved_scores(z, step)
 
 
 def local_lipschitz(p: ArrayLike, sigma: ArrayLike) -> Floats:
@@ -214,10 +213,13 @@ def local_lipschitz(p: ArrayLike, sigma: ArrayLike) -> Floats:
     z = score_of("p", p)
     sigma = as_floats("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
     z, sigma = broadcast(p=z, sigma=sigma)
-    square = np.where(np.isinf(z), 0.0, z**2)
+    endless = np.isinf(z)
+    square = np.where(endless, 0.0, z**2)
     with np.errstate(over="ignore", under="ignore"):
-        slope = np.maximum(np.exp(-square / 2) / np.sqrt(2 * np.pi) / sigma, SMALLEST)
-    return round_up(np.where(np.isinf(z), 0.0, slope), 2 * NDTRI_ERROR * (square + 2))
+        slope = np.exp(-square / 2) / np.sqrt(2 * np.pi) / sigma
+        # an upper bound: 0 is only for probabilities 0 and 1
+        slope = np.where(endless, 0.0, np.maximum(slope, SMALLEST))
+    return round_up(slope, 2 * NDTRI_ERROR * (square + 2))
 
 
 def lipschitz_radius(p_a: ArrayLike, p_b: ArrayLike | None, lip: ArrayLike) -> Floats:

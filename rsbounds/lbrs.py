@@ -24,8 +24,7 @@ References
    2022.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,6 +39,7 @@ from rsbounds._numerics.checks import (
     number,
     on_host,
 )
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, SMALLEST, capped, round_down, round_up
 
 __all__ = ["LocallyBiased", "boundary_radius", "neighbour_radius"]
@@ -71,8 +71,8 @@ def boundary_radius(
     alpha : array_like
         Strength of the bias; at least 0. With 0 it is the radius of g itself.
     lip_grad : array_like
-        A Lipschitz constant L of grad g, from the perturbation's norm to its dual; at least
-        0. 0 is the linear case, |v|/|grad g|_*.
+        A Lipschitz constant L of grad g, from the perturbation's norm to its dual; at
+        least 0. 0 is the linear case, |v|/|grad g|_*.
     method : {"tight", "paper"}
         Which bound; "paper" is never larger.
 
@@ -92,27 +92,25 @@ def boundary_radius(
     >>> round(float(lbrs.boundary_radius(2.0, 1.0, 0.0, 1.0, method="paper")), 12)
     1.0
     """
-    value = np.abs(as_floats("value", value, closed="neither"))
-    grad_norm = as_floats("grad_norm", grad_norm, 0.0, closed="left")
-    alpha = as_floats("alpha", alpha, 0.0, closed="left")
-    lip_grad = as_floats("lip_grad", lip_grad, 0.0, closed="left")
-    value, grad_norm, alpha, lip_grad = broadcast(
-        value=value, grad_norm=grad_norm, alpha=alpha, lip_grad=lip_grad
+    size = np.abs(as_floats("value", value, closed="neither", exact=True))
+    grad_norm = as_floats("grad_norm", grad_norm, 0.0, closed="left", towards=np.inf)
+    alpha = as_floats("alpha", alpha, 0.0, closed="left", towards=np.inf)
+    lip_grad = as_floats("lip_grad", lip_grad, 0.0, closed="left", towards=np.inf)
+    size, grad_norm, alpha, lip_grad = broadcast(
+        value=size, grad_norm=grad_norm, alpha=alpha, lip_grad=lip_grad
     )
-    curvature = {"tight": 2.0, "paper": 4.0}[
-        choice("method", method, ("tight", "paper"))
-    ]
+    choice("method", method, ("tight", "paper"))
+    curvature = 2.0 if method == "tight" else 4.0
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         slope = alpha * lip_grad + grad_norm
         # the square root by parts: neither the square nor the product overflows
-        root = np.hypot(slope, np.sqrt(curvature * lip_grad) * np.sqrt(value))
+        root = np.hypot(slope, np.sqrt(curvature * lip_grad) * np.sqrt(size))
         bounded = (slope > 0) | (lip_grad > 0)
         # among subnormal numbers each operation may lose half of the smallest
         total = slope / 2 + root / 2 + np.where(bounded, _LOST, 0.0)
-        radius = np.divide(value, total, where=~(value == 0), out=np.zeros(value.shape))
-    return round_down(
-        np.where(np.isnan(total), np.nan, capped(radius, bounded)), 16 * EPS
-    )
+        radius = np.divide(size, total, where=~(size == 0), out=np.zeros(size.shape))
+    radius = np.where(np.isnan(total), np.nan, capped(radius, bounded))
+    return round_down(radius, 16 * EPS)
 
 
 def neighbour_radius(
@@ -247,25 +245,32 @@ class LocallyBiased:
 
     def _classify(self, rows: Array, label: Labels) -> tuple[Labels, Array, Array]:
         """Classes, boundary radii and anchor-free radii."""
-        value, grad = (
-            np.asarray(a, dtype=np.float64) for a in self._value_and_grad(rows)
-        )
-        count = value.shape[1:]
-        if value.ndim not in (1, 2) or len(value) != len(rows) or 0 in count:
-            raise ValueError(
-                f"value_and_grad must return values of shape ({len(rows)},) or "
-                f"({len(rows)}, K); got {value.shape}"
+        given_value, given_grad = self._value_and_grad(rows)
+        value = np.asarray(given_value, dtype=np.float64)
+        grad = np.asarray(given_grad, dtype=np.float64)
+        of_rows = value.ndim in (1, 2) and len(value) == len(rows)
+        if not of_rows or 0 in value.shape[1:]:
+            raise ArgumentError(
+                "value_and_grad",
+                f"must return values of shape ({len(rows)},) or ({len(rows)}, K); got "
+                f"{value.shape}",
             )
-        if grad.shape != (*value.shape, rows.shape[1]):
-            raise ValueError(
-                f"value_and_grad must return gradients of shape {(*value.shape, rows.shape[1])}; "
-                f"got {grad.shape}"
+        expected = (*value.shape, rows.shape[1])
+        if grad.shape != expected:
+            raise ArgumentError(
+                "value_and_grad",
+                f"must return gradients of shape {expected}; got {grad.shape}",
             )
-        allowed = np.arange(count[0]) if count else np.array([-1, 1])
-        if not np.isin(self._memory.labels, allowed).all():
-            expected = f"in 0 ... {count[0] - 1}" if count else "-1 or 1"
-            raise ValueError(f"labels must be {expected} for these values")
-        return (self._multiclass if count else self._binary)(value, grad, label)
+        if value.ndim == 1:
+            self._require_labels([-1, 1], "-1 or 1")
+            return self._binary(value, grad, label)
+        classes = value.shape[1]
+        self._require_labels(range(classes), f"in 0 ... {classes - 1}")
+        return self._multiclass(value, grad, label)
+
+    def _require_labels(self, allowed: Sequence[int], expected: str) -> None:
+        if not np.isin(self._memory.labels, np.array(allowed)).all():
+            raise ArgumentError("labels", f"must be {expected} for these values")
 
     def _binary(
         self, value: Array, grad: Array, label: Labels
@@ -277,19 +282,20 @@ class LocallyBiased:
         error = _NORM_ERROR * (np.abs(value) + bias)
         norm = round_up(norm, _NORM_ERROR)
 
-        def radius(size: Array, alpha: Any = self._alpha) -> Array:
+        def radius(size: Array, alpha: float) -> Array:
             size = np.maximum(size, 0.0)
             return np.asarray(
                 boundary_radius(size, norm, alpha, self._lip_grad, method=self._method)
             )
 
-        boundary = radius(np.abs(biased) - error)
+        boundary = radius(np.abs(biased) - error, self._alpha)
         if self._method == "paper":
             return classes, boundary, np.zeros_like(boundary)
         # the bias only helps where it agrees with g: there the radius of g itself holds
-        own = np.maximum(boundary, radius(np.abs(value), 0.0))
-        boundary = np.where(value * label > 0, own, boundary)
-        return classes, boundary, radius(np.abs(value) - bias - error)
+        unbiased = np.maximum(boundary, radius(np.abs(value), 0.0))
+        boundary = np.where(value * label > 0, unbiased, boundary)
+        free = radius(np.abs(value) - bias - error, self._alpha)
+        return classes, boundary, free
 
     def _multiclass(
         self, value: Array, grad: Array, label: Labels
@@ -298,28 +304,25 @@ class LocallyBiased:
         biased = value.copy()
         biased[rows, label] += self._alpha
         classes = biased.argmax(axis=1)
-        own = value[rows, classes][:, None]
-        error = 2 * EPS * (np.abs(value) + np.abs(own) + self._alpha)
-        slope = round_up(
-            self._memory.dual(grad[rows, classes][:, None] - grad), _NORM_ERROR
-        )
+        chosen = value[rows, classes][:, None]
+        error = 2 * EPS * (np.abs(value) + np.abs(chosen) + self._alpha)
+        differences = grad[rows, classes][:, None] - grad
+        slope = round_up(self._memory.dual(differences), _NORM_ERROR)
         lip_grad = self._lip_grad
         if lip_grad.ndim:
             lip_grad = np.broadcast_to(lip_grad, (value.shape[1],) * 2)[classes]
 
         def radius(gap: Array) -> Array:
             size = np.maximum(gap - error, 0.0)
-            each = np.asarray(
+            by_rival = np.asarray(
                 boundary_radius(size, slope, 0.0, lip_grad, method=self._method)
             )
-            each[rows, classes] = np.inf
-            least: Array = each.min(axis=1)
+            by_rival[rows, classes] = np.inf  # a class is no rival of itself
+            least: Array = by_rival.min(axis=1)
             return least
 
         boundary = radius(biased[rows, classes][:, None] - biased)
-        free = radius(own - value - self._alpha)  # the bias is a rival's
-        return (
-            classes,
-            boundary,
-            free if self._method == "tight" else np.zeros_like(free),
-        )
+        if self._method == "paper":
+            return classes, boundary, np.zeros_like(boundary)
+        free = radius(chosen - value - self._alpha)  # the bias is a rival's
+        return classes, boundary, free

@@ -19,6 +19,7 @@ from scipy.special import lambertw, ndtr
 from rsbounds import envelope as _envelope
 from rsbounds._neighbours.anchors import KNNSigma
 from rsbounds._numerics.checks import Floats, as_floats, broadcast, choice
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.scores import score_of
 from rsbounds._numerics.threads import apply
@@ -109,10 +110,13 @@ def xi(
     dim = as_floats("dim", dim, 1.0, 1e8)
     broadcast(distance=distance, p_a=z_a, sigma0=sigma0, sigma1=sigma1, dim=dim)
     score = apply(worst_score, distance, -z_a, sigma0, sigma1, dim, cost=1.5)
-    return _value(flag_nan(score if scores else ndtr(score)))
+    if scores:
+        return _value(flag_nan(score))
+    with np.errstate(under="ignore"):
+        return _value(flag_nan(ndtr(score)))
 
 
-@np.errstate(under="ignore")
+@np.errstate(over="ignore", under="ignore")
 def worst_case_ball(
     distance: ArrayLike,
     p_a: ArrayLike,
@@ -160,18 +164,14 @@ def worst_case_ball(
     s = np.abs(centre) / sigma0
     z = np.where(complement, z_a, -z_a)
     u = ball_offset(z, dim, s)
-    inner = (u < -s / 2) & np.isfinite(z)  # the radius by itself, not as a difference
-    rho = np.where(
-        inner,
-        np.sqrt(ncx2_ppf_exp(log_ndtr(z), dim, np.where(inner, s, 0.0) ** 2)),
-        s + u,
-    )
+    # where it is far smaller than s, the radius by itself, not as a difference
+    inner = (u < -s / 2) & np.isfinite(z)
+    square = np.where(inner, s, 0.0) ** 2
+    rho = np.where(inner, np.sqrt(ncx2_ppf_exp(log_ndtr(z), dim, square)), s + u)
     unknown = np.isnan([z_a, sigma0, sigma1, distance, dim]).any(0)
-    return (
-        _value(flag_nan(np.where(unknown, np.nan, np.where(flat, np.inf, centre)))),
-        _value(np.where(unknown, np.nan, np.where(flat, np.inf, sigma0 * rho))),
-        complement[()],
-    )
+    centre = np.where(unknown, np.nan, np.where(flat, np.inf, centre))
+    radius = np.where(unknown, np.nan, np.where(flat, np.inf, sigma0 * rho))
+    return _value(flag_nan(centre)), _value(radius), complement[()]
 
 
 def ratio_threshold(
@@ -219,19 +219,24 @@ def ratio_threshold(
         edge = ncx2_isf(p_a, dim, 0.0) if below else ncx2_ppf(p_a, dim, 0.0)
         return _value(np.sqrt(edge / ncx2_ppf(0.5, dim, 0.0)))
     if not below and np.any(dim <= 1):
-        raise ValueError(
-            f"dim must be above 1 for side 'above'; got {dim[dim <= 1].flat[0]}"
-        )
+        first = np.asarray(dim)[np.asarray(dim) <= 1].flat[0]
+        raise ArgumentError("dim", f"must be above 1 for side 'above'; got {first}")
     depth = -np.log1p(-p_a) / dim  # log(1/(1 - p_a)) / dim
-    if bound == "simple":
-        if below and np.any(depth > 0.25):
-            raise ValueError(
-                "dim must be at least 4 log(1/(1 - p_a)) for bound 'simple'; "
-                f"got log(1/(1 - p_a)) = {float(np.max(depth)):.3g} dim"
+    if bound == "chernoff":
+        # t e^{1 - t} = (1 - p_a)^{2/dim}
+        with np.errstate(under="ignore"):
+            branch = 0 if below else -1
+            t = -np.real(lambertw(-np.exp(-1 - 2 * depth), branch))
+    elif below:
+        if np.any(depth > 0.25):
+            raise ArgumentError(
+                "dim",
+                "must be at least 4 log(1/(1 - p_a)) for bound 'simple'; "
+                f"got log(1/(1 - p_a)) = {float(np.max(depth)):.3g} dim",
             )
-        t = 1 - 2 * np.sqrt(depth) if below else 1 + 2 * np.sqrt(depth) + 2 * depth
-    else:  # t e^{1 - t} = (1 - p_a)^{2/dim}
-        t = -np.real(lambertw(-np.exp(-1 - 2 * depth), 0 if below else -1))
+        t = 1 - 2 * np.sqrt(depth)
+    else:
+        t = 1 + 2 * np.sqrt(depth) + 2 * depth
     return _value(flag_nan(np.sqrt(t if below else t * dim / (dim - 1))))
 
 

@@ -186,7 +186,7 @@ def gone(pid):
 
 
 def complaint(stderr):
-    """The one line of the command; Ray and the interpreter may add some of their own."""
+    """The command's one line; Ray and the interpreter may add some of their own."""
     assert "Traceback" not in stderr
     lines = [
         line for line in stderr.splitlines() if line.startswith("rsbounds certify: ")

@@ -98,7 +98,7 @@ def convolved(m, x):
 
 
 def exact(layer, shape):
-    """Norm of a linear layer's matrix, made by applying it to unit vectors in float64."""
+    """Norm of a linear layer's matrix, by applying it to unit vectors in float64."""
     layer = layer.double().eval()
     size = int(np.prod(shape))
     with torch.no_grad():

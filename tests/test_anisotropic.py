@@ -11,6 +11,7 @@ from test_gaussian import holds
 
 from rsbounds import anisotropic
 from rsbounds.oracle import ndtri
+from rsbounds.schemes import METHODS
 
 pytestmark = pytest.mark.usefixtures("sixty_digits")
 
@@ -203,3 +204,34 @@ def test_shapes_and_nan():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_transport_does_not_lose_a_step_between_its_quotients():
+    """radius/inner underflowed to 0: the interval was .5 -+ 0, in truth .5 -+ .25."""
+    tiny = 5e-324
+    scheme = METHODS["anisotropic"]({"norm": 2.0, "inner": 4.0})
+    for low, high in (
+        anisotropic.transport(0.5, tiny, tiny, inner=4.0),
+        scheme.transport(0.5, tiny, tiny),
+    ):
+        assert 0.25 - 1e-12 <= low <= 0.25
+        assert 0.75 <= high <= 0.75 + 1e-12
+    for z, radius, sigma, inner in (
+        (0.0, tiny, 1e300, 1e300),
+        (0.0, 1e-300, 1e300, 1.0),
+        (1.0, 1e300, 1e-300, 1e-300),
+        (1.0, 3e-310, 7e-310, 0.3),
+        (-2.0, 1e308, 1e-10, 1e308),
+    ):
+        step = mp.mpf(radius) / mp.mpf(sigma) / mp.mpf(inner)
+        with np.errstate(all="raise"):
+            low, high = anisotropic.transport(z, radius, sigma, inner)
+        assert mp.mpf(float(low)) <= z - step < z + step <= mp.mpf(float(high))
+        if step < 1e300:
+            assert high - z <= step * (1 + 1e-11) + 1e-15
+
+
+def test_laplace_transport_of_a_step_below_all_doubles():
+    with np.errstate(all="raise"):
+        low, high = anisotropic.laplace_transport(0.0, 5e-324, 1e300)
+    assert low < 0.0 < high < 1e-13

@@ -11,9 +11,9 @@ from cli_models import says
 
 from rsbounds import certify_dataset, schemes
 from rsbounds.answers import (
+    Maps,
     TopK,
-    certify_maps,
-    certify_values,
+    Values,
     intervals,
     map_summary,
     top_k_radius,
@@ -54,18 +54,25 @@ def top_k(out=None, **changes):
     return certify_dataset(best, (X, Y), TopK(SCHEME, 2), out=out, **numbers)
 
 
+def certify_values(model, x, scheme, *, radii=(0.0,), p=0.5, **run):
+    return certify_dataset(model, x, Values(scheme, radii, p), **run)
+
+
 def values(out=None, **changes):
     numbers = {"radii": [0.0, 0.1, 0.3], "n": 500, "alpha": 0.01} | changes
     return certify_values(outputs, X, SCHEME, out=out, **numbers)
 
 
+def certify_maps(model, points, scheme, *, truth=None, tau=0.75, **run):
+    return certify_dataset(model, points, Maps(scheme, tau, truth), **run)
+
+
 def maps(out=None, **changes):
-    return certify_maps(
-        two_classes, (POINTS, TRUTH), SCHEME, out=out, **{"n": 200} | changes
-    )
+    numbers = {"n": 200, "truth": TRUTH} | changes
+    return certify_maps(two_classes, POINTS, SCHEME, out=out, **numbers)
 
 
-ANSWERS = {"top-k": top_k, "values": values, "map": maps}
+ANSWERS = {"top-k": top_k, "values": values, "maps": maps}
 
 
 def own(rows):
@@ -149,11 +156,11 @@ def grown(text):
         ("values", "high", lambda t: "-9e9" + t[t.index(",") :], "contradiction"),
         ("values", "low", lambda t: t + ";0,0", "contradiction"),
         ("values", "predict", lambda t: "0", "contradiction"),
-        ("map", "certified", lambda t: str(int(t) + 1), "contradiction"),
-        ("map", "hits", lambda t: "200x16", "contradiction"),
-        ("map", "hits", lambda t: "201x16", "contradiction"),
-        ("map", "right", lambda t: "17", "contradiction"),
-        ("map", "bound", lambda t: "clopper-pearson", "contradiction"),
+        ("maps", "certified", lambda t: str(int(t) + 1), "contradiction"),
+        ("maps", "hits", lambda t: "200x16", "contradiction"),
+        ("maps", "hits", lambda t: "201x16", "contradiction"),
+        ("maps", "right", lambda t: "17", "contradiction"),
+        ("maps", "bound", lambda t: "clopper-pearson", "contradiction"),
     ],
 )
 def test_a_forged_row_is_found(answer, column, change, kind, tmp_path):
@@ -171,10 +178,8 @@ def test_a_forged_row_is_found(answer, column, change, kind, tmp_path):
         ("top-k", "k", 3),
         ("values", "radii", [0.0, 0.05, 0.3]),
         ("values", "p", 0.4),
-        ("map", "tau", 0.9),
-        ("map", "map_radius", 0.5),
-        ("map", "answer", "more"),
-        ("values", "answer", "top-k"),
+        ("maps", "tau", 0.9),
+        ("maps", "radius", 0.5),
     ],
 )
 def test_a_forged_manifest_is_found(answer, name, value, tmp_path):
@@ -182,7 +187,7 @@ def test_a_forged_manifest_is_found(answer, name, value, tmp_path):
     ANSWERS[answer](path)
     place = manifest_path(path)
     entries = json.loads(place.read_text())
-    entries["parameters"][name] = value
+    entries["answer"][name] = value
     place.write_text(json.dumps(entries))
     assert verify(path).findings
 
@@ -195,7 +200,7 @@ def test_verify_proves_what_the_code_would_let_pass(tmp_path, monkeypatch):
 
     for answer, module, name, wrong in (
         ("values", _values, "_rank", lambda n, level, z: 200),
-        ("map", _maps, "lower_bound", lambda hits, n, alpha: np.ones(len(hits))),
+        ("maps", _maps, "lower_bound", lambda hits, n, alpha: np.ones(len(hits))),
         ("top-k", _topk, "radius_of", lambda *_: 0.9),
     ):
         path = tmp_path / f"{answer}.tsv"
@@ -210,7 +215,7 @@ def test_rows_are_drawn_again(tmp_path):
     for answer, model, x in (
         ("top-k", best, (X, Y)),
         ("values", outputs, (X, np.zeros(6, int))),
-        ("map", two_classes, (POINTS, np.zeros(5, int))),
+        ("maps", two_classes, (POINTS, np.zeros(5, int))),
     ):
         path = tmp_path / f"{answer}.tsv"
         ANSWERS[answer](path)
@@ -224,7 +229,7 @@ def test_rows_are_drawn_again(tmp_path):
 
 def test_other_commands_refuse_such_counts(tmp_path, capsys):
     values(tmp_path / "run.tsv")
-    assert "answers values" in says(
+    assert "rows of the answer 'values' don't hold their samples" in says(
         capsys,
         ["recertify", str(tmp_path / "run.tsv"), "--out", str(tmp_path / "new.tsv")],
         2,
@@ -245,14 +250,14 @@ def test_reports_of_values_and_maps(tmp_path, capsys):
     )
     text = capsys.readouterr().out
     assert re.search(r"0\.1 +1\.0000 +0\.\d+", text)
-    assert "certified at radius 0.1686" in text
-    assert re.search(r"miou +0\.\d+", text)
+    assert "maps, classes likelier than 0.75" in text
+    assert re.search(r"0\.1686 +0\.\d+ +0\.\d+", text)
     assert "ACR" in text  # the third is a table as any
 
 
 def test_values_are_those_of_one_input(tmp_path):
     results = values()
-    low, high = intervals(results)
+    low, high = intervals(results.rows)
     assert low.shape == high.shape == (6, 3, 2)
     drawn = ArrayOutputs(outputs, "values")(
         X[2], 0.25, 500, stream(0, 2, Phase.ESTIMATE)
@@ -265,7 +270,7 @@ def test_values_are_those_of_one_input(tmp_path):
 
 def test_a_radius_beyond_n_is_said_once(tmp_path):
     with pytest.warns(RuntimeWarning, match="can't show both ends at radius 3") as said:
-        low, high = intervals(values(radii=[0.1, 3.0]))
+        low, high = intervals(values(radii=[0.1, 3.0]).rows)
     assert len(said) == 1
     assert np.isinf(low[:, 1]).all()
     assert np.isinf(high[:, 1]).all()
@@ -278,7 +283,7 @@ def test_nan_outputs_count_against_the_interval(tmp_path):
     with pytest.warns(RuntimeWarning, match="samples are void"):
         void = certify_values(some, X[:1], SCHEME, radii=[0.1], n=500)
     assert void.rows[0].void > 0
-    assert np.isinf(intervals(void)[1]).all()
+    assert np.isinf(intervals(void.rows)[1]).all()
     with pytest.warns(RuntimeWarning, match="samples are void"):
         none = certify_values(
             lambda b: b[:, 0] * np.nan, X[:1], SCHEME, radii=[0.1], n=500
@@ -296,12 +301,12 @@ def test_map_summary_is_that_of_the_maps():
         right += int(row.extra["right"])
         assert right <= certified
         assert (chosen == truth.ravel()).mean() > 0.7
-    summary = map_summary(results)
+    summary = map_summary(results.rows)
     assert summary["accuracy"] == right / 80
     assert summary["abstain"] == 1 - certified / 80
     assert 0 < summary["miou"] <= summary["accuracy"] + 0.2
     assert np.isnan(
-        map_summary(certify_maps(two_classes, POINTS, SCHEME, n=200))["miou"]
+        map_summary(certify_maps(two_classes, POINTS, SCHEME, n=200).rows)["miou"]
     )
 
 
@@ -330,10 +335,15 @@ def test_torch_modules_draw_values_and_maps():
         certify_values(Outputs(), X, SCHEME, radii=[0.1], n=500, alpha=0.01),
     )
     np.testing.assert_allclose(
-        intervals(own_rows)[0][..., 0], intervals(numpy)[0][..., 0], atol=0.2
+        intervals(own_rows.rows)[0][..., 0], intervals(numpy.rows)[0][..., 0], atol=0.2
     )
-    results = certify_maps(Scores(), (POINTS, TRUTH), SCHEME, n=200)
-    assert abs(map_summary(results)["accuracy"] - map_summary(maps())["accuracy"]) < 0.1
+    results = certify_maps(Scores(), POINTS, SCHEME, truth=TRUTH, n=200)
+    assert (
+        abs(
+            map_summary(results.rows)["accuracy"] - map_summary(maps().rows)["accuracy"]
+        )
+        < 0.1
+    )
 
 
 def test_nan_of_a_torch_map_counts_for_no_class_there():
@@ -346,7 +356,7 @@ def test_nan_of_a_torch_map_counts_for_no_class_there():
             scores[:, 1, 0] = torch.nan
             return scores
 
-    sampler = output_sampler(Scores(), "map")
+    sampler = output_sampler(Scores(), "maps")
     counts = np.asarray(sampler(POINTS[0], 0.25, 100, np.random.default_rng(0)))
     assert counts.shape == (16, 2)
     assert counts.sum(axis=1).tolist() == [0] * 4 + [100] * 12
@@ -360,7 +370,7 @@ def test_samplers_of_ones_own_and_other_noise():
 
     sampler.law = "laplace"
     results = certify_values(sampler, X, schemes.laplace(0.25), radii=[0.1], n=500)
-    assert np.isfinite(intervals(results)[0]).all()
+    assert np.isfinite(intervals(results.rows)[0]).all()
     with pytest.raises(ValueError, match="the sampler must draw the noise"):
         certify_values(sampler, X, SCHEME, radii=[0.1], n=500)
     with pytest.raises(ValueError, match="need a sampler of your own"):
@@ -407,11 +417,11 @@ MOVING = schemes.sigma_range(lambda x: 0.5, 0.4, 0.6, 5)
             "outputs of shape",
         ),
         (
-            lambda: certify_maps(two_classes, (POINTS, TRUTH[:2]), SCHEME),
-            "one length; got 5 and 2",
+            lambda: certify_maps(two_classes, POINTS, SCHEME, truth=TRUTH[:2]),
+            "each of 5 inputs; got 2",
         ),
         (
-            lambda: certify_maps(two_classes, (POINTS, TRUTH[:, :2]), SCHEME),
+            lambda: certify_maps(two_classes, POINTS, SCHEME, truth=TRUTH[:, :2]),
             "16 positions; got 8",
         ),
         (lambda: top_k(bound="anytime"), "has its own bounds"),
@@ -424,7 +434,7 @@ MOVING = schemes.sigma_range(lambda x: 0.5, 0.4, 0.6, 5)
             "the same at every input",
         ),
         (lambda: TopK(SCHEME, 0), "k must be"),
-        (lambda: intervals(maps()), "must hold the answer 'values'"),
+        (lambda: intervals(maps().rows), "must be of the answer 'values'"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -455,7 +465,19 @@ def test_top_k_on_the_command_line(tmp_path, monkeypatch, capsys):
         "--sigma",
         "0.25",
     ]
-    words += ["--n", "800", "--n0", "50", "--alpha", "0.01", "--top-k", "2", "--out"]
+    words += [
+        "--n",
+        "800",
+        "--n0",
+        "50",
+        "--alpha",
+        "0.01",
+        "--answer",
+        "top-k",
+        "--k",
+        "2",
+        "--out",
+    ]
     assert main([*words, "run.tsv"]) == 0
     rows = read("run.tsv").rows
     assert own(rows) == own(top_k().rows)

@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from test_composite import RULES as NAMED
 
 from rsbounds import composite
+from rsbounds.answers import Class, List
+from rsbounds.answers._answer import Votes
+from rsbounds.answers._list import Stages
 from rsbounds.audit import Kind, _radii
+from rsbounds.audit._list import list_proved
 from rsbounds.audit._rows import findings
 from rsbounds.certify import Procedure, certify_counts
-from rsbounds.certify._counts import certify_evidence
-from rsbounds.certify._work import further
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS
 
@@ -55,8 +57,9 @@ def run(name, procedure):
     rows = []
     for i, (first, second) in enumerate(COUNTS):
         counts = (first, second, procedure.n - first - second)
-        found = certify_evidence(scheme, 0.5, (60, 40), counts, procedure, i)
-        rows.append(Row.of(i, 0, found, 0.1))
+        votes = Votes(0.5, np.array([60, 40]), np.array(counts), procedure.n)
+        certificate, _ = Class(scheme).certify(votes, procedure, label=0, index=i)
+        rows.append(Row.of(i, 0, certificate, 0.1))
     known = {"method": method, "scope": scheme.scope, "parameters": parameters}
     return Manifest(procedure=procedure, data={"inputs": len(rows)}, **known), rows
 
@@ -212,11 +215,11 @@ def test_decision_lists_are_proved_component_by_component():
     for rule, select, n, found in lists(40):
         plan = composite.plan(rule, select, n, 0.01)
         evidence = (found.stage_counts, n, 0.01)
-        assert _radii.list_proved(rule, plan, found.item, *evidence, found.radius)
+        assert list_proved(rule, plan, found.item, *evidence, found.radius)
         higher = found.radius * (1 + 1e-9) + 1e-8
         for item in range(len(rule.items)):
-            assert not _radii.list_proved(rule, plan, item, *evidence, higher)
-        assert not _radii.list_proved(
+            assert not list_proved(rule, plan, item, *evidence, higher)
+        assert not list_proved(
             rule, plan, found.item, [None] * 3, n, 0.01, found.radius
         )
         decided.add((len(rule.items), found.item))
@@ -224,14 +227,19 @@ def test_decision_lists_are_proved_component_by_component():
 
 
 def test_rows_of_decision_lists():
-    for rule, _, n, found in lists(6):
+    for rule, select, n, found in lists(6):
         manifest = Manifest(
+            answer={"name": "list"},
             method="composite",
             scope=found.scope,
             parameters={"rule": rule.to_dict()},
             procedure=Procedure(n0=60, n=n, alpha=0.01),
         )
-        row = Row.of(0, 0, found, 0.1, extra=further(found))
+        stages = Stages(
+            select, lambda stage, found=found: np.array(found.stage_counts[stage])
+        )
+        _, columns = List(rule).certify(stages, manifest.procedure, label=0, index=0)
+        row = Row.of(0, 0, found, 0.1, extra=columns)
         assert kinds(row, manifest) == []
         higher = row.radius * (1 + 1e-9) + 1e-8
         assert kinds(replace(row, radius=higher), manifest) == [Kind.RADIUS]

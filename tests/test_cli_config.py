@@ -36,7 +36,7 @@ def test_help_shows_the_options_of_one_method(capsys, monkeypatch):
     assert listed(capsys, "--method", "lipschitz") == {
         *other, "--sigma-function", "--lip", "--sigma-min"
     }  # fmt: skip
-    assert listed(capsys, "--method=composite") == other | {"--rule"}
+    assert listed(capsys, "--answer=list") == other | {"--rule"}
     assert listed(capsys, "--method", "a:b") == other | {"--method-args"}
 
 

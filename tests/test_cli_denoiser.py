@@ -136,7 +136,7 @@ def test_a_rule_has_a_timestep_for_each_of_its_levels(work):
     item = [{"kind": "margin", "stage": k, "threshold": 0.0} for k in (0, 1)]
     rule = {"format": 1, "sigmas": [0.5, 0.25], "items": [item[:1], item[1:]]}
     Path("rule.json").write_text(json.dumps(rule))
-    known = {**WITH, "sigma": None, "method": "composite", "rule": "rule.json"}
+    known = {**WITH, "sigma": None, "rule": "rule.json"}
     assert main(arguments(**known)) == 0
     said = manifest()["model"]["denoiser"]
     assert said[0]["timestep"] > said[1]["timestep"]

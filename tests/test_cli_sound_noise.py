@@ -94,12 +94,7 @@ def test_rows_are_drawn_again_with_the_noise_that_the_manifest_states(work, caps
 
 
 def test_composites_and_ranges_in_sound_noise(work):
-    assert (
-        main(
-            arguments(method="composite", rule="rule.json", sigma=None, sound_noise="")
-        )
-        == 0
-    )
+    assert main(arguments(rule="rule.json", sigma=None, sound_noise="")) == 0
     verified("out.tsv")
     models(MODELS + HALF)
     known = {"method": "range", "sigma": None, "sigma_function": "models:half"}

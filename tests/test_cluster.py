@@ -15,7 +15,7 @@ import pytest
 
 from rsbounds import certify_dataset, schemes
 from rsbounds.certify import ArraySampler
-from rsbounds.certify._work import machine
+from rsbounds.certify._job import machine
 from rsbounds.cluster import LostWorker, Processes, Ray
 from rsbounds.cluster._processes import _visible
 from rsbounds.cluster._ray import Actor, Actors
@@ -205,7 +205,8 @@ def test_an_ended_writer_takes_its_workers_along_and_is_resumed(
         assert process.wait(timeout=runs.WAIT) == status
         assert all(runs.gone(pid) for pid in runs.workers(process, work))
     if status > 0:
-        line = "rsbounds certify: interrupted; what is written is kept, run it again to go on\n"
+        line = "rsbounds certify: interrupted; what is written is kept, run it again "
+        line += "to go on\n"
         assert (work / "err").read_text() == line
     assert 3 <= len(runs.without_time(out)) - 1 < runs.COUNT
     runs.done("--processes", "2", folder=work, model="held")

@@ -50,7 +50,7 @@ class Clock:
             raise LostWorker("gone")
         if name == "machines":
             return [{"host": f"host{worker % 2}"}]
-        if name == "select":
+        if name == "fingerprint":
             return [7, worker]
         return [Outcome(i, self._row(i)) for i in self._kept(inputs)]
 
@@ -161,6 +161,6 @@ def test_a_model_that_ends_every_worker_ends_the_run():
 
 def test_machines_are_told_once_each():
     work = Dealt(Clock([1.0] * 5))
-    assert work.select(3) == [7, 0]
+    assert work.fingerprint(3) == [7, 0]
     assert {m["host"] for m in work.machines()} <= {"host0", "host1"}
     assert len(work.machines()) <= 2

@@ -148,7 +148,7 @@ def test_methods_of_others_reach_the_actors(work, address, model, method):
 
 
 def test_a_cluster_with_a_token(work, address):
-    """It serves those who have the token, and refuses others in the end with one line."""
+    """It serves those who have the token, and refuses others in one line."""
     for out, token, status in (
         ("a.tsv", TOKEN, 0),
         ("b.tsv", TOKEN | {"RAY_AUTH_TOKEN": "f" * 32}, 2),

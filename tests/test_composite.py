@@ -1,4 +1,4 @@
-"""Decision lists and routes from exact probabilities: brute force, climbs, the oracle."""
+"""Decision lists and routes from exact probabilities: brute force, climbs, oracle."""
 
 import json
 
@@ -242,7 +242,7 @@ MARGIN = Cond("margin", 0)
         ),
         (
             lambda: Rule([1.0], [[Cond("margin", 1)]]),
-            r"items\[0\]: stage must be one of 1 levels",
+            r"items\[0\] must have stages of 1 levels",
         ),
         (lambda: Rule([1.0], []), "items must hold at least one item"),
         (

@@ -17,6 +17,7 @@ from rsbounds.confidence import (
     anytime_lower_bound,
     anytime_upper_bound,
     lower_bound,
+    opposite_uniform,
     pair_bounds,
     randomized_lower_bound,
     soft_lower_bound,
@@ -98,13 +99,12 @@ def test_the_largest_level_of_each(name):
 
 
 def test_an_entry_is_a_bound():
-    for wrong, match in (
-        ("clopper-pearson", "must be a rsbounds.confidence.Bound"),
-        (Bound("mine", "votes", None), "evidence must be one of"),
-        (Bound("mine", "counts", None, most_alpha=0.0), "most_alpha must be in"),
-    ):
-        with pytest.raises(ValueError, match=match):
-            check_entry(wrong)
+    with pytest.raises(ValueError, match=r"must be a rsbounds.confidence.Bound"):
+        check_entry("clopper-pearson")
+    with pytest.raises(ValueError, match="evidence must be one of"):
+        Bound("mine", "votes", None)
+    with pytest.raises(ValueError, match="most_alpha must be in"):
+        Bound("mine", "counts", None, most_alpha=0.0)
 
 
 @pytest.mark.parametrize("name", BOUNDS)
@@ -265,3 +265,27 @@ def test_seeded():
     assert randomized_lower_bound([[0], [10]], 10, [0.1, 0.5, 0.9], 0).shape == (2, 3)
     with pytest.raises(ValueError, match="count must be <= n"):
         randomized_lower_bound(11, 10, 0.1, 0)
+
+
+def test_a_uniform_number_of_a_narrow_type_keeps_its_value():
+    """Its opposite, 1 - u + 2^-53, was rounded to eleven bits."""
+    for u in np.random.default_rng(0).random(20).astype(np.float16):
+        pairs = [
+            BOUNDS["randomized"].pair(
+                [300, 55], 0, 400, 0.01, runner_up=True, u=kind(u)
+            )
+            for kind in (np.float16, np.float32, float)
+        ]
+        assert pairs[0] == pairs[1] == pairs[2]
+
+
+def test_opposites_are_on_one_grid():
+    for u in (2.0**-53, 0.5, 1.0, 1.0 - 2.0**-53):
+        assert opposite_uniform(opposite_uniform(u)) == u
+        assert 0.0 < opposite_uniform(np.float32(u)) <= 1.0
+
+
+def test_a_seed_that_seeds_nothing_is_named():
+    for seed in (-1, "x", 0.5, object()):
+        with pytest.raises(ValueError, match=r"^seed must seed a generator"):
+            randomized_lower_bound(1, 2, 0.1, seed)

@@ -1,4 +1,4 @@
-"""Clopper-Pearson bounds: exact sums in interval arithmetic, coverage by enumeration."""
+"""Clopper-Pearson bounds: exact sums in balls, coverage by enumeration."""
 
 import numpy as np
 import pytest

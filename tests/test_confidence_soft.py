@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import ndtr, ndtri
 
 from rsbounds.confidence import (
+    BOUNDS,
     CDFCertificate,
     ScoreHistogram,
     lower_bound,
@@ -319,3 +320,27 @@ def test_cdf_at_infinite_distance_and_noise():
 def test_bad_input_is_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_what_is_no_histogram_is_named():
+    calls = (
+        lambda h: soft_lower_bound(h, 0.1),
+        lambda h: soft_upper_bound(h, 0.1),
+        lambda h: CDFCertificate.from_histogram(h, 0.1),
+    )
+    for call in calls:
+        for wrong in (None, [1, 2], np.ones(3)):
+            with pytest.raises(ValueError, match=r"^histogram must be"):
+                call(wrong)
+    with pytest.raises(ValueError, match=r"^other must be a ScoreHistogram"):
+        ScoreHistogram().merge([1, 2])
+    for wrong in (3, [[1, 2], [3, 4]], None):
+        with pytest.raises(ValueError, match=r"^evidence must be"):
+            BOUNDS["chernoff"].pair(wrong, 0, 3, 0.1, runner_up=True)
+
+
+def test_an_alpha_too_small_to_be_divided_is_named():
+    h = histogram(np.linspace(0.5, 1.0, 100))
+    with pytest.raises(ValueError, match=r"^alpha must be in .*got 5e-324"):
+        CDFCertificate.from_histogram(h, 5e-324)
+    assert CDFCertificate.from_histogram(h, 64 * 5e-324).radius(1.0) >= 0.0

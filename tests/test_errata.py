@@ -106,7 +106,7 @@ def test_s_theorem_4_in_one_dimension():
 
 
 def test_s_corollary_5_needs_dimensions():
-    """Below 4 log(1/(1 - p_A)) dimensions its square root is that of a negative number."""
+    """In fewer than 4 log(1/(1 - p_A)) dimensions its root is of a negative number."""
     least = 4 * np.log(100)
     assert 1 - 2 * np.sqrt(np.log(100) / (least - 1)) < 0
     with pytest.raises(ValueError, match="dim must be at least"):

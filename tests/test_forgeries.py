@@ -111,7 +111,7 @@ def test_a_forged_file_is_found_by_name(finished, capsys, forgery):
     ("changes", "said"),
     [
         ({"seed": 7}, "drawn again"),
-        ({"n0": 49}, "selection counts sum to 50 of 49 samples"),
+        ({"n0": 49}, "select sum to 50 of 49 samples"),
         ({"n0": 51}, "void is 0, 1 by its counts"),
         ({"alpha": 0.002}, "too far from what"),
         ({"alpha": 0.0005}, "on the unsafe side of what"),
@@ -214,7 +214,7 @@ def _of(part):
 def test_the_norm_of_a_method_that_has_one(finished, capsys):
     Path("rule.json").write_text(json.dumps(RULE))
     Path("out.tsv").unlink()
-    assert main(arguments(sigma=None, method="composite", rule="rule.json")) == 0
+    assert main(arguments(sigma=None, rule="rule.json")) == 0
     said = manifest()
     state(parameters=said["parameters"] | {"norm": math.inf})
     save([row | {"norm": "inf"} for row in table()])
@@ -273,7 +273,7 @@ def test_a_rule_does_not_widen_the_scope_of_its_runs(finished, capsys):
 def test_what_rows_of_a_rule_repeat_of_its_stages(finished, capsys):
     Path("rule.json").write_text(json.dumps(RULE))
     Path("out.tsv").unlink()
-    assert main(arguments(sigma=None, method="composite", rule="rule.json")) == 0
+    assert main(arguments(sigma=None, rule="rule.json")) == 0
     assert main(["verify", "out.tsv"]) == 0
     rows = table()
     for column, value in LISTED.items():

@@ -71,8 +71,9 @@ def test_a_regressor_gives_values_and_no_class():
         ValueError, match=r"fitted classifier; got a Estimator.*FromLabels"
     ):
         certify(regressor, X[0], gaussian(0.5))
-    run = rs.answers.certify_values(regressor, X, gaussian(0.25), radii=[0.1], n=1000)
-    low, high = rs.answers.intervals(run)
+    answer = rs.answers.Values(gaussian(0.25), radii=[0.1])
+    run = rs.certify_dataset(regressor, X, answer, n=1000)
+    low, high = rs.answers.intervals(run.rows)
     assert low[0, 0, 0] < 0.9 < high[0, 0, 0]
 
 

@@ -135,7 +135,7 @@ def test_erratum_l_local_constant_is_not_a_lipschitz_constant():
 
 
 def test_erratum_l_lp_formula_below_two():
-    """Erratum 12: the printed r_p would exceed the l_2 radius for p < 2; ours does not."""
+    """Erratum 12: the printed r_p exceeds the l_2 radius for p < 2; ours does not."""
     assert gaussian.radius(0.9, 1.0, norm=1, dim=100) == gaussian.radius(0.9, 1.0)
     assert 100 ** (1 / 1 - 1 / 2) > 1  # the printed factor at p = 1
 

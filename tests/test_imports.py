@@ -43,8 +43,8 @@ def imports(tree):
 def files_imported(own, tree, modules):
     """The files of the package that a file imports.
 
-    ``from rsbounds.room import name`` is an import of the file of that name, if there is
-    one, else of the room's ``__init__``. Importing a file of another room runs that
+    ``from rsbounds.room import name`` is an import of the file of that name, if there
+    is one, else of the room's ``__init__``. Importing a file of another room runs that
     room's ``__init__`` first, which therefore counts; one's own room has begun already.
     """
     found = set()

@@ -1,4 +1,4 @@
-"""Locally biased smoothing, the neighbour radius: exact rational oracle, attacks, ties."""
+"""Locally biased smoothing, the neighbour radius: rational oracle, attacks, ties."""
 
 from fractions import Fraction
 
@@ -116,7 +116,7 @@ def test_neighbour_radius_against_rationals(memory, norm, method):
     rho = max(np.linalg.norm(x - anchors, axis=1))
     apart = np.linalg.norm(anchors[:, None] - anchors, axis=2)
     if np.any((apart > 0) & (apart < 1e-25 * rho)):
-        return  # doubled precision ends here: a smaller radius, 0 included, is still sound
+        return  # doubled precision ends here: a smaller radius is still sound
     assert (
         mp.isinf(least)
         or value >= least * (1 - mp.mpf("1e-11")) - mp.mpf("1e-20") * rho

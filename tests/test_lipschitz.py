@@ -208,7 +208,7 @@ def test_edges_of_the_base_radius():
 
 
 def test_no_lipschitz_score_flips_inside_and_a_ramp_does_just_outside():
-    """One dimension, by brute force: random piecewise linear scores of slope at most L."""
+    """One dimension, by brute force: random piecewise linear scores of slope <= L."""
     rng = np.random.default_rng(0)
     t = np.linspace(-9, 9, 1801)
     weights = np.exp(-(t**2) / 2) / np.exp(-(t**2) / 2).sum()

@@ -102,7 +102,8 @@ def test_a_torch_dataset_by_name(tmp_path, monkeypatch):
     (tmp_path / "sets.py").write_text(
         "import torch\n"
         "def make():\n"
-        "    return torch.utils.data.TensorDataset(torch.ones(3, 2), torch.tensor([0, 1, 1]))\n"
+        "    x, y = torch.ones(3, 2), torch.tensor([0, 1, 1])\n"
+        "    return torch.utils.data.TensorDataset(x, y)\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -182,8 +183,8 @@ def test_labels_outside_the_classes(tmp_path):
     ("spec", "options", "message"),
     [
         (".", {}, "say imagefolder:"),
-        ("nothing", {}, "the data must be FILE"),
-        ((X, Y), {}, "must be text or a path; got tuple"),
+        ("nothing", {}, "data must be FILE"),
+        ((X, Y), {}, "must be named by text or a path; got tuple"),
         ("d.npz", {"scale": "x"}, "scale must be real numbers"),
         ("d.npz", {"preprocess": 8}, "preprocess must be a Preprocess; got int"),
     ],

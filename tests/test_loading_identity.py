@@ -17,7 +17,10 @@ from rsbounds.loading import as_data, load_model
 CODE = """
 import numpy as np
 def load():
-    return lambda batch: np.stack([batch[:, 0].sum((1, 2)) + 1000, 0 * batch[:, 0, 0, 0]], axis=1)
+    def scores(batch):
+        zeros = 0 * batch[:, 0, 0, 0]
+        return np.stack([batch[:, 0].sum((1, 2)) + 1000, zeros], axis=1)
+    return scores
 """
 
 
@@ -41,7 +44,7 @@ def run(**changes):
 def test_other_onnx_weights_are_refused_where_the_probes_are_the_same(
     work, capsys, changed
 ):
-    """They may lie in a file of any name, of which the model's own file is no function."""
+    """They may lie in a file of any name, which the model's own file doesn't tell."""
     onnx, numpy_helper = package("onnx"), package("onnx.numpy_helper")
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
 
@@ -98,13 +101,15 @@ def test_quantized_and_meta_models_are_refused_in_one_line(work, capsys):
     torch = package("torch")
     Path("own.py").write_text(
         "import torch\n"
-        "def net():\n    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(36, 2))\n"
+        "def net():\n"
+        "    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(36, 2))\n"
         "def meta():\n    return net().to('meta')\n"
         "def small():\n"
         "    import warnings\n"
         "    with warnings.catch_warnings(action='ignore'):  # deprecated\n"
         "        kinds, dtype = {torch.nn.Linear}, torch.qint8\n"
-        "        return torch.ao.quantization.quantize_dynamic(net(), kinds, dtype=dtype)\n"
+        "        quantize = torch.ao.quantization.quantize_dynamic\n"
+        "        return quantize(net(), kinds, dtype=dtype)\n"
     )
     one_line(
         capsys, run(model="own.py:meta"), "must be a tensor that holds numbers", "meta"

@@ -1,4 +1,4 @@
-"""Models by name: each backend against the library it stands for, and what it refuses."""
+"""Models by name: each backend against its library, and what it refuses."""
 
 import json
 import re
@@ -82,7 +82,8 @@ def test_a_file_finds_its_neighbours_from_anywhere(own, tmp_path, monkeypatch):
     (own / "sub").mkdir()
     (own / "sub" / "beside.py").write_text("SLOPE = 3")
     (own / "sub" / "main.py").write_text(
-        "from beside import SLOPE\ndef f(): return lambda b: SLOPE * b.reshape(len(b), -1)\n"
+        "from beside import SLOPE\n"
+        "def f(): return lambda b: SLOPE * b.reshape(len(b), -1)\n"
     )
     loaded = load_model("sub/main.py:f")
     np.testing.assert_array_equal(loaded.model(X), 3 * X.reshape(3, 4))

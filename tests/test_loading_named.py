@@ -65,7 +65,7 @@ REFUSED = [
         "timm:resnet81",
         r"model 'resnet81' is unknown; did you mean .*resnet18",
     ),
-    ("timm", "timm:resnet18", r"resnet18.* not on disk \(looked in .*hf.*--download"),
+    ("timm", "timm:resnet18", r"resnet18.* not on disk \(looked in .*download=True"),
     (
         "torchvision.models",
         "torchvision:resnet19",

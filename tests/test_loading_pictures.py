@@ -72,7 +72,9 @@ def test_other_pictures_are_another_run(work, capsys):
 def test_what_a_model_says_is_otherwise_only_where_asked(work):
     Path("own.py").write_text(
         "from models import linear\nfrom rsbounds.loading import Loaded, Preprocess\n"
-        "def load():\n    return Loaded(linear(), preprocess=Preprocess(9, (6, 6), 'box', 1))\n"
+        "def load():\n"
+        "    steps = Preprocess(9, (6, 6), 'box', 1)\n"
+        "    return Loaded(linear(), preprocess=steps)\n"
     )
     assert load_model("own.py:load").preprocess == Preprocess(9, (6, 6), "box", 1)
     assert main(line(model="own.py:load", resize="7,8")) == 0

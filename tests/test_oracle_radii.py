@@ -10,7 +10,9 @@ from mpmath import mp
 from test_oracle import close
 
 from rsbounds import audit, certify_dataset, envelope, oracle, schemes
+from rsbounds.answers import ANSWERS
 from rsbounds.audit import _bounds, _radii
+from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import SCOPES
 from rsbounds.cli._methods import COUNTED
 from rsbounds.oracle import certificates
@@ -199,10 +201,11 @@ def test_every_method_and_bound_of_result_files_has_its_evaluations():
         "generator",
         "composite",
     }
-    assert set(schemes.METHODS) >= {*_radii.COVERED, "composite"} == proved
+    of_answers = {name for proof in PROOFS.values() for name in proof.methods}
+    assert set(schemes.METHODS) >= of_answers == proved
     assert {method.scope for method in schemes.METHODS.values()} <= set(SCOPES)
-    assert set(_bounds.BOUNDS) == set(certificates.BOUNDS) == set(COUNTED)
-    assert callable(_radii.list_proved)
+    assert set(_bounds.PROOFS) == set(certificates.BOUNDS) == set(COUNTED)
+    assert set(PROOFS) == set(ANSWERS)
 
 
 def test_a_method_without_a_proof_is_refused_in_one_line(monkeypatch, tmp_path):
@@ -213,9 +216,9 @@ def test_a_method_without_a_proof_is_refused_in_one_line(monkeypatch, tmp_path):
         lambda batch: batch, (x, y), scheme, n=100, out=tmp_path / "out.tsv"
     )
     assert not audit.verify(tmp_path / "out.tsv").findings
-    monkeypatch.setattr("rsbounds.audit._verify.COVERED", ("lipschitz",))
+    monkeypatch.setattr(PROOFS["class"], "methods", ("lipschitz",), raising=False)
     with pytest.raises(
-        ValueError, match="is of method 'gaussian', which nothing here can prove"
+        ValueError, match="is of method 'gaussian'.*which nothing here can prove"
     ):
         audit.verify(tmp_path / "out.tsv")
 

@@ -21,62 +21,16 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "rsbounds"
 EXT = ROOT / "rsbounds_ext"
 
-# The rooms, each with what it may import besides itself: imports only go up this list.
-# A module that isn't listed is a theory, behind those that are.
-ROOMS = {
-    "_numerics": "",
-    "oracle": "",
-    "special": "_numerics",
-    "stats": "_numerics special",
-    "confidence": "_numerics special",
-    "_neighbours": "_numerics",
-    "gaussian": "_numerics special",
-    "anisotropic": "_numerics special",
-    "renyi": "_numerics special",
-    "lbrs": "_numerics special _neighbours",
-    "envelope": "_numerics special",
-    "semielastic": "_numerics special _neighbours envelope",
-    "lipschitz": "_numerics special envelope",
-    "certificate": "",
-    "procedure": "_numerics confidence",
-    "frameworks": "_numerics",
-    "sampling": "_numerics confidence frameworks",
-    "composite": "_numerics confidence certificate procedure sampling",
-    "schemes": "THEORIES certificate sampling",
-    "results": "_numerics confidence certificate procedure",
-    "loading": "_numerics frameworks",
-    "certify": "_numerics confidence certificate procedure frameworks sampling composite schemes "
-    "results loading",
-    "answers": "_numerics special confidence certificate procedure sampling schemes results "
-    "loading certify",
-    "audit": "THEORIES certificate procedure sampling composite schemes results loading certify "
-    "answers",
-    "cluster": "_numerics procedure certify",
-    "torch": "THEORIES certificate sampling composite schemes certify",
-    "art": "_numerics certificate sampling schemes certify",
-    "datasets": "_numerics",
-    "demo": "THEORIES procedure composite schemes results certify torch datasets",
-    "cli": "THEORIES certificate procedure sampling composite schemes results loading certify "
-    "answers audit cluster torch demo",
-    "_numba": "special",
-    "__main__": "cli",
-    "__init__": "",
-}
-THEORIES = (
-    *(
-        "_numerics",
-        "special",
-        "confidence",
-        "_neighbours",
-        "gaussian",
-        "anisotropic",
-        "renyi",
-    ),
-    *("lbrs", "envelope", "semielastic", "lipschitz"),
-)
+# The rooms, and what each may import besides itself, stand in the table of the
+# architecture page: imports only go up that list. A module that isn't in it is a theory,
+# behind those that are.
+PAGE = ROOT / "docs" / "architecture.md"
+DRAW = runpy.run_path(str(PAGE.with_suffix(".py")))
+THEORIES = set(DRAW["theories"](PAGE.read_text()))
 ALLOWED = {
-    room: set(may.replace("THEORIES", " ".join(THEORIES)).split())
-    for room, may in ROOMS.items()
+    room: set(may)
+    for room, may in DRAW["allowed"](PAGE.read_text()).items()
+    if room != "rsbounds_ext"
 }
 HEAVY = {
     "torch",
@@ -142,23 +96,26 @@ def rooms_imported(path):
 
 
 def test_imports_only_go_up_the_list():
-    present, order = {room(path) for path in sources()}, list(ROOMS)
-    assert present >= set(ROOMS)
-    added = present - set(ROOMS)
-    for own, may in ALLOWED.items():  # the list is in order, so there is no circle
-        assert all(order.index(other) < order.index(own) for other in may), own
+    present = {room(path) for path in sources()}
+    order = list(ALLOWED)
+    assert present >= set(ALLOWED)
+    added = present - set(ALLOWED)
+    for name, may in ALLOWED.items():  # each room's are before it, so none is a circle
+        assert may <= set(order[: order.index(name)]), name
     for path in sources():
-        name, own = str(path.relative_to(PACKAGE)), room(path)
-        lower = ALLOWED.get(own, set(THEORIES)) | {own, "__version__"}
-        lower |= added if lower > set(THEORIES) and own not in added else set()
-        assert rooms_imported(path) <= lower, f"{name} imports against the flow"
+        own = room(path)
+        lower = ALLOWED.get(own, THEORIES) | {own, "__version__"}
+        if lower > THEORIES and own not in added:
+            lower |= added
+        place = path.relative_to(PACKAGE)
+        assert rooms_imported(path) <= lower, f"{place} imports against the flow"
         # nothing goes around this test as a string; those two load lazily
         if own not in ("__init__", "cli"):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     named = re.fullmatch(r"rsbounds\.(\w+)", node.value)
-                    assert not named or named[1] in lower | {"models", "bounds"}, (
-                        f"{name}: {node.value}"
+                    assert not named or named[1] in {*lower, "bounds"}, (
+                        f"{place}: {node.value}"  # "bounds": a group of entry points
                     )
     users = {
         room(p) for p in sources() for n in imported(p) if n.startswith("rsbounds_ext")
@@ -199,22 +156,24 @@ def test_import_is_light():
 
 
 def test_modules_are_attributes_of_the_package():
-    assert "special" in dir(rsbounds)
-    for name in rsbounds._MODULES:
-        assert (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file(), name
+    """Every public room, but for the commands and what is shown elsewhere."""
+    public = {room(path) for path in sources() if not room(path).startswith("_")}
+    assert set(rsbounds._MODULES) == public - {"cli", "demo", "procedure"}
+    assert list(rsbounds._MODULES) == sorted(rsbounds._MODULES)
+    assert set(rsbounds._MODULES) < set(dir(rsbounds))
     assert rsbounds.results.__name__ == "rsbounds.results"
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
         rsbounds.nope  # noqa: B018
 
 
 def test_the_architecture_page_shows_the_rooms():
-    page = ROOT / "docs" / "architecture.md"
-    text, draw = page.read_text(), runpy.run_path(str(page.with_suffix(".py")))
-    assert list(draw["rooms"](text)) == ["rsbounds_ext", *ROOMS]
-    assert draw["theories"](text) == list(THEORIES)
-    allowed = {name: set(may) for name, may in draw["allowed"](text).items()}
-    assert allowed == {"rsbounds_ext": set(), **ALLOWED}
-    assert page.with_suffix(".svg").read_text() == draw["drawing"](text)
+    text = PAGE.read_text()
+    assert PAGE.with_suffix(".svg").read_text() == DRAW["drawing"](text)
+    layers = [set(layer) for layer in DRAW["layers"](text)]
+    for name, may in ALLOWED.items():
+        if name not in DRAW["UNDRAWN"]:
+            (at,) = [k for k, layer in enumerate(layers) if name in layer]
+            assert may <= set().union(*layers[:at]), name
 
 
 def test_version_is_written_once():
@@ -307,8 +266,14 @@ def test_wheel_from_the_sdist_has_what_strangers_need(tmp_path):
     # the wheel alone, away from the clone and without the hooks of site-packages
     target = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(target)
-    code = f"import sys; sys.path += [{str(target)!r}, {sysconfig.get_path('purelib')!r}]\n"
-    code += "import rsbounds; print(rsbounds.__file__, rsbounds.special.ball_score(1.0, 784, 5.0))"
+    code = (
+        f"import sys; sys.path += [{str(target)!r}, "
+        f"{sysconfig.get_path('purelib')!r}]\n"
+    )
+    code += (
+        "import rsbounds; print(rsbounds.__file__, rsbounds.special.ball_score(1.0, "
+        "784, 5.0))"
+    )
     run = subprocess.run(
         [sys.executable, "-S", "-c", code],
         capture_output=True,

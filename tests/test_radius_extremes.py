@@ -31,15 +31,19 @@ def test_radii_scale_with_the_unit_of_the_input(power, p, log_rate, log_dim):
     """
     sigma, rate, dim = 10.0**power, 10.0**log_rate, 10.0**log_dim
     pairs = [
-        (semielastic.radius(p, 1.0, rate, dim), semielastic.radius(p, sigma, rate / sigma, dim)),
-        *(
-            (envelope.radius(p, 1.0, kind(rate, 0.5), dim),
-             envelope.radius(p, sigma, kind(rate, 0.5 * sigma), dim))
-            for kind in (LipschitzSigma,)
+        (
+            semielastic.radius(p, 1.0, rate, dim),
+            semielastic.radius(p, sigma, rate / sigma, dim),
         ),
-        (envelope.radius(p, 1.0, SigmaRange(0.99, 1.01), 9.0),
-         envelope.radius(p, sigma, SigmaRange(0.99 * sigma, 1.01 * sigma), 9.0)),
-    ]  # fmt: skip
+        (
+            envelope.radius(p, 1.0, LipschitzSigma(rate, 0.5), dim),
+            envelope.radius(p, sigma, LipschitzSigma(rate, 0.5 * sigma), dim),
+        ),
+        (
+            envelope.radius(p, 1.0, SigmaRange(0.99, 1.01), 9.0),
+            envelope.radius(p, sigma, SigmaRange(0.99 * sigma, 1.01 * sigma), 9.0),
+        ),
+    ]
     for one, scaled in pairs:
         assert scaled / sigma == pytest.approx(one, rel=1e-11)
 

@@ -55,11 +55,17 @@ def test_ratios_of_the_oracle(count):
 def test_three_methods(sigma, lip, radii):
     result = [
         lipschitz.radius(
-            -ndtri(1e-7), sigma, lip=lip, sigma_min=0.65, dim=784, scores=True, method=m,
-            p_min=1e-7 if m == "paper" else None,
+            -ndtri(1e-7),
+            sigma,
+            lip=lip,
+            sigma_min=0.65,
+            dim=784,
+            scores=True,
+            method=method,
+            p_min=1e-7 if method == "paper" else None,
         )
-        for m in ("paper", "integrated", "exact")
-    ]  # fmt: skip
+        for method in ("paper", "integrated", "exact")
+    ]
     np.testing.assert_allclose(result, radii, atol=5e-5)
 
 

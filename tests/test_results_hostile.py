@@ -76,7 +76,7 @@ def test_a_file_without_a_format_is_refused(finished, capsys, command):
     del known["format"]
     place.write_text(json.dumps(known))
     files = ["all.tsv", "out.tsv"] if command == "merge" else ["out.tsv"]
-    one_line(capsys, [command, *files], "format must be 2; got None")
+    one_line(capsys, [command, *files], "format must be 3; got None")
 
 
 def test_counts_of_classes_that_nobody_has_are_refused(finished, capsys):
@@ -90,7 +90,7 @@ def test_counts_of_classes_that_nobody_has_are_refused(finished, capsys):
 
 def test_counts_of_all_rows_together_are_bounded(path, monkeypatch):
     write(path, MANIFEST, rows(counts=(*[0] * 99, 1)))
-    monkeypatch.setattr(results._results, "_MOST_COUNTS", 250)
+    monkeypatch.setattr(results._read, "_MOST_COUNTS", 250)
     with pytest.raises(
         ValueError, match=r"run\.tsv:4: expected at most 250 class counts in all"
     ):

@@ -127,7 +127,7 @@ def test_an_asserted_envelope_stays_asserted_and_with_its_classifier(work, capsy
 
 def test_a_rule_is_certified_and_certified_again(finished, capsys):
     Path("rule.json").write_text(json.dumps(RULE))
-    listed = arguments(sigma=None, method="composite", rule="rule.json", out="list.tsv")
+    listed = arguments(sigma=None, rule="rule.json", out="list.tsv")
     assert main(listed) == 0
     assert main(["verify", "list.tsv"]) == 0
     assert main(arguments(sigma=0.5, out="wide.tsv")) == 0
@@ -149,7 +149,9 @@ def test_a_rule_is_certified_and_certified_again(finished, capsys):
 
 def test_a_rule_belongs_to_its_method(finished, capsys):
     words = arguments(rule="rule.json", out="x.tsv")
-    assert "--rule has no meaning for --method gaussian" in says(capsys, words, 2)
+    assert "--sigma has no meaning for --answer list" in says(capsys, words, 2)
+    words = arguments(rule="rule.json", answer="class", out="x.tsv")
+    assert "--rule has no meaning for --answer class" in says(capsys, words, 2)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Samplers of NumPy: scores, each row its own; seeds of blocks of noise, all distinct."""
+"""Samplers of NumPy: each row its own; seeds of blocks of noise, all distinct."""
 
 import numpy as np
 import pytest

@@ -104,7 +104,7 @@ def test_parameters_are_those_of_the_radius():
 
 
 def test_a_scheme_with_noise_of_its_own_is_sampled_by_it():
-    """certify_dataset given a bare model asks the scheme; a sampler stays what it is."""
+    """certify_dataset given a model asks the scheme; a sampler stays what it is."""
     from rsbounds import certify_dataset
 
     asked = []

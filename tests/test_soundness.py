@@ -166,7 +166,7 @@ def test_from_probabilities(p_a, ratio, dim, rate):
 
 
 class Shifted:
-    """Neither of the library's: sigma0 -+ a (1 - exp(-b R)), below sigma0 by at most a."""
+    """None of the library's: sigma0 -+ a (1 - exp(-b R)), below sigma0 by at most a."""
 
     def bounds(self, sigma0, distance):
         change = 0.3 * sigma0 * -np.expm1(-np.asarray(distance) / sigma0)
@@ -280,7 +280,9 @@ def test_sound_and_within_1e_11(seed):
 
 @pytest.mark.parametrize(
     ("scheme", "z", "sigma", "dim"),
-    [  # the side that binds, once the lower and once the upper; the floor's kink beside the radius
+    # the side that binds, once the lower and once the upper; the floor's kink beside
+    # the radius
+    [
         (LipschitzSigma(0.5), 4.77, 1.0, 784),
         (SemiElastic(0.5), 1.28, 1.0, 1),
         (LipschitzSigma(0.1, 0.23588), 2.3263, 0.25, 784),
@@ -359,7 +361,7 @@ def test_attack_flips_just_beyond_and_not_inside(dim, z_a, rate):
 @pytest.mark.parametrize("dim", [3, 784])
 @pytest.mark.parametrize("side", [-1, 1])
 def test_attack_with_a_runner_up(dim, side):
-    """Two concentric balls: A's complement and B; B overtakes A just beyond the radius."""
+    """Two balls of one centre: A's complement and B, which overtakes A beyond."""
     sigma0, p_a, p_b, change = 1.0, 0.6, 0.2, 0.003
     scheme = SigmaRange(1 - change, 1.0) if side < 0 else SigmaRange(1.0, 1 + change)
     radius = float(envelope.radius(p_a, sigma0, scheme, dim, p_b))
@@ -377,10 +379,12 @@ def test_attack_with_a_runner_up(dim, side):
     [
         # an inner ball lost its radius in s + u: certified up to 4e-4 too far, or not
         # at all
-        (3.0, 1.7843140393034493, -15.670080818396265, 1.0, SigmaRange(0.37541653907324923, 1.0)),
+        (3.0, 1.7843140393034493, -15.670080818396265, 1.0,
+         SigmaRange(0.37541653907324923, 1.0)),
         (4.4097695627687035, 3.436117911376052, -38.79683024246061, 1.0,
          SigmaRange(0.6423884805848269, 1.0)),
-        (2.0, 2.484825945071599, -48.65517767813413, 1.0, SigmaRange(0.10769747974287924, 1.0)),
+        (2.0, 2.484825945071599, -48.65517767813413, 1.0,
+         SigmaRange(0.10769747974287924, 1.0)),
         (1.3236826931376955, 32.76674570762183, -0.11017041050537615, 1.0,
          SigmaRange(0.4688195911447657, 1.0)),
         # balls of a radius below 1e-308: once NaN, and no certificate
@@ -393,7 +397,8 @@ def test_attack_with_a_runner_up(dim, side):
         (10376.324351253019, 803.2825614584517, -803.2825614584517, 36690.08242317343,
          SigmaRange(0.03669008242422848, 37624.32859070506)),
         # z_b = z_a - (z_a - z_b) would lose it: the scores and their gap are kept apart
-        (14.0, 930308.6139954422, -5.695772146942732, 1.0, SemiElastic(0.3973040813056146)),
+        (14.0, 930308.6139954422, -5.695772146942732, 1.0,
+         SemiElastic(0.3973040813056146)),
     ],
 )  # fmt: skip
 def test_regressions(dim, z_a, z_b, sigma, scheme):
@@ -407,7 +412,7 @@ def test_regressions(dim, z_a, z_b, sigma, scheme):
     ("p_a", "p_b"), [(0.3 + 1e-7, 0.3), (0.3 + 1e-12, 0.3), (1e-9, 9.9e-10)]
 )
 def test_close_probabilities(p_a, p_b, rate):
-    """The difference of their scores has few digits: 3e-9 of the radius was given away."""
+    """The difference of their scores has few digits: 3e-9 of the radius was lost."""
     radius = semielastic.radius(p_a, 0.25, rate, 784, p_b)
     z = [oracle.ndtri(p, dps=50) for p in (p_a, p_b)]
     assert_sound_and_tight(radius, SemiElastic(rate), *z, 0.25, 784)

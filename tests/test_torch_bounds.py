@@ -19,7 +19,7 @@ from rsbounds.torch import (
     gradient_lipschitz_upper_bound,
     lipschitz_upper_bound,
 )
-from rsbounds.torch.networks import _convolutions
+from rsbounds.torch.networks import _layers
 
 CIRCULAR, REFLECT = {"padding_mode": "circular"}, {"padding_mode": "reflect"}
 # an input's shape, and how far the bound may exceed the norm there: the operator on a
@@ -28,34 +28,48 @@ LINEAR = {
     "dense": (lambda: nn.Linear(30, 20), (30,), 1e-9),
     "conv": (lambda: nn.Conv2d(2, 3, 3, padding=1), (2, 14, 14), 0.05),
     "stride": (lambda: nn.Conv2d(2, 3, 4, stride=2, padding=1), (2, 16, 16), 0.10),
-    "stride beyond the kernel": (lambda: nn.Conv2d(2, 3, 2, stride=3), (2, 12, 12), 0.02),
-    "mixed": (lambda: nn.Conv2d(2, 3, (3, 2), (1, 2), (2, 1), (2, 3)), (2, 14, 14), 0.15),
+    "stride beyond the kernel": (
+        lambda: nn.Conv2d(2, 3, 2, stride=3),
+        (2, 12, 12),
+        0.02,
+    ),
+    "mixed": (
+        lambda: nn.Conv2d(2, 3, (3, 2), (1, 2), (2, 1), (2, 3)),
+        (2, 14, 14),
+        0.15,
+    ),
     "groups": (lambda: nn.Conv2d(4, 6, 3, padding=1, groups=2), (4, 10, 10), 0.10),
     "circular": (lambda: nn.Conv2d(2, 2, 3, padding=1, **CIRCULAR), (2, 12, 12), 0.04),
     "same": (lambda: nn.Conv2d(2, 2, 3, padding="same"), (2, 12, 12), 0.08),
     "three axes": (lambda: nn.Conv3d(1, 2, 2, padding=1), (1, 5, 5, 5), 0.15),
     "transposed": (lambda: nn.ConvTranspose2d(3, 2, 4, 2, 1), (3, 7, 7), 0.12),
     "transposed, output padding": (
-        lambda: nn.ConvTranspose2d(2, 4, 3, 2, 1, 1, groups=2), (2, 7, 7), 0.12
+        lambda: nn.ConvTranspose2d(2, 4, 3, 2, 1, 1, groups=2),
+        (2, 7, 7),
+        0.12,
     ),
     "reflect": (lambda: nn.Conv2d(2, 3, 3, padding=1, **REFLECT), (2, 8, 8), 3.2),
     "reflect, wide": (lambda: nn.Conv1d(1, 1, 7, padding=3, **REFLECT), (1, 5), 1.9),
     "replicate": (
-        lambda: nn.Conv2d(1, 2, 3, 2, padding=1, padding_mode="replicate"), (1, 8, 8), 3.2
+        lambda: nn.Conv2d(1, 2, 3, 2, padding=1, padding_mode="replicate"),
+        (1, 8, 8),
+        3.2,
     ),
     "average": (lambda: nn.AvgPool2d(3, 2, padding=1), (1, 12, 12), 1.0),
     "average, apart": (lambda: nn.AvgPool2d(2), (1, 12, 12), 1e-9),
     "average, three axes": (lambda: nn.AvgPool3d(2), (1, 4, 4, 4), 1e-9),
     "residual": (lambda: Residual(nn.Conv2d(2, 2, 3, padding=1)), (2, 9, 9), 1.5),
     "concatenation": (
-        lambda: Concatenation(nn.Conv2d(2, 3, 3, padding=1), nn.Conv2d(2, 1, 1)), (2, 9, 9), 1.5
+        lambda: Concatenation(nn.Conv2d(2, 3, 3, padding=1), nn.Conv2d(2, 1, 1)),
+        (2, 9, 9),
+        1.5,
     ),
     "reflection pad": (lambda: nn.ReflectionPad1d((2, 2)), (1, 3), 1e-9),
     "replication pad": (lambda: nn.ReplicationPad2d((1, 2, 0, 3)), (1, 1, 1), 1e-9),
     "zero pad": (lambda: nn.ZeroPad2d((1, -1, 2, 0)), (1, 4, 4), 1e-9),
     "adaptive": (lambda: nn.AdaptiveAvgPool2d(1), (2, 1, 1), 1e-9),
     "adaptive, two axes": (lambda: nn.AdaptiveAvgPool2d((3, None)), (1, 1, 4), 1e-9),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LINEAR)
@@ -285,7 +299,7 @@ def test_bound_of_the_derivative_where_it_is_attained():
 
 def test_kept_bounds_follow_the_weights(monkeypatch):
     """In-place changes of ``.data`` leave a tensor's version number as it is."""
-    monkeypatch.setattr(_convolutions, "_norms", {})
+    monkeypatch.setattr(_layers, "_norms", {})
     layer = nn.Conv2d(2, 2, 3, bias=False).eval()
     bounds = [lipschitz_upper_bound(layer)]
     for _ in range(2):
@@ -295,6 +309,6 @@ def test_kept_bounds_follow_the_weights(monkeypatch):
     assert bounds[2] == pytest.approx(4 * bounds[0])
     layer.stride = (2, 2)
     assert lipschitz_upper_bound(layer) != bounds[2]
-    monkeypatch.setattr(_convolutions, "_norms", dict.fromkeys(range(256), 0.0))
+    monkeypatch.setattr(_layers, "_norms", dict.fromkeys(range(256), 0.0))
     assert lipschitz_upper_bound(layer) > 0
-    assert len(_convolutions._norms) == 256  # the oldest goes
+    assert len(_layers._norms) == 256  # the oldest goes

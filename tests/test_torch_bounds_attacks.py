@@ -1,17 +1,22 @@
 """Attacks on the proven bounds: each made a bound that the network does not keep."""
 
+import copy
+
 import pytest
 import torch
 from exact_layers import line
 from torch import nn
 
 from rsbounds.torch import (
+    CertifiedGenerator,
     Residual,
     Scale,
     SigmaNetwork,
     gradient_lipschitz_upper_bound,
     lipschitz_upper_bound,
+    locally_biased,
 )
+from rsbounds.torch.networks import _layers
 from rsbounds.torch.networks._trust import frozen
 
 BOTH = (lipschitz_upper_bound, gradient_lipschitz_upper_bound)
@@ -222,3 +227,181 @@ def test_jump_of_a_softplus_is_refused_and_exact_in_what_is_certified():
         copied = frozen(network)
         # float64 holds 20 to 4e-15, enlarged to 4e-6
         assert (copied(step)[0] - copied(step)[1]).abs() < 0.002 * network.lip + 1e-5
+
+
+def slope_of(scheme, x, y):
+    x, y = torch.tensor([x]), torch.tensor([y])
+    return abs(scheme.sigma(x) - scheme.sigma(y)) / (x - y).abs().item()
+
+
+def narrow():
+    """A layer of slope at most .0182 under a parametrisation, and that of its copy."""
+    layer = line(1.0)
+    nn.utils.parametrize.register_parametrization(layer, "weight", Times(0.0182))
+    return layer
+
+
+class Times(nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = nn.Parameter(torch.tensor(factor))
+
+    def forward(self, weight):
+        return weight * self.factor
+
+
+def test_what_torch_caches_is_not_what_is_bounded():
+    """``parametrize.cached`` knows the original; its copies were bounded by that."""
+    network = SigmaNetwork(narrow(), 0.25)
+    with nn.utils.parametrize.cached():
+        network.h(torch.ones(1, 1))  # fills the cache
+        network.h.parametrizations.weight[0].factor.data.fill_(0.121)
+        scheme = network.scheme(1)
+        lip = network.lip
+        refused(network.h.eval(), "change from one look to the next", BOTH[:1])
+    rate = scheme.parameters["lip"]
+    assert rate == lip >= 0.121 * (1 - 1e-6)
+    assert slope_of(scheme, 0.0, 1.0) <= rate
+    trained = copy.deepcopy(network)
+    with nn.utils.parametrize.cached():
+        network.h(torch.ones(1, 1))
+        trained.h.parametrizations.weight[0].factor.data.fill_(1.0)
+        scheme = trained.scheme(1)
+        assert slope_of(scheme, 0.0, 1.0) <= scheme.parameters["lip"]
+
+
+def test_a_parametrised_tensor_that_moves_is_refused_whichever_it_is():
+    class Drop(nn.Module):
+        def forward(self, tensor):
+            return nn.functional.dropout(tensor, training=True)
+
+    for key in ("weight", "bias"):
+        layer = nn.Linear(40, 40)
+        layer.bias.data.fill_(1.0)
+        nn.utils.parametrize.register_parametrization(layer, key, Drop())
+        refused(layer.eval(), f"numbers {key} of the module .* change from", BOTH[:1])
+        with pytest.raises(ValueError, match="change from one look to the next"):
+            SigmaNetwork(nn.Sequential(layer, nn.Linear(40, 1)), 0.5).scheme(40)
+
+
+class Property(nn.Linear):
+    looks = 0
+
+    @property
+    def weight(self):
+        self.__dict__["looks"] = self.looks + 1
+        return torch.full((1, 1), 1.0 if self.looks < 3 else 100.0)
+
+
+class Lower(SigmaNetwork):
+    @property
+    def sigma_min(self):
+        return 0.5
+
+    @sigma_min.setter
+    def sigma_min(self, value):
+        pass
+
+
+class Odd(torch.Tensor):
+    pass
+
+
+def test_tensors_that_are_computed_by_a_subclass_are_refused():
+    layer = line(1.0).eval()
+    del layer._parameters["weight"]
+    layer.__class__ = Property
+    assert [layer(torch.ones(1, 1)).item() for _ in range(3)] == [1.0, 1.0, 100.0]
+    refused(layer, "no proven Lipschitz bound", BOTH[:1])
+    with pytest.raises(ValueError, match="overrides sigma_min of SigmaNetwork"):
+        Lower(line(0.01), 0.25).scheme(1)
+    layer = line(0.01)
+    layer._parameters["weight"] = layer.weight.detach().as_subclass(Odd)
+    with pytest.raises(ValueError, match="must be a plain tensor; got Odd"):
+        SigmaNetwork(layer, 0.25).scheme(1)
+
+
+def far(weight=0.01):
+    """A line that adds 1e16 and takes it off again."""
+    return nn.Sequential(line(1.0, 1e16), line(weight, -weight * 1e16))
+
+
+def test_a_level_that_drowns_in_rounding_is_refused():
+    """Its slope in floating point was 1,000 times the proven one."""
+    copied = frozen(SigmaNetwork(nn.Sequential(line(1.0, 1e16), line(1.0, -1e16)), 0.5))
+    levels = [copied.level_at(torch.tensor([x])) for x in (0.999, 1.001)]
+    assert levels[1] - levels[0] > 500 * 0.002
+    pooled = nn.Sequential(
+        nn.Unflatten(1, (1, 1)), nn.AdaptiveAvgPool1d(1), nn.Flatten(), far()
+    )
+    for h in (far(), pooled):
+        with pytest.raises(ValueError, match="level must not drown in rounding"):
+            SigmaNetwork(h, 0.25).scheme(1)
+    level = SigmaNetwork(line(0.01), 0.25)
+    with pytest.raises(ValueError, match="mean must not drown in rounding"):
+        CertifiedGenerator(far(), level, torch.ones(1)).noise().scheme()
+    noise = CertifiedGenerator(Scale(0.1), SigmaNetwork(far(), 0.25), torch.ones(1))
+    noise = noise.noise()
+    with pytest.raises(ValueError, match="level must not drown in rounding"):
+        noise.scheme()
+    assert level.scheme(1).parameters["lip"] >= 0.01 * (1 - 1e-6)
+
+
+def test_hooks_for_all_modules_do_not_reach_a_scheme():
+    """Registered after the scheme was made, one multiplied its slope by 100."""
+    level = SigmaNetwork(nn.Sequential(line(0.01), Residual(Scale(0.5))), 0.25)
+    noise = CertifiedGenerator(Scale(0.1), level, torch.ones(1)).noise()
+    biased = locally_biased(
+        nn.Sequential(line(1.0), nn.Tanh()), [[-1.0], [1.0]], [-1, 1], 0.5
+    )
+
+    class Supplied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = line(0.01)
+
+        def forward(self, x):
+            return self.inner(x)
+
+        def lipschitz_upper_bound(self):
+            return lipschitz_upper_bound(self.inner)
+
+    schemes = [level.scheme(1), level.scheme(1, sound=True), noise.scheme()]
+    supplied = SigmaNetwork(Supplied(), 0.25).scheme(1)
+    x = torch.ones(1)
+    before = [scheme.sigma(x) for scheme in schemes], noise.centre(x.double())
+    labels = biased.certify([[0.5]])
+    for kind in ("hook", "pre_hook"):
+        register = getattr(nn.modules.module, f"register_module_forward_{kind}")
+        handle = register(
+            (lambda m, i, o: 100 * o) if kind == "hook" else lambda m, i: (100 * i[0],)
+        )
+        try:
+            assert ([s.sigma(x) for s in schemes], noise.centre(x.double())) == before
+            assert biased.certify([[0.5]]) == labels
+            with pytest.raises(ValueError, match="hooks are registered for all"):
+                supplied.sigma(x)
+        finally:
+            handle.remove()
+
+
+def test_bounds_stay_on_the_cpu_whatever_the_default_device():
+    """Elsewhere it is not LAPACK that computes, whose error is quoted."""
+    net = nn.Sequential(nn.Linear(3, 3), nn.Unflatten(1, (1, 3)), nn.Conv1d(1, 2, 2))
+    expected = lipschitz_upper_bound(net.eval())
+    _layers._norms.clear()
+    torch.set_default_device("meta")
+    try:
+        assert lipschitz_upper_bound(net) == expected
+    finally:
+        torch.set_default_device(None)
+
+
+def test_norms_of_dense_layers_are_kept_until_a_weight_changes():
+    layer = nn.Linear(5, 4).eval()
+    first = lipschitz_upper_bound(layer)
+    count = len(_layers._norms)
+    assert lipschitz_upper_bound(layer) == first
+    assert len(_layers._norms) == count
+    layer.weight.data[0, 0] += 10
+    assert lipschitz_upper_bound(layer) > first + 5

@@ -62,7 +62,7 @@ def feasible(z):
 
 
 def test_no_move_of_the_scores_within_the_radius_changes_the_class():
-    """The score box: every signed score may move by less than the radius, on its own."""
+    """The score box: every signed score may move by less than the radius alone."""
     rng = np.random.default_rng(0)
     certified, tight = 0, 0
     for _ in range(200):
@@ -161,3 +161,78 @@ def test_a_probability_of_zero_leaves_the_others_their_slack():
         p = torch.tensor([[[0.6, 0.3, last]]], dtype=torch.float64)
         result = radius.cascade(Rule([0.5], [[Cond("margin", 0)]]), p, 0).item()
         assert exact * 0.5 / 2 - result > 3e-15
+
+
+def test_a_softmax_at_1_leaves_finite_gradients():
+    """They were infinite and NaN, where those of ``gaussian`` are finite."""
+    rule = Rule(
+        (1.0, 0.5),
+        [
+            [Cond("margin", 0), Cond("score", 0, 0.2)],
+            [Cond("score", 1), Cond("set", 1, -0.3, (0, 1))],
+        ],
+    )
+    p = torch.tensor(
+        [
+            [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]],
+            [[0.6, 0.4, 0.0], [1.0, 0.0, 0.0]],
+            [[0.4, 0.6, 0.0], [0.9, 0.1, 0.0]],
+        ],
+        dtype=torch.float64,
+    )
+    for signed in (False, True):
+        leaf = p.clone().requires_grad_()
+        sigmas = torch.tensor([1.0, 0.5], dtype=torch.float64, requires_grad=True)
+        result = radius.cascade(rule, leaf, 0, sigmas=sigmas, signed=signed)
+        assert result[0] == torch.inf
+        assert result[1] > 0
+        result[1:].sum().backward()
+        assert leaf.grad.isfinite().all()
+        assert sigmas.grad.isfinite().all()
+        assert leaf.grad[1].abs().sum() > 0
+        leaf.grad = None
+        radius.cascade(rule, leaf, 0, sigmas=sigmas, signed=signed).sum().backward()
+        assert leaf.grad.isfinite().all()
+        assert sigmas.grad.isfinite().all()
+
+
+def random_rule(rng, classes):
+    """Up to four items of up to three conditions over up to three levels."""
+    stages = int(rng.integers(1, 4))
+    items = []
+    for _ in range(rng.integers(1, 5)):
+        kind = ("score", "margin")[rng.integers(2)]
+        first = Cond(kind, int(rng.integers(stages)), float(rng.choice([0.0, 0.2])))
+        item = [first]
+        for _ in range(rng.integers(0, 3)):
+            kind = ("score", "margin", "set")[rng.integers(3)]
+            members = None
+            if kind == "set":
+                chosen = rng.choice(classes, int(rng.integers(1, classes)), False)
+                members = tuple(int(c) for c in chosen)
+            threshold = round(float(rng.normal(-0.2, 0.5)), 2)
+            item.append(Cond(kind, int(rng.integers(stages)), threshold, members))
+        items.append(item)
+    return Rule(rng.choice([0.25, 0.5, 1.0, 1.5], stages).tolist(), items)
+
+
+def test_the_two_list_radii_agree_on_thousands_of_random_rules():
+    """One is compiled from arrays, one differentiable: they must stay one radius."""
+    rng = np.random.default_rng(0)
+    certified = 0
+    for _ in range(2000):
+        classes = int(rng.integers(2, 6))
+        rule = random_rule(rng, classes)
+        p = rng.dirichlet(
+            [rng.choice([0.1, 0.4, 2.0])] * classes, (4, len(rule.sigmas))
+        )
+        # away from 0 and 1, where the score of a set enlarges the rounding of its sum
+        p = 0.999 * p + 0.001 / classes
+        cls = p[:, 0].argmax(-1)
+        z = rsbounds.special.ndtri(p)
+        theirs = composite.radius(rule, z, cls)
+        mine = radius.cascade(rule, torch.tensor(z), torch.tensor(cls), scores=True)
+        np.testing.assert_allclose(mine.numpy(), theirs, rtol=1e-10, atol=1e-11)
+        assert np.all(mine.numpy() <= theirs * (1 + 1e-11) + 1e-15)
+        certified += int((theirs > 0).sum())
+    assert certified > 2000

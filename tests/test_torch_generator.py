@@ -210,3 +210,24 @@ def test_a_level_whose_floor_nobody_proved_is_refused():
     level.sigma_min = 0.25
     with pytest.raises(ValueError, match="level must be a SigmaNetwork; got Linear"):
         CertifiedGenerator(nn.Identity(), level, torch.ones(2)).noise()
+
+
+def test_fixed_noise_is_that_of_the_moment_it_was_made():
+    """A mean changed between two rows changed the classifier."""
+    mean, sigma = torch.zeros(3), torch.ones(3)
+    noise = FixedNoise(mean, sigma)
+    law, x = noise.law, torch.zeros(3, dtype=torch.float64)
+    mean.fill_(5.0)
+    sigma[0] = 9.0
+    assert noise.law == law
+    assert noise.centre(x).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_generators_that_differ_in_a_factor_are_of_different_laws():
+    laws = set()
+    for factor in (0.1, 0.2):
+        level = SigmaNetwork(nn.Sequential(nn.Linear(3, 1), Scale(0.0)), 0.5)
+        for parameter in level.parameters():
+            nn.init.zeros_(parameter)
+        laws.add(CertifiedGenerator(Scale(factor), level, torch.ones(3)).noise().law)
+    assert len(laws) == 2

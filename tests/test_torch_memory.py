@@ -1,4 +1,4 @@
-"""The torch sampler where memory runs out, and noise that is drawn ahead of the model."""
+"""The torch sampler where memory runs out; noise drawn ahead of the model."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Radii of tensors: the library's values, and gradients that are those of the values."""
+"""Radii of tensors: the library's values, and gradients of those values."""
 
 import math
 from functools import partial
@@ -20,14 +20,14 @@ def double(*values, grad=True):
 
 
 def differences(f, x):
-    """Five-point derivative; of values to 1e-12 and a step of 3e-3 x: error some 1e-9."""
+    """Five-point derivative; of values to 1e-12, with a step of 3e-3 x: 1e-9."""
     h = 3e-3 * x
     a, b, c, d = (float(f(x + k * h)) for k in (-2, -1, 1, 2))
     return (8 * (c - b) - (d - a)) / (12 * h)
 
 
 def check_slopes(f, library, point, **known):
-    """f's gradient against differences of the library's radius, each in units of R/x."""
+    """f's gradient against differences of the library's radius, in units of R/x."""
     given = dict(zip(point, double(*point.values()), strict=True))
     r = f(**given, **known)
     assert r.item() == pytest.approx(float(library(**point, **known)), rel=1e-15)

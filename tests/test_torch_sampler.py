@@ -14,7 +14,7 @@ SHAPE = (1, 12, 12)
 
 
 def conv():
-    """A small untrained network whose classes nearly tie, so that rounding would show."""
+    """A small untrained network whose classes nearly tie: rounding would show."""
     torch.manual_seed(1)
     return nn.Sequential(
         *(nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2)),
@@ -236,7 +236,7 @@ def test_precisions():
 
 
 def test_compiled_model_sees_few_shapes(monkeypatch):
-    """Nine shapes were one more than torch compiles before it falls back to eager mode."""
+    """Nine shapes were one more than torch compiles before it gives up."""
     shapes = set()
 
     def compiled(model, dynamic):

@@ -207,3 +207,63 @@ def test_refusals():
         RuntimeError, match="call the NoiseConditional module, with a level"
     ):
         net.module(torch.zeros(2, 1, 8, 8))
+
+
+def test_a_state_brings_back_the_function():
+    """Floors, factors and ranges were left out: another function was loaded."""
+    x = torch.randn(6, 4)
+    given = SigmaNetwork(nn.Sequential(nn.Linear(4, 1), Scale(0.3)), 0.1)
+    other = SigmaNetwork(nn.Sequential(nn.Linear(4, 1), Scale(2.0)), 0.5)
+    other.load_state_dict(given.state_dict())
+    assert torch.equal(other(x), given(x))
+    assert (other.sigma_min, other.h[1].factor) == (0.1, 0.3)
+    half = copy.deepcopy(given).half()
+    other.load_state_dict(half.state_dict())
+    assert other.sigma_min == 0.1  # not the nearest number of two bytes
+    images = torch.randn(3, 1, 8, 8)
+    given = NoiseConditional(small(), 0.25, 1.0)
+    for parameter in given.parameters():
+        nn.init.normal_(parameter)
+    other = NoiseConditional(small(), 0.1, 4.0)
+    other.load_state_dict(given.state_dict())
+    assert torch.equal(other.at(0.4)(images), given.at(0.4)(images))
+    bad = given.state_dict() | {"_extra_state": torch.tensor([1.0, -1.0])}
+    with pytest.raises(ValueError, match="low must be"):
+        other.load_state_dict(bad | {"_extra_state": torch.tensor([-1.0, 1.0])})
+    with pytest.raises(ValueError, match="high must be"):
+        other.load_state_dict(bad)
+
+
+class Attending(nn.Module):
+    def __init__(self, batch_first):
+        super().__init__()
+        self.into = nn.Linear(3, 4)
+        self.first = batch_first
+        self.attention = nn.MultiheadAttention(4, 2, batch_first=batch_first)
+        self.out = nn.Linear(4, 2)
+
+    def forward(self, x):  # (n, 5, 3)
+        h = self.into(x if self.first else x.transpose(0, 1))
+        h = self.attention(h, h, h)[0]
+        h = h if self.first else h.transpose(0, 1)
+        return self.out(h.mean(1))
+
+
+def test_attention_takes_levels_and_layers_without_the_rows_of_a_batch_one_level():
+    torch.manual_seed(0)
+    net = NoiseConditional(Attending(True), 0.25, 1.0).eval()
+    for name, parameter in net.named_parameters():
+        if ".net." in name:
+            nn.init.normal_(parameter)
+    x = torch.randn(5, 5, 3)
+    mixed = net(x, torch.tensor([0.25, 0.5, 1.0, 0.5, 0.25]))
+    assert torch.allclose(mixed[2], net.at(1.0)(x)[2], atol=1e-5)
+    assert not torch.allclose(net.at(0.25)(x), net.at(1.0)(x), atol=1e-3)
+    other = NoiseConditional(Attending(False), 0.25, 1.0).eval()
+    other.load_state_dict(net.state_dict())
+    for rows in (x, x[:3]):  # as many as there are places, or fewer
+        assert torch.allclose(other.at(0.4)(rows), net.at(0.4)(rows), atol=1e-5)
+        with pytest.raises(
+            ValueError, match="layers whose axis 0 is that of the batch"
+        ):
+            other(rows, torch.full((len(rows),), 0.5))

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from rsbounds import schemes
+from rsbounds import confidence, schemes
 from rsbounds.sampling import stream
 from rsbounds.semielastic import KNNSigma
 from rsbounds.torch import FixedNoise, Scale, SigmaNetwork, Smooth, TorchSampler
@@ -175,3 +175,20 @@ def test_inputs_of_any_type_with_gradients(type_, sound):
         assert smooth.certificate(x, 50, 500, 0.001, 100).n == 500
     sampler = TorchSampler(nn.Linear(4, 2), sound_noise=sound)
     assert np.asarray(sampler(x, 0.25, 500, stream(0, 0, 0))).sum() == 500
+
+
+def test_the_fields_own_methods():
+    """Programs that build on the field's class draw and bound by these two."""
+    torch.manual_seed(0)
+    net = nn.Linear(3, 4)
+    x = torch.tensor([0.5, 0.0, -0.5])
+    smooth = Smooth(net, 4, 0.25, seed=3)
+    counts = smooth._sample_noise(x, 1000, 100)
+    assert counts.shape == (4,)
+    assert counts.sum() == 1000
+    assert (counts != smooth._sample_noise(x, 1000, 100)).any()  # fresh samples
+    again = Smooth(net, 4, 0.25, seed=3)
+    assert (again._sample_noise(x, 1000, 7) == counts).all()
+    bound = smooth._lower_confidence_bound(990, 1000, 0.001)
+    assert bound == confidence.lower_bound(990, 1000, 0.001)
+    assert 0.97 < bound < 0.99

@@ -26,7 +26,7 @@ from rsbounds.torch import (
     Smooth,
     TorchSampler,
 )
-from rsbounds.torch.networks._trust import frozen, settle
+from rsbounds.torch.networks._trust import frozen
 
 
 def dense(*activation):
@@ -85,7 +85,6 @@ NETWORKS = {
 def network(kind):
     torch.manual_seed(len(kind))
     net = frozen(SigmaNetwork(NETWORKS[kind]().eval(), 0.25))
-    settle(net)
     last = [m for m in net.h.modules() if isinstance(m, nn.Linear)][-1]
     last.bias.data.fill_(3.0)  # away from the floor, where errors can't be seen
     return net
@@ -174,7 +173,6 @@ class Own(nn.Module):
 
 def test_what_has_no_bound_is_refused():
     for part, features, message in (
-        (nn.AdaptiveAvgPool2d(1), 1, "the rounding of the module AdaptiveAvgPool2d"),
         (Own(), 9, "the rounding of the module Own"),
         (nn.LayerNorm(3), 9, "no proven Lipschitz bound"),
     ):
@@ -190,7 +188,7 @@ def test_what_has_no_bound_is_refused():
 
 
 def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
-    """The tables are made for the float64 number itself, whatever float32 makes of it."""
+    """The tables are made for the float64 number, whatever float32 makes of it."""
     asked, tables = [], grid_noise.tables
     monkeypatch.setattr(
         grid_noise, "tables", lambda level: asked.append(level) or tables(level)
@@ -321,3 +319,16 @@ def test_a_generator_in_sound_noise():
         certify(sampler, x, noise.scheme(), n=10)
     with pytest.raises(ValueError, match=r"in \[0, 1\]"):
         sampler(2 * x, 0.5, 10, stream(0, 0, 0))
+
+
+def test_adaptive_pooling_is_bounded_for_any_window():
+    net = frozen(SigmaNetwork(pictures(nn.AdaptiveAvgPool2d(1), features=1), 0.25))
+    whole = np.random.default_rng(0).integers(0, 256, (1, 3, 3))
+    with mp.workdps(40):
+        mean = mp.mpf(int(whole.sum())) / (9 * 255)
+        layer = net.h[-1]
+        exact = mp.mpf(layer.weight.item()) * mean + mp.mpf(layer.bias.item())
+        truth = max(exact, mp.zero) + mp.mpf("0.25")
+        apart = abs(net.level_at(whole / 255) - truth)
+    assert apart <= net.rounding() < 1e-6
+    assert net.scheme(9, sound=True).sound

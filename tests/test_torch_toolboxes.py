@@ -78,13 +78,15 @@ def test_with_cohens_bound_radii_are_the_toolboxs_rounded_down(base):
     stats = package("scipy.stats")
     smooth = wrapped(base, scale=0.5, runner_up=False)
     (w, b) = (p.detach().numpy() for p in base.model.parameters())
-    known = {"n": 1000, "runner_up": False}
+
+    def scores(batch):
+        return batch.reshape(-1, 16) @ w.T + b
+
     for i, (x, label, radius) in enumerate(
         zip(X, *smooth.certify(X, 1000), strict=True)
     ):
         if label >= 0:
-            own = certify(lambda batch: batch.reshape(-1, 16) @ w.T + b, x, gaussian(0.5),
-                          index=i, **known)  # fmt: skip
+            own = certify(scores, x, gaussian(0.5), n=1000, runner_up=False, index=i)
             theirs = 0.5 * stats.norm.ppf(
                 smooth._lower_confidence_bound(own.count, 1000)
             )

@@ -95,7 +95,7 @@ def linear():
 
 
 def test_macer_by_hand():
-    """Near a step the soft votes are Phi(x/sigma); the wrong third input has no hinge."""
+    """Near a step soft votes are Phi(x/sigma); the wrong third input has no hinge."""
     net, x, y = linear()
     torch.manual_seed(0)
     known = {"samples": 20_000, "gamma": 1.5, "beta": 100.0}
@@ -167,3 +167,106 @@ def test_losses_refuse_what_is_out_of_range(loss):
     ):
         with pytest.raises(ValueError, match=message):
             loss(*linear(), sigma, **options)
+
+
+def small(norm=False):
+    torch.manual_seed(3)
+    layers = [nn.Linear(2, 8), nn.BatchNorm1d(8)] if norm else [nn.Linear(2, 8)]
+    return nn.Sequential(*layers, nn.ReLU(), nn.Linear(8, 2))
+
+
+def points():
+    x = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
+    return x, (x[:, 0] > 0).long()
+
+
+def fitted(net, **options):
+    loss = lambda x, y: cross_entropy(net(augment(x, 0.1)), y)  # noqa: E731
+    history = fit(net, loss, points(), **{"epochs": 4, "batch_size": 20, **options})
+    return history, torch.cat([p.detach().flatten() for p in net.parameters()])
+
+
+def test_a_training_that_was_stopped_goes_on_to_the_same_weights(tmp_path):
+    expected = fitted(small())
+    file = tmp_path / "state"
+    seen = []
+
+    def stop(epoch, mean):
+        seen.append((epoch, mean))
+        return epoch == 1
+
+    history, early = fitted(small(), checkpoint=file, callback=stop)
+    assert [epoch for epoch, _ in seen] == [0, 1]
+    assert history == [mean for _, mean in seen] == expected[0][:2]
+    assert not torch.equal(early, expected[1])
+    history, weights = fitted(small(), checkpoint=file)
+    assert history == expected[0]
+    assert torch.equal(weights, expected[1])
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
+    again = fitted(small(), checkpoint=file)  # nothing is left to do
+    assert torch.equal(again[1], expected[1])
+    with pytest.raises(ValueError, match="checkpoint must be of a training with"):
+        fitted(small(), checkpoint=file, seed=1)
+
+
+def test_rates_decay_schedules_and_optimisers_are_those_asked_for():
+    seen = []
+
+    def rates(optimizer, steps):
+        assert steps == 4 * 3
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda k: 0.5**k)
+        step = schedule.step
+        schedule.step = lambda: (step(), seen.append(optimizer.param_groups[0]["lr"]))
+        return schedule
+
+    fitted(small(), rate=1.0, schedule=rates)
+    assert seen == [0.5**k for k in range(1, 13)]
+    plain = fitted(small())[1]
+    assert torch.equal(fitted(small(), weight_decay=0.01, schedule="cosine")[1], plain)
+    for options in ({"weight_decay": 5.0}, {"schedule": "constant"}):
+        assert not torch.equal(fitted(small(), **options)[1], plain)
+    net = small()
+    optimizer = torch.optim.SGD([net[0].weight], 0.1)
+    before = net[2].weight.detach().clone()
+    fitted(net, optimizer=optimizer)
+    assert torch.equal(net[2].weight, before)  # it trains what it was given
+    assert not torch.equal(net[0].weight, small()[0].weight)
+    for options, name in (
+        ({"schedule": "linear"}, "schedule"),
+        ({"weight_decay": -1.0}, "weight_decay"),
+        ({"autocast": "float8"}, "autocast"),
+    ):
+        with pytest.raises(ValueError, match=name):
+            fitted(small(), **options)
+
+
+def test_mixed_precision_reaches_the_loss():
+    kinds = set()
+    net = small()
+    net[0].register_forward_hook(lambda m, i, out: kinds.add(out.dtype))
+    history, _ = fitted(net, autocast="bfloat16")
+    assert kinds == {torch.bfloat16}
+    assert np.isfinite(history).all()
+    kinds.clear()
+    with torch.autocast("cpu", torch.bfloat16):
+        fitted(net)  # that of the caller stays
+    assert kinds == {torch.bfloat16}
+
+
+def test_frozen_batch_normalisation_stays_frozen():
+    """``fit`` put it in training mode: its statistics moved with every batch."""
+    net = small(norm=True)
+    net[1].requires_grad_(False)
+    before = net[1].running_mean.clone()
+    fitted(net)
+    assert torch.equal(net[1].running_mean, before)
+    net = small(norm=True)
+    fitted(net)
+    assert not torch.equal(net[1].running_mean, before)
+
+
+def test_a_training_shows_its_progress(capsys):
+    fitted(small())
+    assert capsys.readouterr().err == ""
+    fitted(small(), progress=True)
+    assert fitted(small(), progress=True)[0] == fitted(small())[0]

@@ -19,6 +19,7 @@ from rsbounds.certificate import (
     PROVEN_MAPS,
     THIS_INPUT,
 )
+from rsbounds.cli import main
 from rsbounds.composite import Rule
 from rsbounds.schemes import METHODS, Scheme
 from rsbounds.semielastic import KNNSigma
@@ -177,13 +178,18 @@ def test_networks_and_noise_of_this_package_prove_their_bounds():
 class Halved(Scheme):
     name = "halved"
     scope = PROVEN_ENVELOPE
-    options = (schemes.Option("--sigma", "noise level"),)
+    options = (schemes.Option("sigma", "noise level"),)
+    inputs = options
 
     def sigma(self, x):
         return self.parameters["sigma"]
 
     def radius(self, z_a, sigma, z_b=None):
         return max(sigma * z_a / 2, 0.0)
+
+    @classmethod
+    def evaluate(cls, options, p_a, p_b, scores):
+        return options["sigma"] * p_a / 2
 
     @classmethod
     def from_options(cls, options, given):
@@ -217,6 +223,17 @@ def test_a_method_of_another_package_is_another_packages(installed):
     scheme = trust.by_name("halved", {"sigma": 0.5}, None)
     assert (scheme.scope, scheme.parameters) == (ANOTHERS, {"sigma": 0.5})
     assert trust.scheme_of(scheme, 36).scope == ANOTHERS
+
+
+def test_the_command_line_knows_methods_of_other_packages(installed, capsys):
+    installed(halved="Halved", broken="no_such_class")
+    words = ["radius", "halved", "--score", "2", "--sigma", "0.5"]
+    assert main(words) == 0
+    assert capsys.readouterr().out == "0.5 halved score=2.0 sigma=0.5\n"
+    # another package's broken entry harms nobody who doesn't name it
+    assert main(["radius", "gaussian", *words[2:]]) == 0
+    assert main(["radius", "broken", *words[2:]]) == 2
+    assert "of rsbounds.schemes" in capsys.readouterr().err
 
 
 def test_what_is_no_scheme_is_no_entry(installed):

@@ -323,6 +323,6 @@ def overridden():
     )
     options = {"method": "lipschitz", "sigma": None, "max": 2}
     boast = arguments(**options, sigma_function="models:boast")
-    one_line(capsys, boast, "--method lipschitz needs --lip")
+    one_line(capsys, boast, "--lip must be given where")
     overridden = arguments(**options, sigma_function="models:overridden")
     one_line(capsys, overridden, "has hooks of its own in scheme")

@@ -87,7 +87,9 @@ def sigma_network():
     torch.manual_seed(1)
     normed = nn.utils.parametrizations.spectral_norm
     h = nn.Sequential(
-        normed(nn.Conv2d(1, 4, 4, stride=2, padding=1)), nn.ReLU(), nn.Flatten(),
+        normed(nn.Conv2d(1, 4, 4, stride=2, padding=1)),
+        nn.ReLU(),
+        nn.Flatten(),
         normed(nn.Linear(784, 1)),
-    )  # fmt: skip
+    )
     return SigmaNetwork(nn.Sequential(h, Scale(0.02)), 0.3)

@@ -91,7 +91,8 @@ def test_limits(request):
             scores = np.linspace(1.0, 3.0, 2000)
             offset = microseconds(special.ball_offset, scores, dim, np.sqrt(nc))
             print(
-                f"d = {dim}, nc = {nc:g}: log tail {tails[-1]:.3f}, offset {offset:.3f} us"
+                f"d = {dim}, nc = {nc:g}: log tail {tails[-1]:.3f}, offset "
+                f"{offset:.3f} us"
             )
             assert tails[-1] <= LOG_TAIL[dim]
             assert offset <= 2.5 * tails[-1]

@@ -30,53 +30,57 @@ SWEPT = (0.25, 0.35, 0.5)
 UNION = "union of the constants"
 HEAD = """# Bounds and decision lists from the same counts
 
-Certified accuracy is the part of all images that is classified rightly and certified beyond the
-radius; ACR is the mean of the certified radius, 0 where the class is wrong or the classifier
-abstains; samples are those that one image uses, in the mean. Pixels are in [0, 1], distances l2.
+Certified accuracy is the part of all images that is classified rightly and certified
+beyond the radius; ACR is the mean of the certified radius, 0 where the class is wrong
+or the classifier abstains; samples are those that one image uses, in the mean. Pixels
+are in [0, 1], distances l2.
 
 ```sh
 python benchmarks/pages/composite.py docs/benchmarks/composite.md
 ```
 
-Counts are drawn once for every image and level and kept in `composite/` beside this page; all
-rows are certified from them. {n0} samples a level choose, n = {n} a level estimate, and alpha =
-.001 **in total** for every row. 784-256-128-10 networks, one for each of the levels {sigmas},
-trained under Gaussian noise of that level and nothing else. Rules were chosen by {calibrate}
-samples a level of calibration images, which are neither among those trained on nor among those that
-are certified here. One seed; rsbounds {version}.
+Counts are drawn once for every image and level and kept in `composite/` beside this
+page; all rows are certified from them. {n0} samples a level choose, n = {n} a level
+estimate, and alpha = .001 **in total** for every row. 784-256-128-10 networks, one for
+each of the levels {sigmas}, trained under Gaussian noise of that level and nothing
+else. Rules were chosen by {calibrate} samples a level of calibration images, which are
+neither among those trained on nor among those that are certified here. One seed;
+rsbounds {version}.
 """
 TAIL = """
 ## How to read it
 
-- **Cohen** puts p_B = 1 - p_A; **runner-up** bounds the largest other count too, at alpha/2 and
-  alpha/2. Same samples, same model.
-- **gate s > t**: the class that leads at level s is returned if its normal score is above t;
-  otherwise the next item is asked. **majority**: p > 1/2. **argmax**: the class that leads.
-- **two items**, **three items**: fitted by `rsbounds.composite.fit` to the ACR, of so many items
-  at most; **curve**: by its other objective. **goals**: the list of most points at radius 0 that,
-  by plug-in probabilities of the calibration images, has no smaller ACR than its constant and is
-  nowhere more than 2 % below it.
+- **Cohen** puts p_B = 1 - p_A; **runner-up** bounds the largest other count too, at
+  alpha/2 and alpha/2. Same samples, same model.
+- **gate s > t**: the class that leads at level s is returned if its normal score is
+  above t; otherwise the next item is asked. **majority**: p > 1/2. **argmax**: the
+  class that leads.
+- **two items**, **three items**: fitted by `rsbounds.composite.fit` to the ACR, of so
+  many items at most; **curve**: by its other objective. **goals**: the list of most
+  points at radius 0 that, by plug-in probabilities of the calibration images, has no
+  smaller ACR than its constant and is nowhere more than 2 % below it.
 - A list's **constant** is the runner-up certificate at the level of its first item.
-- "At any radius" is on a grid of .05 as far as the constant certifies {least:.0%} of the images; in
-  brackets the radius, the images that the list certifies there and those of its constant. "All" in
-  the last table takes this one.
-- The **union** takes, at each radius, the constant that is best there: no classifier does that.
-  [How near one certificate comes](union.md) has a page of its own.
-- That no score is hoped for beyond what n samples can show
-  ([the level](../theory/several-levels.md), choice 4) was introduced after these Fashion-MNIST
-  images had been certified without it: "gate 1.5 > -0.35, argmax 0.5" was then 4.5 % below its
-  constant at the worst radius. The rules are as they were.
-- The differences of a list to its constant are paired; their standard error is given where a goal
-  hangs on it.
+- "At any radius" is on a grid of .05 as far as the constant certifies {least:.0%} of
+  the images; in brackets the radius, the images that the list certifies there and those
+  of its constant. "All" in the last table takes this one.
+- The **union** takes, at each radius, the constant that is best there: no classifier
+  does that. [How near one certificate comes](union.md) has a page of its own.
+- That no score is hoped for beyond what n samples can show ([the
+  level](../theory/several-levels.md), choice 4) was introduced after these
+  Fashion-MNIST images had been certified without it: "gate 1.5 > -0.35, argmax 0.5" was
+  then 4.5 % below its constant at the worst radius. The rules are as they were.
+- The differences of a list to its constant are paired; their standard error is given
+  where a goal hangs on it.
 
 ## What failed
 
-These were tried while the theory was made, on other runs; there are no figures for them here.
-Routers (an argmax over routing votes, "dual smoothing") have valid certificates and added
-nothing to lists. Learned potentials gained nothing, nor did lists of more than three items, lumping
-rare classes together, Holm's procedure, or choosing between Cohen's bound and the pair by the
-selection samples. More in [several levels at once](../theory/several-levels.md). Classes for
-rejection are on two other pages: [learned smoothing](learned.md), [the union](union.md).
+These were tried while the theory was made, on other runs; there are no figures for them
+here. Routers (an argmax over routing votes, "dual smoothing") have valid certificates
+and added nothing to lists. Learned potentials gained nothing, nor did lists of more
+than three items, lumping rare classes together, Holm's procedure, or choosing between
+Cohen's bound and the pair by the selection samples. More in [several levels at
+once](../theory/several-levels.md). Classes for rejection are on two other pages:
+[learned smoothing](learned.md), [the union](union.md).
 """
 
 
@@ -219,8 +223,9 @@ def section(case: Case) -> str:
     won = [n for n in names if all(g.met for g in judged if g.what.startswith(f"{n}:"))]
     parts.append(f"All goals of a list are met by: {', '.join(won) or 'none'}.")
     parts.append(
-        "Thresholds that nobody chose, all on the same test images and each against its constant "
-        "(to take the best of them from here would be to choose on the test split):"
+        "Thresholds that nobody chose, all on the same test images and each against "
+        "its constant (to take the best of them from here would be to choose on the "
+        "test split):"
     )
     sweep = [
         [
@@ -254,9 +259,12 @@ def main() -> None:
     parser.add_argument("page", type=Path)
     page = parser.parse_args().page
     text = HEAD.format(
-        n0=N0, n=N, sigmas=", ".join(f"{s:g}" for s in SIGMAS), calibrate=CALIBRATE,
+        n0=N0,
+        n=N,
+        sigmas=", ".join(f"{s:g}" for s in SIGMAS),
+        calibrate=CALIBRATE,
         version=rsbounds.__version__,
-    )  # fmt: skip
+    )
     for name, size in SIZES.items():
         file = page.with_suffix("") / f"{name.lower()}.npz"
         if (
@@ -267,7 +275,10 @@ def main() -> None:
             print(f"{name} is skipped: apt-get install dataset-fashion-mnist")
             continue
         found = section(load(file, name))
-        text += f"\n## {name}\n\n{size.images} images; {size.train} to train on.\n\n{found}\n"
+        text += (
+            f"\n## {name}\n\n{size.images} images; {size.train} to train "
+            f"on.\n\n{found}\n"
+        )
         page.write_text(text + TAIL.format(least=LEAST))
 
 

@@ -25,7 +25,7 @@ Split = tuple[datasets.Images, datasets.Labels]
 
 @dataclass(frozen=True)
 class Size:
-    """Images to train on, epochs, and images to certify; as many are for calibration."""
+    """Images to train on, epochs, images to certify; as many are for calibration."""
 
     train: int
     epochs: int
@@ -109,8 +109,14 @@ def trained(x: datasets.Images, y: Counts, sigma: float, epochs: int) -> Any:
         )
     )
     columns = torch.from_numpy(x).flatten(1), torch.from_numpy(y)
-    fit(net, lambda a, b: cross_entropy(net(augment(a, sigma)), b), columns,
-        epochs=epochs, batch_size=128, rate=2e-3)  # fmt: skip
+    fit(
+        net,
+        lambda a, b: cross_entropy(net(augment(a, sigma)), b),
+        columns,
+        epochs=epochs,
+        batch_size=128,
+        rate=2e-3,
+    )
     return net
 
 

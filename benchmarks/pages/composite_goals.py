@@ -1,4 +1,4 @@
-"""Curves of composite.py's certificates beside each other, and what was wanted of them."""
+"""Curves of composite.py's certificates, and what was wanted of them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

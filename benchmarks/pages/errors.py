@@ -203,7 +203,8 @@ def main() -> None:
     )
     args = parser.parse_args()
     about: dict[str, Any] = {
-        "errors": f"{args.points:,} random points for each function; {machine('mpmath')}.",
+        "errors": f"{args.points:,} random points for each function; "
+        f"{machine('mpmath')}.",
         "inversions": f"{args.steps:,} random points for each argument.",
     }
     page = PAGE.read_text()

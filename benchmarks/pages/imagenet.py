@@ -126,8 +126,12 @@ def allowance(method: str, found: Results) -> float:
 def theorem_3(found: Results) -> Floats:
     """[B] Theorem 3 on the same counts, with the scores of Remark 2."""
     radius = paper(sigma_network().lip, FLOOR, DIM, P_MIN, 1000)
-    return np.array([radius(z, s) if z > 0 else 0.0
-                     for z, s in zip(found.score, found.sigma, strict=True)])  # fmt: skip
+    return np.array(
+        [
+            radius(z, s) if z > 0 else 0.0
+            for z, s in zip(found.score, found.sigma, strict=True)
+        ]
+    )
 
 
 # --- the page
@@ -165,11 +169,16 @@ def summary(all_results: dict[str, Results]) -> tuple[str, dict[str, Floats]]:
         value = radii[name] * found.right
         ratio = value.mean() / (found.radius * found.right).mean()
         other = "," in name
-        rows.append([
-            name, f"{ratio:.2f}" if other else "", f"{value.mean():.4f}",
-            f"{found.right.mean():.2f}", f"{np.mean([r.predict < 0 for r in found.rows]):.2f}",
-            *(f"{np.mean(value > r):.2f}" for r in RADII),
-        ])  # fmt: skip
+        rows.append(
+            [
+                name,
+                f"{ratio:.2f}" if other else "",
+                f"{value.mean():.4f}",
+                f"{found.right.mean():.2f}",
+                f"{np.mean([r.predict < 0 for r in found.rows]):.2f}",
+                *(f"{np.mean(value > r):.2f}" for r in RADII),
+            ]
+        )
     return lines(head, rows), radii
 
 
@@ -190,13 +199,20 @@ def times(all_results: dict[str, Results]) -> tuple[str, float, float, float]:
         share = (level + radius) / (drawn + level + radius)
         shares.append(share)
         slowest, each = max(slowest, radius), max(each, sample)
-        rows.append([method, f"{1 - share:.4%}", f"{drawn:.1f} s", f"{level * 1e3:.3f} ms",
-                     f"{radius * 1e6:.1f} us"])  # fmt: skip
+        rows.append(
+            [
+                method,
+                f"{1 - share:.4%}",
+                f"{drawn:.1f} s",
+                f"{level * 1e3:.3f} ms",
+                f"{radius * 1e6:.1f} us",
+            ]
+        )
     head = ["", "share of the samples", f"{N0 + N} samples", "sigma(x)", "radius"]
     note = (
-        "In processor time. Samples, drawn and classified, and sigma(x): those of the first\n"
-        f"photograph, the samples from the time of {PART}; radius: the mean over the photographs\n"
-        "that have one; each the least of five rounds."
+        "In processor time. Samples, drawn and classified, and sigma(x): those of\n"
+        f"the first photograph, the samples from the time of {PART}; radius: the mean\n"
+        "over the photographs that have one; each the least of five rounds."
     )
     return f"{lines(head, rows)}\n\n{note}", max(shares), slowest, each
 
@@ -223,12 +239,26 @@ def _least(work: Any, *given: Any) -> float:
 def photographs(found: Results, radii: dict[str, Floats]) -> str:
     names = [f"semi-elastic, clamped, {name}" for name in CLAMPS]
     rows = [
-        [r.idx, r.label, r.predict, r.count, f"{r.sigma:.4f}", _cut(r.radius),
-         *(_cut(radii[name][i]) for name in names)]
+        [
+            r.idx,
+            r.label,
+            r.predict,
+            r.count,
+            f"{r.sigma:.4f}",
+            _cut(r.radius),
+            *(_cut(radii[name][i]) for name in names),
+        ]
         for i, r in enumerate(found.rows)
-    ]  # fmt: skip
-    head = ["", "label", "predicts", f"of {N}", "sigma(x)", "radius",
-            *(f"clamped, {name}" for name in CLAMPS)]  # fmt: skip
+    ]
+    head = [
+        "",
+        "label",
+        "predicts",
+        f"of {N}",
+        "sigma(x)",
+        "radius",
+        *(f"clamped, {name}" for name in CLAMPS),
+    ]
     return lines(head, rows)
 
 
@@ -261,9 +291,13 @@ def draw(all_results: dict[str, Results], radii: dict[str, Floats], path: Path) 
     figure = Figure(figsize=(9, 3.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     grid = np.linspace(0, 1.05 * max(r.max() for r in radii.values()), 500)
-    styles = {"gaussian": "k:", "semi-elastic": "C0", "lipschitz": "C2",
-              "semi-elastic, clamped, CIFAR-10": "C1--",
-              "semi-elastic, clamped, MNIST": "C3--"}  # fmt: skip
+    styles = {
+        "gaussian": "k:",
+        "semi-elastic": "C0",
+        "lipschitz": "C2",
+        "semi-elastic, clamped, CIFAR-10": "C1--",
+        "semi-elastic, clamped, MNIST": "C3--",
+    }
     for name, style in styles.items():
         value = radii[name] * all_results[name.split(",")[0]].right
         left.plot(grid, [np.mean(value > r) for r in grid], style, label=name)
@@ -304,15 +338,28 @@ def write(page: Path) -> None:
     ]
     level = found["lipschitz"].sigma
     text = HEAD.format(
-        cifar=1 / left[0], mnist=1 / left[1], cifar_less=1 - left[0], mnist_less=1 - left[1],
-        lost=[int(np.sum(semi.right & (radii[f"semi-elastic, clamped, {name}"] == 0)))
-              for name in CLAMPS],
-        certified=int(semi.right.sum()), count=len(labels), share=np.ceil(share * 1e5) / 1e5,
-        radius_ms=slowest * 1e3, dim=DIM,
+        cifar=1 / left[0],
+        mnist=1 / left[1],
+        cifar_less=1 - left[0],
+        mnist_less=1 - left[1],
+        lost=[
+            int(np.sum(semi.right & (radii[f"semi-elastic, clamped, {name}"] == 0)))
+            for name in CLAMPS
+        ],
+        certified=int(semi.right.sum()),
+        count=len(labels),
+        share=np.ceil(share * 1e5) / 1e5,
+        radius_ms=slowest * 1e3,
+        dim=DIM,
         allowed=above(max(allowance(method, found[method]) for method in MOVING)),
-        command=f"python benchmarks/pages/imagenet.py {PAGE}", n0=N0, n=N, alpha=ALPHA, seed=SEED,
-        machine=machine("torch"), version=rsbounds.__version__,
-    )  # fmt: skip
+        command=f"python benchmarks/pages/imagenet.py {PAGE}",
+        n0=N0,
+        n=N,
+        alpha=ALPHA,
+        seed=SEED,
+        machine=machine("torch"),
+        version=rsbounds.__version__,
+    )
     parts = {
         "Certified": f"{table}\n\n{COLUMNS}",
         "Where the time goes": split,
@@ -325,15 +372,28 @@ def write(page: Path) -> None:
         SIGMA * full
     )
     text += TAIL.format(
-        sigma=SIGMA, rate=RATE, floor=FLOOR, slope=SLOPE, lip=sigma_network().lip,
-        low=level.min(), high=level.max(), near_low=semi.sigma.min(), near_high=semi.sigma.max(),
-        p_min=P_MIN, clean=clean, count=len(labels), n=N, paid=paid,
+        sigma=SIGMA,
+        rate=RATE,
+        floor=FLOOR,
+        slope=SLOPE,
+        lip=sigma_network().lip,
+        low=level.min(),
+        high=level.max(),
+        near_low=semi.sigma.min(),
+        near_high=semi.sigma.max(),
+        p_min=P_MIN,
+        clean=clean,
+        count=len(labels),
+        n=N,
+        paid=paid,
         kept=max(int(f.right.sum()) for f in found.values()),
         order=", ".join(f"{m} ({means[m]:.3f})" for m in order),
-        cap=_cut(float(gaussian.max_radius(N, ALPHA, SIGMA))), many=MANY,
-        far=_cut(float(gaussian.max_radius(MANY, ALPHA, SIGMA))), minutes=MANY * each / 60,
+        cap=_cut(float(gaussian.max_radius(N, ALPHA, SIGMA))),
+        many=MANY,
+        far=_cut(float(gaussian.max_radius(MANY, ALPHA, SIGMA))),
+        minutes=MANY * each / 60,
         sample_ms=each * 1e3,
-    )  # fmt: skip
+    )
     page.write_text(text)
 
 

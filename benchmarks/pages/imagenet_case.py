@@ -120,7 +120,7 @@ def anchors() -> Floats:
 
 
 def sigma_network() -> rst.SigmaNetwork:
-    """Brighter pictures get more noise; a mean of 150528 numbers has a tiny constant."""
+    """Brighter pictures get more noise; a mean of 150528 pixels has a tiny constant."""
     mean = nn.Linear(3, 1, bias=False)
     mean.weight.data.fill_(SLOPE / 3)
     return rst.SigmaNetwork(

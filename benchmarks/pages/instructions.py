@@ -37,7 +37,8 @@ int main(int, char** v) {
     const int n = atoi(v[3]);
     switch (v[4][0]) {
         case 't':
-            return calls(n, [=](double t) { return ncx2_tail(x + t, dim, nc).log_upper(); });
+            return calls(
+                n, [=](double t) { return ncx2_tail(x + t, dim, nc).log_upper(); });
         case 'q': return calls(n, [=](double t) { return ball_offset(2 + t, dim, s); });
         case 's': return radii(n, dim, SemiElastic{.01});
         case 'l': return radii(n, dim, LipschitzSigma{.1, .2});
@@ -99,7 +100,8 @@ def main() -> None:
         lines = [
             "# Cost in instructions",
             "",
-            f"Instructions of one call in compiled code with {vectors} vectors, made by",
+            f"Instructions of one call in compiled code with {vectors} vectors, made "
+            "by",
             f"`python benchmarks/pages/instructions.py` on: {machine()};",
             f"{first_line('g++')}; {first_line('valgrind')}.",
             "Unlike times they repeat exactly, given the compiler and the vectors.",
@@ -110,13 +112,15 @@ def main() -> None:
         for dim, nc in CASES:
             tail, offset = (instructions(program, dim, nc, kind) for kind in "tq")
             lines.append(
-                f"| {dim} | {nc:.0e} | {tail:.0f} | {offset:.0f} | {offset / tail:.2f} |"
+                f"| {dim} | {nc:.0e} | {tail:.0f} | {offset:.0f} | "
+                f"{offset / tail:.2f} |"
             )
         lines += [
             "",
             "A radius at a score of 2, both branches, sigma = .25:",
             "",
-            "| d | semi-elastic, rate .01 | Lipschitz .1, floor .2 | range of .2 % each way |",
+            "| d | semi-elastic, rate .01 | Lipschitz .1, floor .2 | range of .2 % "
+            "each way |",
             "|---|---|---|---|",
         ]
         for dim in (784, 3072, 150528):

@@ -66,7 +66,7 @@ Nets = dict[str, dict[float, nn.Module]]
 
 
 def constants(bench: Bench) -> tuple[Nets, dict[str, dict[float, Row]]]:
-    """Every recipe at every level; of Gaussian noise with and without runner-up bounds."""
+    """Every recipe at every level; of Gaussian noise also without the runner-up."""
     nets: Nets = {}
     rows: dict[str, dict[float, Row]] = {}
     for sigma in LEVELS:
@@ -97,7 +97,7 @@ def best(rows: Iterable[Row]) -> Floats:
 
 
 def maps(bench: Bench) -> str:
-    """Noise of its own level on every component: fixed, by proven maps, for each image."""
+    """A level for every component: fixed, by proven maps, for each image."""
     data = bench.data
 
     def joint(generator: nn.Module) -> nn.Module:
@@ -131,9 +131,9 @@ def maps(bench: Bench) -> str:
     each(bench, "generator", lambda u, _: chosen_noise(free, net, u))
     bounds = [scheme.parameters[name] for name in ("mean_lip", "lip")]
     return (
-        f"Fixed maps: levels {noise.sigma.min():.3f} to {noise.sigma.max():.3f}, geometric mean "
-        f"{noise.sigma.log().mean().exp():.3f}. Certified generator: proven bounds "
-        f"{bounds[0]:.4f} of the mean map, {bounds[1]:.4f} of sigma."
+        f"Fixed maps: levels {noise.sigma.min():.3f} to {noise.sigma.max():.3f}, "
+        f"geometric mean {noise.sigma.log().mean().exp():.3f}. Certified generator: "
+        f"proven bounds {bounds[0]:.4f} of the mean map, {bounds[1]:.4f} of sigma."
     )
 
 
@@ -180,8 +180,10 @@ def for_each_image(bench: Bench, net: nn.Module) -> str:
     kept = [memory.correct(u, c) for u, c in zip(held, row.found, strict=True)]
     bench.add("level by ascent, with memory", kept, row.samples, row.seconds)
     each(bench, "level by search", search)
-    cut = sum(a.radius < b.radius or a.predict != b.predict
-              for a, b in zip(kept, row.found, strict=True))  # fmt: skip
+    cut = sum(
+        a.radius < b.radius or a.predict != b.predict
+        for a, b in zip(kept, row.found, strict=True)
+    )
     return f"Memory changed {cut} of {len(kept)} certificates."
 
 
@@ -259,14 +261,27 @@ def section(name: str, count: int, n: int, epochs: int) -> str:
         acr = f"{max(r.acr for r in parts):.3f}"
         top.append([f"**{title}**", *(f"{v:.3f}" for v in best(parts)), acr, "", ""])
     two, proven = biased(data)
-    price_head = ["scheme", "sigma(x)", "mean", "ACR", "without price", f"d = {PIXELS}",
-                  "constant", "gain, %", "free gain, %"]  # fmt: skip
+    price_head = [
+        "scheme",
+        "sigma(x)",
+        "mean",
+        "ACR",
+        "without price",
+        f"d = {PIXELS}",
+        "constant",
+        "gain, %",
+        "free gain, %",
+    ]
     list_head = ["list", "against", *(f"> {r:g}" for r in RADII), "ACR, ratio"]
-    spent = f"Training and certification took {time.process_time() - start:.0f} s of one processor."
+    spent = (
+        f"Training and certification took {time.process_time() - start:.0f} s of one "
+        "processor."
+    )
     text = [
         f"\n## {name}\n",
         f"{len(data.held.y)} images to certify; {training_size(name)} to train on.\n",
-        f"<details><summary>All {len(top) - 1} rows</summary>\n\n{table(top)}\n</details>",
+        f"<details><summary>All {len(top) - 1} "
+        f"rows</summary>\n\n{table(top)}\n</details>",
         f"\n{PRICES}\n",
         table([price_head, *(p.cells() for p in levels)]),
         f"\n{LISTS}\n",
@@ -297,11 +312,18 @@ def main() -> None:
         work = partial(section, count=options.count, n=options.n, epochs=options.epochs)
         parts = list(pool.map(work, names))
     text = HEAD.format(
-        command=command, components=COMPONENTS, pixels=PIXELS, count=options.count, n0=N0,
-        n=options.n, share=round(SHARE * options.n), calibration=CALIBRATION,
+        command=command,
+        components=COMPONENTS,
+        pixels=PIXELS,
+        count=options.count,
+        n0=N0,
+        n=options.n,
+        share=round(SHARE * options.n),
+        calibration=CALIBRATION,
         minutes=f"{(time.perf_counter() - start) / 60:.1f}",
-        machine=machine("torch", "mlxtend"), version=rsbounds.__version__,
-    )  # fmt: skip
+        machine=machine("torch", "mlxtend"),
+        version=rsbounds.__version__,
+    )
     tail = TAIL.format(
         neighbours=NEIGHBOURS, floor=GENERATOR_FLOOR, p_min=P_MIN, target=SIGMA
     )

@@ -1,4 +1,4 @@
-"""Locally biased classifiers in learned.py: class 8 against the rest, without samples."""
+"""Locally biased classifiers in learned.py: class 8 against the rest, no samples."""
 
 import time
 
@@ -20,8 +20,10 @@ def biased(data: Data) -> tuple[list[list[str]], list[str]]:
     """
     rows = [["locally biased", "> 0", *(f"> {r:g}" for r in LARGE), "ACR", "s"]]
     sign = torch.where(data.train.y == 8, 1, -1)
-    x, y = (torch.cat([getattr(s, part) for s in (data.held, data.calibration)])
-            for part in ("pixels", "y"))  # fmt: skip
+    x, y = (
+        torch.cat([getattr(s, part) for s in (data.held, data.calibration)])
+        for part in ("pixels", "y")
+    )
     eights, others = (torch.nonzero((y == 8) == is_eight)[:, 0] for is_eight in (1, 0))
     half = min(len(eights), len(others))
     held = x[torch.cat([eights[:half], others[:half]])].double().numpy()

@@ -72,8 +72,11 @@ def load(name: str, count: int, epochs: int = EPOCHS) -> Data:
         held, truth = datasets.fashion_mnist("test")
     end = size.train + CALIBRATION
     moved = [np.roll(x[: size.train], by, (-2, -1)) for by in SHIFTS[: size.shifts]]
-    parts = [(np.concatenate(moved), np.tile(y[: size.train], size.shifts)),
-             (x[size.train : end], y[size.train : end]), (held[:count], truth[:count])]  # fmt: skip
+    parts = [
+        (np.concatenate(moved), np.tile(y[: size.train], size.shifts)),
+        (x[size.train : end], y[size.train : end]),
+        (held[:count], truth[:count]),
+    ]
     rows = [(a.reshape(len(a), -1).astype(float), b) for a, b in parts]
     middle = rows[0][0].mean(0)
     _, axes = np.linalg.eigh(np.cov(rows[0][0].T))
@@ -131,9 +134,12 @@ def mean_radius(net: nn.Module, u: Tensor, y: Tensor, sigma: float) -> Tensor:
 
 
 RECIPES: dict[str, Loss] = {
-    "Gaussian": gaussian, "MACER": macer, "consistency": consistency, "SmoothAdv": smoothadv,
+    "Gaussian": gaussian,
+    "MACER": macer,
+    "consistency": consistency,
+    "SmoothAdv": smoothadv,
     "mean radius": mean_radius,
-}  # fmt: skip
+}
 
 
 def recipes(data: Data, sigma: float) -> dict[str, nn.Module]:
@@ -171,8 +177,14 @@ def under(data: Data, levels: Any, *, pixels: bool = False) -> nn.Module:
     inputs = data.train.pixels if pixels else data.train.u
     net = network(inputs.shape[1])
     each = torch.as_tensor(levels, dtype=torch.float32).expand(len(inputs))
-    fit(net, lambda u, y, s: gaussian(net, u, y, s), inputs, data.train.y, each,
-        epochs=2 * data.epochs)  # fmt: skip
+    fit(
+        net,
+        lambda u, y, s: gaussian(net, u, y, s),
+        inputs,
+        data.train.y,
+        each,
+        epochs=2 * data.epochs,
+    )
     return net
 
 

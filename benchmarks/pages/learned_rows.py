@@ -55,8 +55,13 @@ class Row:
     def cells(self) -> list[str]:
         flag = "! " if self.found[0].scope.endswith("input only") else ""
         curve = [f"{v:.3f}" for v in self.curve]
-        return [flag + self.name, *curve, f"{self.acr:.3f}", f"{self.samples:.0f}",
-                f"{self.seconds:.0f}"]  # fmt: skip
+        return [
+            flag + self.name,
+            *curve,
+            f"{self.acr:.3f}",
+            f"{self.samples:.0f}",
+            f"{self.seconds:.0f}",
+        ]
 
 
 class Bench:
@@ -76,9 +81,14 @@ class Bench:
         return self.add(name, found, samples, seconds)
 
     def add(
-        self, name: str, found: Sequence[Certificate], samples: float, seconds: float, *,
+        self,
+        name: str,
+        found: Sequence[Certificate],
+        samples: float,
+        seconds: float,
+        *,
         keep: bool = True,
-    ) -> Row:  # fmt: skip
+    ) -> Row:
         right = np.array([c.predict for c in found]) == self.data.held.y.numpy()
         row = Row(
             name, np.array([c.radius for c in found]) * right, samples, seconds, found
@@ -89,9 +99,13 @@ class Bench:
         return row
 
     def under(
-        self, name: str, net: nn.Module, scheme: Scheme, inputs: Tensor | None = None,
+        self,
+        name: str,
+        net: nn.Module,
+        scheme: Scheme,
+        inputs: Tensor | None = None,
         sampler: Any = None,
-    ) -> Row:  # fmt: skip
+    ) -> Row:
         """A network's certificates under one scheme."""
         draw = rst.TorchSampler(net, CLASSES) if sampler is None else sampler
         held = self.data.held.u if inputs is None else inputs
@@ -182,8 +196,11 @@ def chosen(bench: Bench, stages: Sequence[Stage]) -> Rule:
 
     alone = [mean(Rule(sigmas, [[Cond("margin", k)]]))[1] for k in range(len(sigmas))]
     found = [(*mean(rule), rule) for rule in lists(sigmas)]
-    fair = [f for f in found
-            if f[1] >= max(alone[f[2].items[0][0].stage], 0.98 * max(alone))]  # fmt: skip
+    fair = [
+        f
+        for f in found
+        if f[1] >= max(alone[f[2].items[0][0].stage], 0.98 * max(alone))
+    ]
     if fair:
         return max(fair, key=lambda f: f[0])[2]
     return max(found, key=lambda f: f[1])[2]

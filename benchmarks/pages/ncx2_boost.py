@@ -25,7 +25,8 @@ SOURCE = r"""
 using namespace boost::math::policies;
 using Policy = policy<domain_error<errno_on_error>, pole_error<errno_on_error>,
                       overflow_error<errno_on_error>, evaluation_error<errno_on_error>,
-                      rounding_error<errno_on_error>, indeterminate_result_error<errno_on_error>>;
+                      rounding_error<errno_on_error>,
+                      indeterminate_result_error<errno_on_error>>;
 using Law = boost::math::non_central_chi_squared_distribution<double, Policy>;
 
 template <class F>
@@ -56,16 +57,21 @@ int main(int, char** argv) {
     if (!std::strcmp(argv[1], "values"))
         while (std::scanf("%la %la %la %la %la", &a, &b, &df, &nc, &up) == 5) {
             const Law law(df, nc);
-            const double at_a = tail(law, a, up > 0), at_b = quantile_of(law, b, up > 0);
+            const double at_a = tail(law, a, up > 0);
+            const double at_b = quantile_of(law, b, up > 0);
             std::printf("%a %a %a\n", at_a, density(law, a), at_b);
         }
     if (!std::strcmp(argv[1], "times"))
         while (std::scanf("%la %la %la %la", &a, &b, &df, &nc) == 4) {
             const Law law(df, nc);
             const auto x = [&](double t) { return a + (b - a) * t; };
-            std::printf("%g %g %g\n", each([&](double t) { return tail(law, x(t), false); }, 4000),
-                        each([&](double t) { return density(law, x(t)); }, 4000),
-                        each([&](double t) { return quantile_of(law, .05 + .9 * t, false); }, 400));
+            const auto tails = [&](double t) { return tail(law, x(t), false); };
+            const auto densities = [&](double t) { return density(law, x(t)); };
+            const auto quantiles = [&](double t) {
+                return quantile_of(law, .05 + .9 * t, false);
+            };
+            std::printf("%g %g %g\n", each(tails, 4000), each(densities, 4000),
+                        each(quantiles, 400));
         }
 }
 """

@@ -40,7 +40,8 @@ Ask = Callable[[str, Any], Values]
 R_SCRIPT = """
 frame <- read.csv(commandArgs(TRUE)[1], colClasses = "character")
 number <- function(name) as.numeric(frame[[name]])
-x <- number("x"); p <- number("p"); df <- number("df"); nc <- number("nc"); up <- number("up") > 0
+x <- number("x"); p <- number("p")
+df <- number("df"); nc <- number("nc"); up <- number("up") > 0
 call <- function(f, at) ifelse(up, f(at, df, nc, lower.tail = FALSE), f(at, df, nc))
 out <- suppressWarnings(cbind(call(pchisq, x), dchisq(x, df, nc), call(qchisq, p)))
 out[] <- sprintf("%a", out)
@@ -56,7 +57,8 @@ each <- function(f, v) {
 }
 for (i in seq_len(nrow(frame))) {
   df <- frame$df[i]; nc <- frame$nc[i]
-  x <- seq(frame$low[i], frame$high[i], length.out = 100); p <- seq(.05, .95, length.out = 7)
+  x <- seq(frame$low[i], frame$high[i], length.out = 100)
+  p <- seq(.05, .95, length.out = 7)
   cat(each(function(v) pchisq(v, df, nc), x), each(function(v) dchisq(v, df, nc), x),
       each(function(v) qchisq(v, df, nc), p), "\\n")
 }
@@ -72,7 +74,7 @@ class Point(NamedTuple):
 
 
 class Library(NamedTuple):
-    """What it gives at every point: the tail at x, the density at x, the quantile of p."""
+    """At every point: the tail at x, the density at x, the quantile of p."""
 
     tail: Values
     density: Values
@@ -267,9 +269,10 @@ def losses(found: dict[str, dict[str, Values]], points: list[Point]) -> str:
             if name != "rsbounds" and lost.any():
                 at = points[int(np.argmax(np.where(lost, ours, 0)))]
                 parts.append(
-                    f"{name}'s {kind} at {int(lost.sum())} of {len(points)} points, where that of "
-                    f"rsbounds is wrong by {ours[lost].max():.0e} at most (df = {at.df:g}, "
-                    f"nc = {at.nc:g}, {'upper' if at.upper else 'lower'} tail {at.p:g})"
+                    f"{name}'s {kind} at {int(lost.sum())} of {len(points)} points, "
+                    f"where that of rsbounds is wrong by {ours[lost].max():.0e} at "
+                    f"most (df = {at.df:g}, nc = {at.nc:g}, "
+                    f"{'upper' if at.upper else 'lower'} tail {at.p:g})"
                 )
     return "; ".join(parts) + "."
 

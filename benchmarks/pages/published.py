@@ -146,17 +146,18 @@ def field(root: Path) -> list[str]:
     text = [
         "## Files of the field",
         "",
-        f"The papers state n = {N:,} and alpha = {ALPHA} ({ALPHA:g} in their scripts' defaults "
-        "too), and one-sided Clopper-Pearson bounds. `{:.3}` and `{:.4f}` round to nearest. A "
-        "radius is **rounded up** if it is above the exact radius of every count that prints so "
-        "(where several counts print alike and one of them earns the radius, nothing can be said); "
-        f"**no count's** if no count of {N:,} prints so at alpha = {ALPHA}; **above all** if "
-        "it is above the radius that all samples earn. Each is proved in ball arithmetic. ACR is "
-        "that of the printed radii, and of the largest exact radius of a count below each. A file "
+        f"The papers state n = {N:,} and alpha = {ALPHA} ({ALPHA:g} in their scripts' "
+        "defaults too), and one-sided Clopper-Pearson bounds. `{:.3}` and `{:.4f}` "
+        "round to nearest. A radius is **rounded up** if it is above the exact radius "
+        "of every count that prints so (where several counts print alike and one of "
+        "them earns the radius, nothing can be said); **no count's** if no count of "
+        f"{N:,} prints so at alpha = {ALPHA}; **above all** if it is above the radius "
+        "that all samples earn. Each is proved in ball arithmetic. ACR is that of the "
+        "printed radii, and of the largest exact radius of a count below each. A file "
         "that several repositories or folders have is counted once.",
         "",
-        "| repository | sigma | files | rows | certified | rounded up | by up to | no count's | "
-        "above all | ACR printed | ACR cut |",
+        "| repository | sigma | files | rows | certified | rounded up | by up to | no "
+        "count's | above all | ACR printed | ACR cut |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     notes, seen = [], set[str]()
@@ -200,18 +201,20 @@ def field(root: Path) -> list[str]:
         fits = [path for path, own in other if own.fits]
         if other:
             notes.append(
-                f"- {paper}: {len(other)} files have radii that are no count's at alpha = {ALPHA}. "
+                f"- {paper}: {len(other)} files have radii that are no count's at "
+                f"alpha = {ALPHA}. "
                 + (
-                    f"In {len(fits)} of them every radius is that of a count at alpha = {OTHER}, "
-                    f"such as `{fits[0]}`: they seem to hold at that level, not at the one stated."
+                    f"In {len(fits)} of them every radius is that of a count at alpha "
+                    f"= {OTHER}, such as `{fits[0]}`: they seem to hold at that "
+                    "level, not at the one stated."
                     if fits
                     else ""
                 )
             )
         if lost:
             notes.append(
-                f"- {paper}: {lost} files are left out: they have no rows, other columns, an index "
-                "twice or a row that contradicts itself."
+                f"- {paper}: {lost} files are left out: they have no rows, other "
+                "columns, an index twice or a row that contradicts itself."
             )
     return [*text, "", *notes]
 
@@ -224,24 +227,26 @@ def top_k(folder: Path) -> list[str]:
     return [
         "## Certify_Topk",
         "",
-        f"`result.txt` ({len(rows)} rows, sigma = .25, k = 3) and the counts of {len(table)} "
-        "inputs: [answers beyond one class](answers.md) has the radii above the exact ones and "
-        "what the same counts earn here.",
+        f"`result.txt` ({len(rows)} rows, sigma = .25, k = 3) and the counts of "
+        f"{len(table)} inputs: [answers beyond one class](answers.md) has the radii "
+        "above the exact ones and what the same counts earn here.",
     ]
 
 
 def split(folder: Path) -> list[str]:
-    """Radii of splitting noise: 2 lambda (p - 1/2) in l1, p a lower bound at alpha/2."""
+    """Radii of splitting noise: 2 lambda (p - 1/2) in l1, p bounded at alpha/2."""
     text = [
         "## Splitting noise",
         "",
-        "Levine and Feizi 2021: arrays in single precision. The l1 radius is 2 lambda (p - 1/2) "
-        "for noise of width 2 lambda, lambda = sqrt(3) sigma; p is the lower end of a two-sided "
-        f"Clopper-Pearson interval at {ALPHA}, of n = {N:,} (the script's default): half of what "
-        "is stated is spent. Above: above the exact radius of the nearest count at alpha/2; the "
-        "rounding of single precision explains it. At right the mean radius of certified rows.",
+        "Levine and Feizi 2021: arrays in single precision. The l1 radius is 2 lambda "
+        "(p - 1/2) for noise of width 2 lambda, lambda = sqrt(3) sigma; p is the "
+        f"lower end of a two-sided Clopper-Pearson interval at {ALPHA}, of n = {N:,} "
+        "(the script's default): half of what is stated is spent. Above: above the "
+        "exact radius of the nearest count at alpha/2; the rounding of single "
+        "precision explains it. At right the mean radius of certified rows.",
         "",
-        "| file | rows | certified | above | by up to | mean radius | the same counts at alpha |",
+        "| file | rows | certified | above | by up to | mean radius | the same counts "
+        "at alpha |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     bounds = np.asarray(lower_bound(np.arange(N + 1), N, ALPHA / 2))
@@ -310,18 +315,21 @@ def dsrs(folder: Path, every: int = 200) -> list[str]:
     return [
         "## DSRS",
         "",
-        f"Li et al. 2022: generalized Gaussian noise (d = {d:,}, k = {k:,}), a second distribution "
-        "cut at a ball, intervals from n = 50,000 each at alpha = .0005. With the second "
-        "distribution a radius may be above that of Neyman and Pearson; what is compared is the "
-        "exact optimum under both intervals as published (`benchmarks/pages/published_dsrs.py` "
-        f"derives it). ImageNet, sigma = .5, every {every}th index: {rows} rows, {held} of them "
-        f"certified, **{len(lines)} above the exact radius**. The first radius (of one "
-        "distribution) of most of these fits the probabilities of an earlier sampling, kept in the "
-        "folder `-small`: the fourth column is the exact radius with those, which the printed one "
-        "does not exceed. So the rows and the probabilities beside them are of two samplings; "
-        "a row without an earlier one exceeds its own.",
+        f"Li et al. 2022: generalized Gaussian noise (d = {d:,}, k = {k:,}), a second "
+        "distribution cut at a ball, intervals from n = 50,000 each at alpha = .0005. "
+        "With the second distribution a radius may be above that of Neyman and "
+        "Pearson; what is compared is the exact optimum under both intervals as "
+        "published (`benchmarks/pages/published_dsrs.py` derives it). ImageNet, sigma "
+        f"= .5, every {every}th index: {rows} rows, {held} of them certified, "
+        f"**{len(lines)} above the exact radius**. The first radius (of one "
+        "distribution) of most of these fits the probabilities of an earlier "
+        "sampling, kept in the folder `-small`: the fourth column is the exact radius "
+        "with those, which the printed one does not exceed. So the rows and the "
+        "probabilities beside them are of two samplings; a row without an earlier one "
+        "exceeds its own.",
         "",
-        "| index | printed | exact | exact, earlier sampling | first radius printed | exact |",
+        "| index | printed | exact | exact, earlier sampling | first radius printed | "
+        "exact |",
         "| ---: | ---: | ---: | ---: | ---: | ---: |",
         *lines,
     ]
@@ -344,12 +352,13 @@ def main() -> None:
     text = [
         "# Published certificates, recomputed",
         "",
-        "Result files in the public repositories of papers, compared with the exact radii of any "
-        "count they can have come from. Written by `benchmarks/pages/published.py`, which stores "
-        f"none of these files. On {machine()}. The largest score at alpha = {ALPHA} is "
-        f"{scores(ALPHA)[-1]:.5f} (and {norm.ppf(ALPHA ** (1 / N)):.5f} by SciPy). Any of these "
-        "files can be checked with `rsbounds verify FILE --sigma S --n N --alpha A`, and read by "
-        "`rsbounds report`.",
+        "Result files in the public repositories of papers, compared with the exact "
+        "radii of any count they can have come from. Written by "
+        "`benchmarks/pages/published.py`, which stores none of these files. On "
+        f"{machine()}. The largest score at alpha = {ALPHA} is "
+        f"{scores(ALPHA)[-1]:.5f} (and {norm.ppf(ALPHA ** (1 / N)):.5f} by SciPy). "
+        "Any of these files can be checked with `rsbounds verify FILE --sigma S --n N "
+        "--alpha A`, and read by `rsbounds report`.",
         "",
         *field(root),
     ]

@@ -21,7 +21,7 @@ _CUTS = (0, 0.5, 1, 2, 3, 4, 6, 8, 12, 18, 30, 60)
 
 
 class Law:
-    """P for d numbers and its k, at noise level sigma; ``points`` nodes in each piece."""
+    """P for d numbers and its k, at level sigma; ``points`` nodes in each piece."""
 
     def __init__(self, d: int, k: int, sigma: float, points: int = 40) -> None:
         self.d, self.k, self.points = d, k, points

@@ -30,11 +30,10 @@ Everything timed in one run, ratios first, by
 python benchmarks/pages/run.py
 ```
 
-on: {machine}.
-The load average when it began was {load:.1f}. All times are the least of several rounds, in a
-process that keeps the memory it frees. "Wall time" is of one call, on all cores where a section
-does not say otherwise.
-The special functions beside SciPy and R, over the noncentralities: [stability](stability.md).
+on: {machine}. The load average when it began was {load:.1f}. All times are the least of
+several rounds, in a process that keeps the memory it frees. "Wall time" is of one call,
+on all cores where a section does not say otherwise. The special functions beside SciPy
+and R, over the noncentralities: [stability](stability.md).
 """
 # glibc: freed blocks are used again; how many go back to the system is chance, worth 40
 # % here
@@ -44,53 +43,55 @@ SECTIONS = {  # group of benchmarks: (title, first column, table's base, text)
         "A batch of radii",
         "d",
         None,
-        "20,000 radii at one dimension ($\\sigma$ = .25, rate .01, both branches). The peers solve "
-        "the same certificate with `scipy.stats.ncx2`: in arrays, the first 400 radii at once by "
-        "`scipy.optimize.elementwise.find_root`, to the eleven digits that rsbounds promises; one "
-        "by one, the first 10 by `scipy.optimize.brentq`, where Python is most of the time. "
-        "Their radii are those of rsbounds to 1e-9. Each number is processor time of all threads "
-        "over the number of radii, the least of three rounds (rsbounds: six).",
+        "20,000 radii at one dimension ($\\sigma$ = .25, rate .01, both branches). "
+        "The peers solve the same certificate with `scipy.stats.ncx2`: in arrays, the "
+        "first 400 radii at once by `scipy.optimize.elementwise.find_root`, to the "
+        "eleven digits that rsbounds promises; one by one, the first 10 by "
+        "`scipy.optimize.brentq`, where Python is most of the time. Their radii are "
+        "those of rsbounds to 1e-9. Each number is processor time of all threads over "
+        "the number of radii, the least of three rounds (rsbounds: six).",
     ),
     "one scalar call from Python": (
         "One scalar call",
         "",
         "rsbounds.semielastic.radius",
         "A call with plain numbers makes no arrays. At small noncentralities "
-        "[R's](stability.md) bare functions are quicker still; for loops over scalars use "
-        "arrays, or the functions of `rsbounds.special` inside numba. The tails are at d = 784, "
-        "nc = 100; one thread.",
+        "[R's](stability.md) bare functions are quicker still; for loops over scalars "
+        "use arrays, or the functions of `rsbounds.special` inside numba. The tails "
+        "are at d = 784, nc = 100; one thread.",
     ),
     "certify, n = 10,000, small CNN, d = 784": (
         "Certification over its forward passes",
         "noise",
         "",
-        "`certify` with PyTorch against the forward passes of the same batches alone: with noise "
-        "drawn for each batch (randn), and with one resident batch, where all drawing of noise "
-        "counts against the engine. One thread; the ratio is of processor times.",
+        "`certify` with PyTorch against the forward passes of the same batches alone: "
+        "with noise drawn for each batch (randn), and with one resident batch, where "
+        "all drawing of noise counts against the engine. One thread; the ratio is of "
+        "processor times.",
     ),
     "noise for 334 inputs, d = 784": (
         "Noise",
         "noise",
         "float",
-        "`sound=True` draws noise on a grid, so that no rounding of $x + noise$ lies outside the "
-        "theorem; this is what that costs, on one thread.",
+        "`sound=True` draws noise on a grid, so that no rounding of $x + noise$ lies "
+        "outside the theorem; this is what that costs, on one thread.",
     ),
     "KNNSigma, N = 60,000, d = 784, 256 points": (
         "Distances to 60,000 anchors",
         "",
         "test_matrix_product",
-        "$\\sigma(x)$ of the 20 nearest among 60,000 anchors, for 256 points, against the matrix "
-        "product in it.",
+        "$\\sigma(x)$ of the 20 nearest among 60,000 anchors, for 256 points, against "
+        "the matrix product in it.",
     ),
     "neighbour radius, N = 60,000, d = 784, 256 points": (
         "Locally biased smoothing: scans",
         "form and norm",
         "test_matrix_product",
-        "The radius of the nearest-neighbour limit for 256 points, against the product of the same "
-        "matrices. The $l_\\infty$ scans need $l_1$ distances between anchors, which no matrix "
-        "product gives: they read [a byte for each coordinate]"
-        "(../theory/locally-biased.md#scanning) of those anchors that simpler bounds leave, and "
-        "all digits of a handful.",
+        "The radius of the nearest-neighbour limit for 256 points, against the "
+        "product of the same matrices. The $l_\\infty$ scans need $l_1$ distances "
+        "between anchors, which no matrix product gives: they read [a byte for each "
+        "coordinate](../theory/locally-biased.md#scanning) of those anchors that "
+        "simpler bounds leave, and all digits of a handful.",
     ),
 }
 

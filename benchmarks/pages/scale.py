@@ -92,7 +92,7 @@ def dealt(
         ready = now + each / machines.speeds[worker]
         if ready <= ends[worker]:
             heapq.heappush(events, (ready, order, worker, True))
-        else:  # it fails first: the row waits again from then on, the worker is back later
+        else:  # it fails first: the row waits again, the worker is back later
             again += 1
             heapq.heappush(events, (ends[worker], order, -1, False))
             back = ends[worker] + REPAIR
@@ -139,7 +139,7 @@ def stopping(target: float, sigma: float, shares: Any) -> tuple[float, float]:
 
 
 def photographs() -> tuple[float, Any]:
-    """Noise level, and the share of each photograph's samples that were of its class."""
+    """Noise level, and the share of each photograph's samples of its own class."""
     rows = read_rows(DOCS / "benchmarks" / "imagenet" / "gaussian.tsv")
     # all of 1000 is taken for 999.5: no class has every sample
     return rows[0].sigma, np.array(
@@ -240,9 +240,9 @@ def stops() -> str:
 def measured(rows: int) -> str:
     rate, early, late, size = driver(rows)
     return (
-        f"{rows:,} rows: {rate:.0f} rows a second, {early:.1f} MB resident after a tenth of them "
-        f"and {late:.1f} MB after all, {size:.0f} bytes a row; {machine()}, each row synced to a "
-        "disk."
+        f"{rows:,} rows: {rate:.0f} rows a second, {early:.1f} MB resident after a "
+        f"tenth of them and {late:.1f} MB after all, {size:.0f} bytes a row; "
+        f"{machine()}, each row synced to a disk."
     )
 
 

@@ -101,7 +101,7 @@ def r_version() -> str:
 
 @contextmanager
 def without_complaints() -> Iterator[None]:
-    """C's standard output and error, less R's complaints, on standard error at the end."""
+    """C's standard output and error, less R's complaints, on standard error."""
     flush = ctypes.CDLL(None).fflush
     sys.stdout.flush()
     flush(None)
@@ -294,9 +294,10 @@ def written(grid: list[Point], clock: list[Time], names: list[str]) -> str:
             else "; R was not installed."
         ),
         "",
-        f"The {len(grid)} points are both tails at d = {', '.join(map(str, DIMENSIONS))}, six "
-        "noncentralities and six probabilities: the exact double $x$ whose tail is nearest to "
-        "$p$, against the oracle at 25 digits.",
+        f"The {len(grid)} points are both tails at d = "
+        f"{', '.join(map(str, DIMENSIONS))}, six noncentralities and six "
+        "probabilities: the exact double $x$ whose tail is nearest to $p$, against "
+        "the oracle at 25 digits.",
         "",
         "<!-- summary -->",
         "",
@@ -307,16 +308,18 @@ def written(grid: list[Point], clock: list[Time], names: list[str]) -> str:
         "",
         "![Relative error against the noncentrality and against p](stability.png)",
         "",
-        f"The figure shows upper tails. Errors above {SHOWN[1]:g} are drawn at {SHOWN[1]:g}"
+        f"The figure shows upper tails. Errors above {SHOWN[1]:g} are drawn at "
+        f"{SHOWN[1]:g}"
         + (f" (the largest is {largest:.0e})" if largest else "")
         + f", errors below {SHOWN[0]:.0e} at {SHOWN[0]:.0e}, and NaN is not drawn.",
         "",
         "## Time in arrays",
         "",
-        f"Processor time of one upper tail near 0.1, ratios first: below 1, rsbounds is slower. "
-        f"rsbounds and SciPy are given the same arrays of {ARRAY:,} up to nc = 1e6; beyond, SciPy "
-        "gets 30 values at 1e9 and then one, each of which takes far longer than the overhead of "
-        "a call. R is called through ctypes for each value.",
+        "Processor time of one upper tail near 0.1, ratios first: below 1, rsbounds "
+        f"is slower. rsbounds and SciPy are given the same arrays of {ARRAY:,} up to "
+        "nc = 1e6; beyond, SciPy gets 30 values at 1e9 and then one, each of which "
+        "takes far longer than the overhead of a call. R is called through ctypes for "
+        "each value.",
         "",
         quicker(clock, peers, "each"),
         "",
@@ -325,8 +328,9 @@ def written(grid: list[Point], clock: list[Time], names: list[str]) -> str:
         "",
         "## Time of one call from Python",
         "",
-        "The same tail at one scalar, where the checks of arguments and the way through NumPy are "
-        "most of the time; R is called through ctypes, which checks nothing.",
+        "The same tail at one scalar, where the checks of arguments and the way "
+        "through NumPy are most of the time; R is called through ctypes, which checks "
+        "nothing.",
         "",
         quicker(clock, peers, "single"),
         "",
@@ -348,8 +352,8 @@ def written(grid: list[Point], clock: list[Time], names: list[str]) -> str:
                 ["nc", *(f"{n} {p:.0e}" for n in names for p in TAILS)], rows
             )
     lines += [
-        f"**0** is a returned zero, **NaN** a NaN, other bold numbers are wrong by more than "
-        f"{WRONG:g}."
+        "**0** is a returned zero, **NaN** a NaN, other bold numbers are wrong by "
+        f"more than {WRONG:g}."
     ]
     return "\n".join(lines) + "\n"
 
@@ -380,8 +384,8 @@ def drawn(grid: list[Point], names: list[str]) -> None:
         column[1].set_xticks(range(len(TAILS)), [f"{np.log10(p):.0f}" for p in TAILS])
     for half, row in zip(halves, axes, strict=True):
         row[0].set_ylabel(
-            "relative error of the upper tail (1: returned 0)\n"
-            f"above {SHOWN[1]:g} drawn at {SHOWN[1]:g}, below {SHOWN[0]:.0e} at {SHOWN[0]:.0e}"
+            f"relative error of the upper tail (1: returned 0)\nabove {SHOWN[1]:g} "
+            f"drawn at {SHOWN[1]:g}, below {SHOWN[0]:.0e} at {SHOWN[0]:.0e}"
         )
         lines = row[0].get_legend_handles_labels()
         half.legend(

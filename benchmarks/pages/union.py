@@ -58,7 +58,7 @@ class Bench:
 
 
 def thinned(case: Case, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Counts of N0 and of n of the samples, drawn from all of them without replacement."""
+    """Counts of N0 and of n samples, drawn from all of them without replacement."""
     rng, total = np.random.default_rng(n), case.about["drawn"]
     images, nets, kept = case.counts.shape
     shape = (images, nets, CLASSES)
@@ -88,8 +88,12 @@ def bench(case: Case, n: int) -> Bench:
     for k in about["constants"]:
         name, sigma = networks[k]
         pairs = zip(select[:, k], counts[:, k], strict=True)
-        found = [certify_counts(schemes.gaussian(sigma), sigma, *pair, n0=N0, n=n, alpha=ALPHA)
-                 for pair in pairs]  # fmt: skip
+        found = [
+            certify_counts(
+                schemes.gaussian(sigma), sigma, *pair, n0=N0, n=n, alpha=ALPHA
+            )
+            for pair in pairs
+        ]
         constants[f"{name}, {sigma:g}"] = right(found, case.labels)
     by_name = {
         of: certified(Rule.from_dict(about[of][1]), about[of][0]) for of in LISTS
@@ -137,7 +141,7 @@ def ratios(benches: list[Bench], name: str, rng: Any = None) -> tuple[Floats, Fl
 
 
 def intervals(benches: list[Bench], name: str) -> tuple[Floats, Floats, list[float]]:
-    """The ratio at each radius, ends of 95 % intervals, and those of the least ratio."""
+    """The ratio at each radius, its 95 % intervals, and those of the least ratio."""
     rng = np.random.default_rng(0)
     ratio, top = ratios(benches, name)
     counted = top >= LEAST
@@ -174,16 +178,28 @@ def ratio_table(benches: list[Bench]) -> tuple[str, list[float], Floats]:
     top = ratios(benches, LIST)[1]
     for name in LISTS:
         ratio, ends, least = intervals(benches, name)
-        cells = [f"{ratio[k]:.3f} ({ends[0, k]:.3f}, {ends[1, k]:.3f})" if top[k] >= LEAST else ""
-                 for k in at]  # fmt: skip
+        cells = [
+            f"{ratio[k]:.3f} ({ends[0, k]:.3f}, {ends[1, k]:.3f})"
+            if top[k] >= LEAST
+            else ""
+            for k in at
+        ]
         rows.append([name, *cells, "{:.3f} ({:.3f}, {:.3f})".format(*least)])
     return table(rows), least, ratio
 
 
 def limits(benches: list[Bench]) -> str:
-    """Which images the union's best constant certifies and the list does not, and why."""
-    rows = [["beyond", "union", "list", "lost, % of images", "won, % of images",
-             "why the lost ones are lost, % of them"]]  # fmt: skip
+    """Images that the union's best constant certifies and the list does not."""
+    rows = [
+        [
+            "beyond",
+            "union",
+            "list",
+            "lost, % of images",
+            "won, % of images",
+            "why the lost ones are lost, % of them",
+        ]
+    ]
     for radius in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0):
         lost, won, why, sizes = [], [], Counter(), [0.0, 0.0]
         for b in benches:
@@ -199,8 +215,15 @@ def limits(benches: list[Bench]) -> str:
         told = "; ".join(
             f"{name}: {100 * c / total:.0f}" for name, c in why.most_common(4)
         )
-        rows.append([f"{radius:g}", *(f"{v:.3f}" for v in sizes), f"{100 * np.mean(lost):.1f}",
-                     f"{100 * np.mean(won):.1f}", told])  # fmt: skip
+        rows.append(
+            [
+                f"{radius:g}",
+                *(f"{v:.3f}" for v in sizes),
+                f"{100 * np.mean(lost):.1f}",
+                f"{100 * np.mean(won):.1f}",
+                told,
+            ]
+        )
     return table(rows)
 
 
@@ -244,9 +267,12 @@ def verdict(ratio: Floats, top: Floats, least: list[float]) -> str:
     counted = np.flatnonzero(top >= LEAST)
     met = 100 * np.mean(ratio[counted] >= GOAL)
     where = GRID[counted[ratio[counted].argmin()]]
-    return (f"The union certifies 5 % up to {GRID[counted[-1]]:.2f}. The trained list is within "
-            f"3 % of it at {met:.0f} % of these radii; at the worst, {where:.2f}, it reaches "
-            f"{least[0]:.3f} of it (95 % interval {least[1]:.3f} to {least[2]:.3f}).")  # fmt: skip
+    return (
+        f"The union certifies 5 % up to {GRID[counted[-1]]:.2f}. The trained list is "
+        f"within 3 % of it at {met:.0f} % of these radii; at the worst, {where:.2f}, "
+        f"it reaches {least[0]:.3f} of it (95 % interval {least[1]:.3f} to "
+        f"{least[2]:.3f})."
+    )
 
 
 def section(name: str, cases: list[Case], seeds: list[int]) -> tuple[str, str]:
@@ -257,14 +283,23 @@ def section(name: str, cases: list[Case], seeds: list[int]) -> tuple[str, str]:
         benches = [bench(cases[k], n) for k in able]
         body, least, ratio = ratio_table(benches)
         each = [composite.worst_ratio(b.lists[LIST], b.union) for b in benches]
-        told = "; ".join(f"seed {seeds[k]}: {w.ratio:.3f} beyond {w.radius:.2f}"
-                         for k, w in zip(able, each, strict=True))  # fmt: skip
-        title = f"n = {n:,}, {'one seed' if len(able) == 1 else f'mean of {len(able)} seeds'}"
+        told = "; ".join(
+            f"seed {seeds[k]}: {w.ratio:.3f} beyond {w.radius:.2f}"
+            for k, w in zip(able, each, strict=True)
+        )
+        title = (
+            f"n = {n:,}, "
+            f"{'one seed' if len(able) == 1 else f'mean of {len(able)} seeds'}"
+        )
         answers.append(
             f"**{name}, {title}.** {verdict(ratio, ratios(benches, LIST)[1], least)}"
         )
-        parts += [f"### {title}", main_table(benches), body,
-                  f"By `composite.worst_ratio`, seed by seed: {told}."]  # fmt: skip
+        parts += [
+            f"### {title}",
+            main_table(benches),
+            body,
+            f"By `composite.worst_ratio`, seed by seed: {told}.",
+        ]
         for of in LISTS:
             rules = "; ".join(describe(cases[k], of, n) for k in able)
             parts.append(f"{of.capitalize()}, seed by seed: {rules}.")
@@ -274,8 +309,10 @@ def section(name: str, cases: list[Case], seeds: list[int]) -> tuple[str, str]:
             bounds(benches),
         ]
     spent = np.sum([list(c.about["seconds"].values()) for c in cases], axis=0) / 60
-    words = ("Processor minutes of all seeds: {:.0f} for the constants, {:.0f} for the lists, "
-                 "{:.0f} for the votes.".format(*spent))  # fmt: skip
+    words = (
+        "Processor minutes of all seeds: {:.0f} for the constants, {:.0f} for the "
+        "lists, {:.0f} for the votes.".format(*spent)
+    )
     head = f"\n## {name}\n\n{len(cases[0].labels)} images of each seed.\n\n"
     return head + "\n\n".join(
         [*parts, *rest, recipes(cases), words]
@@ -305,10 +342,16 @@ def main() -> None:
     parser.add_argument("--fashion", type=Path, default=datasets.FASHION_FOLDER)
     options = parser.parse_args()
     text = HEAD.format(
-        components=COMPONENTS, hidden=HIDDEN, recipes=", ".join(RECIPES), epochs=EPOCHS,
-        n0=N0, levels=", ".join(f"{s:g}" for s in LEVELS),
-        seeds=", ".join(map(str, options.seeds)), draws=DRAWS, version=rsbounds.__version__,
-    )  # fmt: skip
+        components=COMPONENTS,
+        hidden=HIDDEN,
+        recipes=", ".join(RECIPES),
+        epochs=EPOCHS,
+        n0=N0,
+        levels=", ".join(f"{s:g}" for s in LEVELS),
+        seeds=", ".join(map(str, options.seeds)),
+        draws=DRAWS,
+        version=rsbounds.__version__,
+    )
     parts, folder = [], options.page.with_suffix("")
     for name in options.sets:
         cases = [

@@ -45,7 +45,7 @@ def packed(able: NDArray[np.bool_], apart: Floats, radius: float) -> float:
 
 
 def oracles(r: Floats, points: Floats, y: Labels, radii: Floats) -> list[list[float]]:
-    """Shares of the images, at each radius: of any list, and of any classifier at all."""
+    """Shares of the images, at each radius: of any list, and of any classifier."""
     stage, apart = best_stage(r, y), distances(points, y)
     sure = [np.full(len(y), True)] * len(radii)
     return [

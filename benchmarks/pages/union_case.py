@@ -51,8 +51,8 @@ Scores = dict[Key, Floats]
 #: The gated stages of the list: level, margin of the own inputs, attack, weight of the
 #: others.
 STAGES = {
-    "MNIST": [Stage(1.5, 2.0, 2.0, 0.3), Stage(1.0, 1.5, 2.0, 0.3), Stage(1.0, 1.0, 1.5, 1.0),
-              Stage(0.5, 1.0, 1.0, 0.2)],
+    "MNIST": [Stage(1.5, 2.0, 2.0, 0.3), Stage(1.0, 1.5, 2.0, 0.3),
+              Stage(1.0, 1.0, 1.5, 1.0), Stage(0.5, 1.0, 1.0, 0.2)],
     "Fashion-MNIST": [Stage(1.5, 1.5, 2.0, 0.3), Stage(1.5, 2.0, 2.0, 0.4),
                       Stage(1.0, 1.0, 2.0, 0.3), Stage(0.5, 0.5, 1.0, 0.3)],
 }  # fmt: skip
@@ -60,7 +60,7 @@ STAGES = {
 
 @dataclass(frozen=True)
 class Case:
-    """What is stored: of each network the largest counts, and the classes they are of."""
+    """What is stored: of each network the largest counts, and their classes."""
 
     labels: NDArray[np.int64]
     top: NDArray[np.int64]  # images, networks, KEPT
@@ -128,9 +128,13 @@ def smoothadv(
 
 
 RECIPES: dict[str, Any] = {
-    "Gaussian": gaussian, "MACER": macer, "consistency": consistency, "mean radius": mean_radius,
-    "SmoothAdv": smoothadv, "SmoothAdv x 2": partial(smoothadv, times=2.0),
-}  # fmt: skip
+    "Gaussian": gaussian,
+    "MACER": macer,
+    "consistency": consistency,
+    "mean radius": mean_radius,
+    "SmoothAdv": smoothadv,
+    "SmoothAdv x 2": partial(smoothadv, times=2.0),
+}
 
 
 def constants(train: Split, seed: int) -> dict[Key, nn.Module]:
@@ -226,8 +230,10 @@ def draw(name: str, seed: int, fashion: Path, n: int) -> Case:
         batch_size=BATCH,
         seed=seed,
     )
-    nets |= {("stage {:g}/{:g}/{:g}/{:g}".format(*stage), stage.sigma): model
-             for stage, model in zip(stages, models, strict=True)}  # fmt: skip
+    nets |= {
+        ("stage {:g}/{:g}/{:g}/{:g}".format(*stage), stage.sigma): model
+        for stage, model in zip(stages, models, strict=True)
+    }
     known = {
         key: scores(net, calibration[0], key[1], seed) for key, net in nets.items()
     }
@@ -249,9 +255,11 @@ def draw(name: str, seed: int, fashion: Path, n: int) -> Case:
     r = ndtri((counts + 0.5) / (total + 1.0)) * sigmas[:, None]
     top = np.sort(np.argsort(-counts, axis=-1, kind="stable")[..., :KEPT], axis=-1)
     about: dict[str, Any] = {
-        "drawn": total, "networks": networks, "seconds": spent,
+        "drawn": total,
+        "networks": networks,
+        "seconds": spent,
         "oracles": oracles(r, held[0].double().numpy(), held[1].numpy(), GRID[::5]),
-    }  # fmt: skip
+    }
     for size, (result, matter) in choices.items():
         about[size] = {
             "recipes": result["recipes"],

@@ -83,11 +83,13 @@ def chosen(
     union: Floats,
     most: int,
 ) -> tuple[list[Key], Rule, float]:
-    """Networks and rule of the list of largest worst ratio, of at most so many gates."""
+    """Networks and rule of the list of largest worst ratio, up to so many gates."""
     counted = union >= LEAST
     ends = {key: terms(key[1] * z, y) for key, z in lasts.items()}
-    known = {(key, t): terms(key[1] * z, y, t * key[1])
-             for (key, z), t in product(gates.items(), GATES)}  # fmt: skip
+    known = {
+        (key, t): terms(key[1] * z, y, t * key[1])
+        for (key, z), t in product(gates.items(), GATES)
+    }
     best: Any = (-1.0, [], ())
     small = {key: end for key, end in ends.items() if key[1] <= SMALL}
     order = sorted((key for key in gates if key[1] >= SMALL), key=lambda key: -key[1])

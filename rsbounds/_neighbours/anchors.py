@@ -24,6 +24,7 @@ from rsbounds._numerics.checks import (
     number,
     on_host,
 )
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, flag_nan
 from rsbounds._numerics.threads import cores
 
@@ -48,8 +49,8 @@ class Anchors:
         given = on_host("anchors", points)
         points = as_floats("anchors", given, -_LARGEST, _LARGEST, nan=False)
         if points.ndim != 2 or 0 in points.shape:
-            raise ValueError(
-                f"anchors must have shape (N, d), N and d >= 1; got {points.shape}"
+            raise ArgumentError(
+                "anchors", f"must have shape (N, d), N and d >= 1; got {points.shape}"
             )
         shared = np.may_share_memory(points, np.asarray(given))
         self.points = np.array(points, order="C", copy=shared or None)
@@ -61,8 +62,8 @@ class Anchors:
         x = as_floats("x", on_host("x", x), -_LARGEST, _LARGEST)
         dim = self.points.shape[1]
         if x.ndim == 0 or x.shape[-1] != dim:
-            raise ValueError(
-                f"x must have shape (..., {dim}) as the anchors do; got {x.shape}"
+            raise ArgumentError(
+                "x", f"must have shape (..., {dim}) as the anchors do; got {x.shape}"
             )
         return np.ascontiguousarray(x.reshape(-1, dim))
 
@@ -95,9 +96,8 @@ class Anchors:
             for start in range(0, len(x), max(rows, 1)):
                 stop = min(start + rows, len(x))
                 dots = np.dot(x[start:stop], self.points.T, out=buffer[: stop - start])
-                edges = np.linspace(
-                    start, stop, min(4 * workers, stop - start) + 1
-                ).astype(int)
+                pieces = min(4 * workers, stop - start)
+                edges = np.linspace(start, stop, pieces + 1).astype(int)
                 tasks = [
                     pool.submit(scan_piece, a, b, dots[a - start : b - start])
                     for a, b in pairwise(edges.tolist())
@@ -131,13 +131,14 @@ class LabelledAnchors(Anchors):
             as_integers("labels", on_host("labels", labels), -(2**62))
         )
         if self.labels.shape != self.squares.shape:
-            raise ValueError(
-                f"labels must have shape {self.squares.shape}, one for each anchor; "
-                f"got {self.labels.shape}"
+            raise ArgumentError(
+                "labels",
+                f"must have shape {self.squares.shape}, one for each anchor; "
+                f"got {self.labels.shape}",
             )
-        if norm not in (1, 2, np.inf):
-            raise ValueError(f"norm must be one of 1, 2, inf; got {norm!r}")
-        self._norm = float(norm)
+        self._norm = float(as_floats("norm", norm, 1.0, nan=False))
+        if self._norm not in _DUAL:
+            raise ArgumentError("norm", f"must be one of 1, 2, inf; got {norm!r}")
 
     def dual(self, vectors: Array) -> Array:
         """The dual norm along the last axis."""
@@ -154,11 +155,13 @@ class LabelledAnchors(Anchors):
         rows = self.queries(x)
         tight = choice("method", method, ("tight", "paper")) == "tight"
         low, high, spreads, codes = self._geometry
-        memory, slacks = (self.points, self.squares, self.labels), self.slacks(rows)
+        memory = self.points, self.squares, self.labels
+        slacks = self.slacks(rows)
         starts = Starts(*np.zeros((2, len(rows)), np.int64), *np.zeros((3, len(rows))))
 
         def kernel(x: Array, dots: Array, minima: Array, a: int, b: int) -> None:
-            slack, part = slacks[a:b], Starts._make(field[a:b] for field in starts)
+            slack = slacks[a:b]
+            part = Starts._make(field[a:b] for field in starts)
             scans.begin(
                 x, dots, *memory, low, high, self._norm, tight, minima, slack, part
             )
@@ -173,9 +176,8 @@ class LabelledAnchors(Anchors):
             )  # fmt: skip
 
         self.scan(rows, kernel)
-        return flag_nan(starts.best).reshape(np.shape(x)[:-1])[()], self.labels[
-            starts.nearest
-        ]
+        radii = flag_nan(starts.best).reshape(np.shape(x)[:-1])[()]
+        return radii, self.labels[starts.nearest]
 
     @cached_property
     def _geometry(self) -> tuple[Array, Array, Array, Codes]:
@@ -185,7 +187,8 @@ class LabelledAnchors(Anchors):
         from rsbounds._neighbours import scans, sieve
 
         points = self.points
-        low, high = points.min(axis=0), points.max(axis=0)
+        low = points.min(axis=0)
+        high = points.max(axis=0)
         codes = sieve.encode(points, low, high) if self._norm == np.inf else sieve.NONE
         spread = np.empty(len(points))
         scans.spreads(points, points.mean(axis=0), self._norm, spread)
@@ -219,7 +222,8 @@ class KNNSigma:
     Examples
     --------
     >>> from rsbounds.semielastic import KNNSigma
-    >>> level = KNNSigma([[0.0, 0.0], [3.0, 4.0]], sigma_base=0.5, rate=0.1, k=1, shift=0.0)
+    >>> anchors = [[0.0, 0.0], [3.0, 4.0]]
+    >>> level = KNNSigma(anchors, sigma_base=0.5, rate=0.1, k=1, shift=0.0)
     >>> round(float(level.sigma([6.0, 8.0])), 6)
     0.824361
     """
@@ -236,16 +240,19 @@ class KNNSigma:
         self.sigma_base = number("sigma_base", sigma_base, 0.0, closed="neither")
         self.rate = number("rate", rate, 0.0, closed="left")
         self.k = count("k", k, 1)
-        size = len(self._anchors.points)
-        if not self.k <= size - isinstance(shift, str):
-            raise ValueError(
-                f"k must be at most the number of anchors ({size}), less than it for shift "
-                f"'min' or 'mean'; got {self.k}"
+        neighbours = len(self._anchors.points)
+        if isinstance(shift, str):
+            neighbours -= 1  # an anchor is none of its own
+        if not self.k <= neighbours:
+            raise ArgumentError(
+                "k",
+                f"must be at most the number of anchors ({len(self._anchors.points)}), "
+                f"less than it for shift 'min' or 'mean'; got {self.k}",
             )
         if isinstance(shift, str):
             choice("shift", shift, ("min", "mean"))
-            own = self._distances(self._anchors.points, leave_out=True)
-            self.shift = float(own.min() if shift == "min" else own.mean())
+            distances = self._distances(self._anchors.points, leave_out=True)
+            self.shift = float(distances.min() if shift == "min" else distances.mean())
         else:
             self.shift = number("shift", shift, -1e300, 1e300)
 
@@ -279,9 +286,11 @@ class KNNSigma:
             Shape (...), within 1e-13 (1 + rate dist + rate \\|shift\\|) of the true
             value (relative); NaN in, NaN out with the invalid flag.
         """
-        result: Floats = self.sigma_base * np.exp(
-            self.rate * (self.distance(x) - self.shift)
-        )
+        distance = self.distance(x)
+        with np.errstate(over="ignore", under="ignore"):
+            result: Floats = self.sigma_base * np.exp(
+                self.rate * (distance - self.shift)
+            )
         return result
 
     def slack(self) -> float:
@@ -300,13 +309,12 @@ class KNNSigma:
         # at most the k-th least of the anchors' largest distances from the box); of two
         # operations up to the exponential's argument; of the exponential and a product.
         root = np.sqrt(self._anchors.points.shape[1]) * (1 + EPS)
-        furthest = (
-            np.partition(_reaches(self._anchors.points), self.k - 1)[self.k - 1]
-            + EPS * root
-        )
+        reaches = _reaches(self._anchors.points)
+        furthest = np.partition(reaches, self.k - 1)[self.k - 1] + EPS * root
         argument = EPS / 2 * root + (ERROR + self.k * EPS) * furthest
         argument += EPS * (furthest + abs(self.shift))
-        return float(2 * ((self.rate * argument + 16 * EPS) * (1 + 1e-6)))
+        with np.errstate(over="ignore", under="ignore"):
+            return float(2 * ((self.rate * argument + 16 * EPS) * (1 + 1e-6)))
 
     def _distances(self, rows: Array, *, leave_out: bool = False) -> Array:
         from rsbounds._neighbours.scans import knn_means
@@ -328,12 +336,12 @@ class KNNSigma:
 
 def _reaches(points: Array) -> Array:
     """The largest distance of each anchor from a point of [0, 1]^d, rounded up."""
-    step = max(_ROWS // points.shape[1], 1)
-    squares = [
-        np.square(np.maximum(np.abs(part), np.abs(1 - part))).sum(1)
-        for part in (points[a : a + step] for a in range(0, len(points), step))
-    ]
-    reaches: Array = np.sqrt(np.concatenate(squares)) * (
-        1 + (points.shape[1] + 8) * EPS
-    )
+    dim = points.shape[1]
+    step = max(_ROWS // dim, 1)
+    squares = np.empty(len(points))
+    for start in range(0, len(points), step):
+        part = points[start : start + step]
+        furthest = np.maximum(np.abs(part), np.abs(1 - part))
+        squares[start : start + step] = np.square(furthest).sum(1)
+    reaches: Array = np.sqrt(squares) * (1 + (dim + 8) * EPS)
     return reaches

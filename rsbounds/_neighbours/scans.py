@@ -19,19 +19,16 @@ from numba import njit
 from rsbounds._numerics.rounding import EPS
 
 BLOCK = 64
-SEEDS = 4  # the rivals nearest to x, tried first: nearly always the one that counts is there
+# the rivals nearest to x, tried first: nearly always the one that counts is there
+SEEDS = 4
 ERROR = 40 * EPS  # a block in any order: 64 roundings; terms and outer sum: the rest
-_SUMS = {
-    "reassoc",
-    "contract",
-    "nsz",
-    "nnan",
-}  # for sums and minima of finite numbers only
+# what LLVM may do to sums and minima of finite numbers
+_SUMS = {"reassoc", "contract", "nsz", "nnan"}
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS)
 def _block(a, b, norm):
-    """Of |a - b| the largest term, the sum of squares or the sum: for norm 1, 2 or inf."""
+    """Of |a - b| the largest term, the sum of squares or the sum (norm 1, 2, inf)."""
     total = 0.0
     for k in range(a.size):
         side = abs(a[k] - b[k])
@@ -118,7 +115,7 @@ def _two_product(a, b):
 
 @njit(cache=True, nogil=True)
 def _sharp_bisector(x, p, q):
-    """The same in doubled precision, for near ties, within 4 ((d + 8) EPS/2)^2 of that."""
+    """The same in doubled precision, for near ties: within 4 ((d + 8) EPS/2)^2."""
     total, rest = 0.0, 0.0
     for k in range(x.size):
         side, side_low = _two_sum(p[k], -q[k])
@@ -134,7 +131,7 @@ def _sharp_bisector(x, p, q):
 
 @njit(cache=True, nogil=True)
 def _margin(x, p, q, norm, sharp):
-    """Bounds of r = (|x - q|^2 - |x - p|^2)/(2 |p - q|_*), the lower one not below 0."""
+    """Bounds of r = (|x - q|^2 - |x - p|^2)/(2 |p - q|_*), the lower not below 0."""
     square = squared_distance(p, q)
     if not square > 1e-280:  # coincident, or too close for squares to keep their digits
         return 0.0, 0.0
@@ -232,8 +229,8 @@ def _guards(dots, squares, minima, labels, first, limit, guards, values):
 def _threshold(square, reach, stretch, best):
     """Squared distance from which no rival can have a margin below ``best``.
 
-    (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*) is at least (rho_j^2 - rho_i^2)/(2 reach) and, as
-    |x_i - x_j|_* <= stretch (rho_i + rho_j), at least (rho_j - rho_i)/(2 stretch).
+    (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*) is at least (rho_j^2 - rho_i^2)/(2 reach) and,
+    as |x_i - x_j|_* <= stretch (rho_i + rho_j), at least (rho_j - rho_i)/(2 stretch).
     """
     by_box = square + 2 * reach * best
     by_triangle = (np.sqrt(square) + 2 * stretch * best) ** 2
@@ -250,20 +247,23 @@ def _best_margin(x, points, q, guards, values, above, limit, norm):
     rival too. A guard left out because of rounding can only make the radius smaller, by
     as much.
     """
-    best, winner = 0.0, 0
+    best = 0.0
+    winner = 0
     for i in range(guards.size):
-        p, gain = guards[i], above - values[i]
         if best >= limit:
             break
-        if gain < 0 or (
-            best > 0 and _reaches(points[p], points[q], norm, gain / (2 * best))
-        ):
-            continue
+        p = guards[i]
+        gain = above - values[i]
+        if gain < 0:
+            continue  # no guard: it is further than the rival
+        if best > 0 and _reaches(points[p], points[q], norm, gain / (2 * best)):
+            continue  # so far from the rival that its margin is not above the best
         lower, upper = _margin(x, points[p], points[q], norm, False)
         if lower < limit and upper > best and upper - lower > 5e-12 * upper:
             lower = _margin(x, points[p], points[q], norm, True)[0]
         if lower > best:
-            best, winner = lower, i
+            best = lower
+            winner = i
     guards[0], guards[winner] = guards[winner], guards[0]
     values[0], values[winner] = values[winner], values[0]
     return best
@@ -280,20 +280,23 @@ def begin(
     rivals, values = np.empty(SEEDS, np.int64), np.empty(SEEDS)
     room = np.empty(squares.size, np.int64), np.empty(squares.size)
     for row in range(x.shape[0]):
-        starts.best[row], starts.limit[row] = np.nan, -np.inf
+        starts.best[row] = np.nan
+        starts.limit[row] = -np.inf
         if not slacks[row] < np.inf:
             continue
-        slack, products, least = slacks[row], dots[row], minima[row]
+        slack = slacks[row]
+        products = dots[row]
+        least = minima[row]
         nearest, square = _nearest(x[row], products, points, squares, least, slack)
-        starts.nearest[row], starts.guard[row], best = nearest, nearest, np.inf
+        starts.nearest[row] = nearest
+        starts.guard[row] = nearest
+        best = np.inf
         _nearest_rivals(
             products, squares, least, labels, labels[nearest], rivals, values
         )
-        furthest = (
-            values[values < np.inf].max() + slack
-            if tight and rivals[0] >= 0
-            else -np.inf
-        )
+        furthest = -np.inf
+        if tight and rivals[0] >= 0:
+            furthest = values[values < np.inf].max() + slack
         guards, near = _guards(
             products, squares, least, labels, nearest, furthest, *room
         )
@@ -321,22 +324,37 @@ def begin(
 
 @njit(cache=True, nogil=True)
 def refine(
-    x, dots, points, squares, labels, norm, tight, minima, slacks, starts, rows, rivals, ratios
-):  # fmt: skip
+    x,
+    dots,
+    points,
+    squares,
+    labels,
+    norm,
+    tight,
+    minima,
+    slacks,
+    starts,
+    rows,
+    rivals,
+    ratios,
+):
     """Lower starts.best to the least margin, over rivals in the order of their rows."""
     room = np.empty(squares.size, np.int64), np.empty(squares.size)
-    last, (guards, values) = -1, room
+    guards, values = room
+    last = -1
     for row, j, ratio in zip(rows, rivals, ratios):  # noqa: B905
-        best, products = starts.best[row], dots[row]
+        best = starts.best[row]
+        products = dots[row]
+        if ratio >= best:
+            continue
         value = squares[j] - 2 * products[j]
         gap = (value - starts.floor[row]) / 2 * (1 - 4 * ERROR)
-        if ratio >= best or gap >= best * _dual(
-            points[starts.nearest[row]], points[j], norm
-        ):
+        if gap >= best * _dual(points[starts.nearest[row]], points[j], norm):
             continue
         slack = slacks[row]
-        if last != row:
-            last, limit = row, starts.limit[row] + slack if tight else -np.inf
+        if last != row:  # the guards are the same for all rivals of a row
+            last = row
+            limit = starts.limit[row] + slack if tight else -np.inf
             guards, values = _guards(
                 products, squares, minima[row], labels, starts.guard[row], limit, *room
             )

@@ -52,7 +52,7 @@ def block_minima(dots, squares, minima):
 
 
 class Codes(NamedTuple):
-    """A byte for each coordinate, (N, d), and what the bytes lose of each anchor, (N,)."""
+    """A byte for each coordinate, (N, d), and what they lose of each anchor, (N,)."""
 
     values: np.ndarray
     lost: np.ndarray
@@ -119,9 +119,8 @@ def _mark(dots, squares, labels, spreads, own, spread, best, floor, limit, marks
         marks[j] = near & (labels[j] != own)
 
 
-@njit(
-    cache=True, nogil=True, error_model="numpy"
-)  # the reach of coincident anchors is 0
+# error_model: the reach of coincident anchors is 0
+@njit(cache=True, nogil=True, error_model="numpy")
 def sift(dots, squares, labels, spreads, codes, minima, starts, row, rival, ratio):
     """Rivals whose margin may be below starts.best: their rows, indices and gap/reach.
 
@@ -133,21 +132,25 @@ def sift(dots, squares, labels, spreads, codes, minima, starts, row, rival, rati
         stop = min(start + _TILE, squares.size)
         marks[stop - start :] = 0
         for r in range(dots.shape[0]):
-            if (
-                not minima[r, start // BLOCK : (stop - 1) // BLOCK + 1].min()
-                < starts.limit[r]
-            ):
-                continue
-            i, best, floor, products = (
-                starts.nearest[r],
-                starts.best[r],
-                starts.floor[r],
-                dots[r],
-            )
+            least = minima[r, start // BLOCK : (stop - 1) // BLOCK + 1].min()
+            if not least < starts.limit[r]:
+                continue  # no anchor of the tile can be a rival
+            i = starts.nearest[r]
+            best = starts.best[r]
+            floor = starts.floor[r]
+            products = dots[r]
             _mark(
-                products[start:stop], squares[start:stop], labels[start:stop],
-                spreads[start:stop], labels[i], spreads[i], best, floor, starts.limit[r], marks,
-            )  # fmt: skip
+                products[start:stop],
+                squares[start:stop],
+                labels[start:stop],
+                spreads[start:stop],
+                labels[i],
+                spreads[i],
+                best,
+                floor,
+                starts.limit[r],
+                marks,
+            )
             for word in range(words.size):
                 if words[word] == 0:
                     continue

@@ -79,7 +79,8 @@ def operand(
             )
         if towards is not None:
             beyond = array > wide if towards < 0 else array < wide
-            array = np.where(beyond, np.nextafter(array, towards), array)
+            with np.errstate(over="ignore", under="ignore"):
+                array = np.where(beyond, np.nextafter(array, towards), array)
     good = np.asarray(good & _inside(array, low, high, closed, nan))
     if not good.all():
         left = "[" if closed in ("both", "left") else "("
@@ -117,29 +118,33 @@ def as_integers(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
         return number  # type: ignore[no-any-return]
     _refuse_mask(name, value)
     try:
-        array = np.asarray(value)
+        given = np.asarray(value)
     except ValueError:
         raise ArgumentError(
             name, f"must have rows of one length; got {_short(value)}"
         ) from None
-    integral = array.dtype.kind in "iu" or (
-        array.dtype.kind == "f"
-        and bool(
-            np.all((array == np.floor(array)) & (np.abs(array) < np.float64(2.0**63)))
-        )
-    )
-    if not integral:
+    if not _are_whole(given):
         raise ArgumentError(name, f"must be whole numbers; got {_short(value)}")
-    good = array >= low
-    if not good.all():
-        raise ArgumentError(
-            name, f"must be >= {low}; got {_bad(array, ~np.asarray(good))}"
-        )
-    if array.dtype == np.uint64 and (huge := array >= 2**63).any():
-        raise ArgumentError(
-            name, f"must be < 2^63; got {_bad(array, np.asarray(huge))}"
-        )
-    return array.astype(np.int64)
+    if given.dtype == np.uint64:
+        huge = np.asarray(given >= 2**63)
+        if huge.any():
+            raise ArgumentError(name, f"must be < 2^63; got {_bad(given, huge)}")
+    # compared as int64: in a narrow type `low` itself may overflow
+    array = np.asarray(given.astype(np.int64))
+    bad = np.asarray(array < low)
+    if bad.any():
+        raise ArgumentError(name, f"must be >= {low}; got {_bad(given, bad)}")
+    return array
+
+
+def _are_whole(array: NDArray[Any]) -> bool:
+    """Whether all elements are whole numbers, within int64 where they are floats."""
+    if array.dtype.kind in "iu":
+        return True
+    if array.dtype.kind != "f":
+        return False
+    wide = array.astype(np.longdouble)
+    return bool(np.all((wide == np.floor(wide)) & (np.abs(wide) < 2.0**63)))
 
 
 def count(name: str, value: ArrayLike, low: int = 0) -> int:
@@ -202,7 +207,7 @@ def check(name: str, value: Any, good: Any, expected: str) -> None:
 
 
 def broadcast(**arrays: Any) -> list[Array]:
-    """Broadcast the named arrays against each other; ValueError with their shapes."""
+    """The named arrays, broadcast together; ValueError with their shapes."""
     values = list(arrays.values())
     if are_numbers(values) or all(np.ndim(value) == 0 for value in values):
         return values

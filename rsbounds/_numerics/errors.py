@@ -7,8 +7,8 @@ class ArgumentError(ValueError):
     """A ValueError that names the argument, so that a command can spell it as its
     option.
 
-    ``name`` is the argument's, ``problem`` the rest of the sentence: "must be >= 1; got 0".
-    A problem that recommends another argument names it as ``name=True``.
+    ``name`` is the argument's, ``problem`` the rest of the sentence: "must be >= 1; got
+    0". A problem that recommends another argument names it as ``name=True``.
     """
 
     def __init__(self, name: str, problem: str) -> None:

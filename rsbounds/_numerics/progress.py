@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar where somebody watches, a line a minute in a log."""
+"""Progress on standard error: a bar for people, a line a minute in a log."""
 
 from __future__ import annotations
 

@@ -44,8 +44,19 @@ def product(a: Any, b: Any) -> Array:
         return capped(np.multiply(a, b), np.isfinite(a) & np.isfinite(b))
 
 
+def positive_quotient(a: Any, b: Any) -> Array:
+    """a/b of a >= 0 and b > 0, at least TINY where a > 0.
+
+    Below TINY a product loses its relative precision, and a quotient may become 0: a
+    step that has a size would vanish.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        result: Array = np.where(a > 0, np.maximum(np.divide(a, b), TINY), a)
+    return result
+
+
 def capped(value: Array, finite: Any) -> Array:
-    """Put the largest float64 where the true value is ``finite`` and overflowed."""
+    """The largest float64 where a value overflowed that is truly ``finite``."""
     return np.where(np.isinf(value) & finite, np.finfo(np.float64).max, value)
 
 

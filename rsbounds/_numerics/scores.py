@@ -109,6 +109,21 @@ def ndtri(p: Array) -> Floats:
     return apply(kernels.ndtri, p, cost=0.03)
 
 
+def moved_scores(z: Floats, step: Floats) -> tuple[Floats, Floats]:
+    """z - step and z + step, rounded outward; an infinite z stays.
+
+    A NaN in either gives NaN, without the flag.
+    """
+    # the difference of two infinities, and what is smaller than any double
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        low = np.where(np.isinf(z), z, round_down(z - step, EPS))
+        high = np.where(np.isinf(z), z, round_up(z + step, EPS))
+    unknown = np.isnan(step)
+    low = np.where(unknown, np.nan, low)
+    high = np.where(unknown, np.nan, high)
+    return low[()], high[()]
+
+
 def _half(z_a: Floats, z_b: Floats, error: float) -> Floats:
     """max(z_a - z_b, 0)/2, rounded down."""
     if isinstance(z_a, float) and isinstance(z_b, float):
@@ -123,6 +138,5 @@ def _half(z_a: Floats, z_b: Floats, error: float) -> Floats:
 def _values(
     name: str, value: ArrayLike, scores: bool, towards: float | None = None
 ) -> Array:
-    if scores:
-        return operand(name, value, towards=towards)
-    return operand(name, value, 0.0, 1.0, towards=towards)
+    low, high = (-np.inf, np.inf) if scores else (0.0, 1.0)
+    return operand(name, value, low, high, towards=towards)

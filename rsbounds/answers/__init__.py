@@ -1,8 +1,8 @@
 """What a smoothed model can answer: a class, a list, the best k classes, values, maps.
 
 An answer is a question about a model under noise: what it draws, and what the samples
-say. ``ANSWERS`` holds those that write result rows, a file each; sets stand beside them.
-Arguments out of their domain raise ValueError.
+say. ``ANSWERS`` holds those that write result rows, a file each; sets stand beside
+them. Arguments out of their domain raise ValueError.
 """
 
 from collections.abc import Mapping

@@ -87,8 +87,8 @@ class Summary:
 class Answer:
     """A question about a model under the noise of a scheme, and how samples answer it.
 
-    An answer of your own is a subclass with a ``name``, ``draw`` and ``certify``; add it
-    to :data:`ANSWERS` through the entry point ``rsbounds.answers``.
+    An answer of your own is a subclass with a ``name``, ``draw`` and ``certify``; add
+    it to :data:`ANSWERS` through the entry point ``rsbounds.answers``.
 
     Parameters
     ----------
@@ -100,7 +100,8 @@ class Answer:
     name, help : str
         As manifests and ``rsbounds certify --answer`` spell it; a line of help.
     options : tuple of Option
-        What the command line asks for besides; ``from_options`` makes the answer of them.
+        What the command line asks for besides; ``from_options`` makes the answer of
+        them.
     columns : tuple of str
         The columns of its rows beyond those of every file.
     n0, n : int
@@ -132,7 +133,7 @@ class Answer:
     # --- its text forms
 
     def parameters(self) -> dict[str, Any]:
-        """What a manifest must say of it besides its name and the scheme's parameters."""
+        """What a manifest must say of it besides name and scheme."""
         return {}
 
     def describe(self) -> dict[str, Any]:
@@ -202,7 +203,7 @@ class Answer:
         raise NotImplementedError(f"{type(self).__name__} certifies nothing")
 
     def largest_radius(self, x: Any, procedure: Procedure) -> float | None:
-        """The most that the procedure's samples can show at an input; None: not known."""
+        """The most that the samples can show at an input; None: not known."""
         return None
 
     # --- which model it is
@@ -253,7 +254,8 @@ def level_of(scheme: Scheme, x: Any) -> float:
 def sampler_of(model: Any, scheme: Scheme) -> Sampler:
     """The sampler of a model under a scheme's noise; a sampler stays as it is.
 
-    ValueError where its noise is not that of the radius, or is sound and the radius isn't.
+    ValueError where its noise is not that of the radius, or is sound and the radius
+    isn't.
     """
     require_scheme(scheme)
     ready = as_sampler(model)
@@ -261,7 +263,8 @@ def sampler_of(model: Any, scheme: Scheme) -> Sampler:
     require_law(sampler, scheme.law)
     if getattr(sampler, "sound_noise", False) and not scheme.sound:
         raise ValueError(
-            "sound_noise needs a scheme whose radius allows for the rounding of sigma(x), "
+            "sound_noise needs a scheme whose radius allows for the rounding of "
+            "sigma(x), "
             f"made with sound=True; got one of method {scheme.name!r} without"
         )
     return sampler
@@ -271,7 +274,8 @@ def require_scheme(scheme: Any) -> None:
     """ValueError for anything but a scheme."""
     if not isinstance(scheme, Scheme):
         expected = (
-            "a Scheme, such as rsbounds.schemes.gaussian(0.5), or for a data set a Rule or "
+            "a Scheme, such as rsbounds.schemes.gaussian(0.5), or for a data set a "
+            "Rule or "
             "an Answer"
         )
         raise ValueError(f"scheme must be {expected}; got {scheme!r:.80}")
@@ -309,7 +313,7 @@ def voted(
     predict: Any,
     radius: float,
 ) -> Certificate:
-    """The certificate of class counts; ``pair`` bounds the class ``of`` and the others."""
+    """The certificate of class counts; ``pair`` bounds ``of`` and the others."""
     drawn = procedure.n0 + votes.n
     counted = int(votes.select.sum()) + int(votes.counts.sum())
     return Certificate(

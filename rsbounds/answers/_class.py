@@ -92,12 +92,13 @@ class Class(Answer):
         needed = BOUNDS[procedure.bound].evidence
         if needed != evidence:
             raise ValueError(
-                f"bound {procedure.bound!r} is on {needed}: the sampler gives {evidence} "
+                f"bound {procedure.bound!r} is on {needed}: the sampler gives "
+                f"{evidence} "
                 "(rsbounds.sampling.SoftSampler: scores)"
             )
-        # n0 samples guess the class, fresh ones bound its probability: among the samples
-        # that chose it the class is ahead by luck, too, and their counts would promise
-        # too much.
+        # n0 samples guess the class, fresh ones bound its probability: among the
+        # samples that chose it the class is ahead by luck, too, and their counts would
+        # promise too much.
         select = draws(Phase.SELECT, procedure.n0)
         if procedure.target_radius is not None:
             return self._until_decided(draws, class_counts(select), procedure)
@@ -194,7 +195,7 @@ class Class(Answer):
         procedure: Procedure,
         uniform: float | None = None,
     ) -> Pair:
-        """The bounds that the counts of ``n`` samples give for ``top`` and the others."""
+        """The bounds of ``top`` and of the others that n samples give."""
         first = int(counts[top]) if top < len(counts) else 0
         below, above = counts[:top], counts[top + 1 :]
         second = int(max(below.max(initial=0), above.max(initial=0)))
@@ -209,7 +210,7 @@ class Class(Answer):
         )
 
     def _radius(self, z_a: float, z_b: float, sigma: float) -> float:
-        """The radius of these scores; ValueError unless it is one number >= 0, or inf."""
+        """The radius of these scores; ValueError unless it is >= 0, or inf."""
         if not z_a > z_b:
             return 0.0
         name = f"the radius of the scheme {self.scheme.name!r}"
@@ -219,8 +220,8 @@ class Class(Answer):
         self, draws: Draws, select: ClassCounts, procedure: Procedure
     ) -> Votes:
         """Draw until the target is proved or out of reach, or n samples are spent."""
-        # The bound holds at all numbers of samples at once. So it may be looked at after
-        # each step, and what it says may stop the sampling.
+        # The bound holds at all numbers of samples at once. So it may be looked at
+        # after each step, and what it says may stop the sampling.
         target = procedure.target_radius or 0.0
         bound = BOUNDS[procedure.bound]
         generator = draws.generator(Phase.ESTIMATE)
@@ -246,7 +247,7 @@ class Class(Answer):
 
 
 def step_after(drawn: int) -> int:
-    """How many samples are drawn next: an eighth to a quarter of those before, or 64."""
+    """How many samples come next: an eighth to a quarter of those drawn, or 64."""
     # powers of two are few: a compiled model sees few shapes
     return max(64, 1 << (drawn // 4).bit_length() >> 1)
 

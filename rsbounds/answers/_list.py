@@ -36,7 +36,8 @@ NOT_DRAWN = "*"
 class Stages:
     """Evidence of a list: selection counts of all levels, and a level's own counts.
 
-    ``counts_of`` draws the counts of a level where they are asked for, or looks them up.
+    ``counts_of`` draws the counts of a level where they are asked for, or looks them
+    up.
     """
 
     select: NDArray[np.int64]
@@ -62,7 +63,7 @@ class List(Answer):
 
     name = "list"
     help = "the class that a decision list over several noise levels decides for"
-    options = (Option("--rule", "the decision list", Path, metavar="RULE.json"),)
+    options = (Option("rule", "the decision list", Path, metavar="RULE.json"),)
     takes_scheme = False
     columns = ("item", "binding", "stage_select", "stage_counts")
 
@@ -129,14 +130,16 @@ class List(Answer):
         for name, stages in (("stage_select", select), ("stage_counts", counts)):
             if len(stages) != len(self.rule.sigmas):
                 raise ValueError(
-                    f"{name} must be of {len(self.rule.sigmas)} stages; got {len(stages)}"
+                    f"{name} must be of {len(self.rule.sigmas)} stages; got "
+                    f"{len(stages)}"
                 )
 
         def counts_of(stage: int) -> ClassCounts:
             stored = counts[stage]
             if stored is None:
                 raise ValueError(
-                    f"stage_counts must hold stage {stage}, which the rule needs; got none"
+                    f"stage_counts must hold stage {stage}, which the rule needs; got "
+                    "none"
                 )
             return checked_stage(f"stage {stage}", padded(stored, width), width, row.n)
 

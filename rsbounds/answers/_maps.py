@@ -108,7 +108,8 @@ def chosen_counts(select: Any, counts: Any, n: int) -> tuple[Labels, Labels, int
         or not len(select)
     ):
         raise ValueError(
-            "select and counts must have one shape (positions, classes), two classes or more; got "
+            "select and counts must have one shape (positions, classes), two classes "
+            "or more; got "
             f"{select.shape} and {counts.shape}"
         )
     if (sums := counts.sum(axis=1)).max() > n:
@@ -180,8 +181,8 @@ class Maps(Answer):
 
     n0 samples choose the class of each position, n others bound it; any position of an
     input is wrong with probability alpha. Its rows predict no class: ``chosen`` and
-    ``hits`` hold the class of each position and its count. :func:`map_summary` sums them
-    up.
+    ``hits`` hold the class of each position and its count. :func:`map_summary` sums
+    them up.
 
     Parameters
     ----------
@@ -213,11 +214,9 @@ class Maps(Answer):
     name = "maps"
     help = "the classes of many positions at once: segmentation"
     options = (
+        Option("tau", "certify positions whose class is likelier (0.75)", default=0.75),
         Option(
-            "--tau", "certify positions whose class is likelier (0.75)", default=0.75
-        ),
-        Option(
-            "--truth",
+            "truth",
             "the true maps, shape (inputs, *positions)",
             Path,
             default=None,

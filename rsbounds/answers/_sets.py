@@ -204,7 +204,8 @@ def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> fl
     if place > n:
         need = math.ceil(1.0 / rule.error) - 1 if rule.error else math.inf
         warnings.warn(
-            f"{n} calibration inputs are too few for alpha = {alpha:g} at radius {radius:g}, which "
+            f"{n} calibration inputs are too few for alpha = {alpha:g} at radius "
+            f"{radius:g}, which "
             f"takes {need}: the threshold is infinite",
             RuntimeWarning,
             stacklevel=2,
@@ -241,7 +242,8 @@ def predict_set(
     )
     if given.ndim not in (2, 3) or not given.size:
         raise ValueError(
-            "scores must have shape (inputs, classes) or (inputs, m, classes), at least one; got "
+            "scores must have shape (inputs, classes) or (inputs, m, classes), at "
+            "least one; got "
             f"{given.shape}"
         )
     each = given.reshape(len(given), -1, given.shape[-1])

@@ -1,14 +1,19 @@
 """Top-k: whether a label stays among the k most likely.
 
-Where k other labels overtake the label at x', at least t of them lie outside any set T
-of k - t labels, and their probabilities at x' sum to at least t times the label's. So
-the label stays while Phi(z - R/sigma) > Phi(u + R/sigma)/t, where u is the score of an
-upper bound of the largest sum of t probabilities outside T: that of the largest
-observed sum, as bounds grow with their counts.
+Where k other labels overtake the label at x', at least t of them lie outside the k - t
+most likely others, and their probabilities at x' sum to at least t times the label's.
+So the label stays while Phi(z - R/sigma) > Phi(u + R/sigma)/t, where z is the score of
+a lower bound of its probability, and u that of an upper bound of s_t, the sum of those
+that are the t least of the k most likely others.
+
+Two questions are left to the samples: which t, and which labels are the k - t most
+likely. `plan` asks the selection samples for a few choices that may pay, and `estimate`
+takes the best of them; the theory page on answers has the proof of the level.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +36,27 @@ from rsbounds.answers._answer import (
     sampler_of,
     voted,
 )
+from rsbounds.answers._topk_plan import Choice, Counts, Floats, Plan, plan
 from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import BOUNDS, Pair
+from rsbounds.confidence.entry import capped_end, divided
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler
 from rsbounds.schemes import Option, Scheme
 from rsbounds.special import log_ndtr
 
-SECTIONS = np.arange(33) / 32
-Choice = tuple[int, tuple[int, ...]]
-Counts = NDArray[np.int64]
+# parts of an interval, down to 2^-46
+NEAR = 8.0 ** -np.arange(16) / 2
+# doublings of an expected radius
+REACH = np.array([2, 3, 5, 8, 13, 21, 40])
+
+
+class Estimate(NamedTuple):
+    """What the samples show: the bounds of the choice that decides, and the radius."""
+
+    pair: Pair
+    choice: Choice
+    radius: float
 
 
 def top_k_radius(
@@ -78,9 +94,15 @@ def top_k_radius(
     Returns
     -------
     float
-        0.0 if the label is not shown to be among the k. For the same samples it does
-        not decrease with k; k = 1 gives the radius of
+        0.0 if the label is not shown to be among the k; k = 1 gives the radius of
         :func:`rsbounds.certify.certify_counts`.
+
+    Notes
+    -----
+    The true radius does not decrease with k; the certified one may, by little, where
+    the selection samples mislead. One class spends alpha on one sum, and to compare
+    several afterwards takes a part of alpha for each: no procedure can do both and
+    never fall.
 
     References
     ----------
@@ -97,86 +119,141 @@ def top_k_radius(
     [0.0, 0.085, 0.28]
     """
     procedure = Procedure(n0=n0, n=n, alpha=alpha)
-    select, counts = (
-        drawn("select", select, procedure.n0),
-        drawn("counts", counts, procedure.n),
-    )
-    classes, label = max(len(select), len(counts)), count("label", label)
+    select = drawn("select", select, procedure.n0)
+    counts = drawn("counts", counts, procedure.n)
+    classes = max(len(select), len(counts))
+    label = count("label", label)
     if not count("k", k, 1) < classes:
-        raise ValueError(
-            f"k must be from 1 to {classes - 1}, less than the classes; got {k}"
+        raise ArgumentError(
+            "k", f"must be from 1 to {classes - 1}, less than the classes; got {k}"
         )
     if not label < classes:
-        raise ValueError(f"label must be one of {classes} classes; got {label}")
+        raise ArgumentError("label", f"must be one of {classes} classes; got {label}")
     level = scheme.fixed_level(sigma)
-    pair, choice = evidence_of(select, counts, label, k, procedure, scheme, level)
-    return radius_of(pair, choice[0], scheme, level)
+    choices = plan(
+        select, label, k, n0=procedure.n0, n=procedure.n, alpha=procedure.alpha
+    )
+    return estimate(
+        counts,
+        label,
+        choices,
+        n=procedure.n,
+        alpha=procedure.alpha,
+        scheme=scheme,
+        sigma=level,
+    ).radius
 
 
-def drawn(name: str, counts: Any, samples: int) -> NDArray[np.int64]:
+def drawn(name: str, counts: Any, samples: int) -> Counts:
     """Class counts that can have been drawn."""
     whole = as_integers(name, counts)
     if whole.ndim != 1 or len(whole) < 2 or not whole.sum() <= samples:
-        raise ValueError(
-            f"{name} must be counts of two classes or more, at most {samples} in sum; got shape "
-            f"{whole.shape} with sum {whole.sum()}"
+        raise ArgumentError(
+            name,
+            f"must be counts of two classes or more, at most {samples} in sum; "
+            f"got shape {whole.shape} with sum {whole.sum()}",
         )
     return whole
 
 
-def evidence_of(
-    select: Counts,
+def estimate(
     counts: Counts,
     label: int,
-    k: int,
-    own: Procedure,
+    chosen: Plan,
+    *,
+    n: int,
+    alpha: float,
     scheme: Scheme,
     sigma: float,
-) -> tuple[Pair, Choice]:
-    """The bounds of the label and of the largest sum of t others outside T, and (t, T)."""
-    width = max(len(select), len(counts), label + 1, k + 1)
-    select, counts = (np.pad(c, (0, width - len(c))) for c in (select, counts))
-    choice = chosen(select, label, k, own, scheme, sigma)
-    return _pair(counts, label, choice, own), choice
+    bound: str = "clopper-pearson",
+) -> Estimate:
+    """The choice of largest radius, by class counts that the plan does not know.
 
+    The radius is wrong with probability alpha at most. Of a choice (t, T, parts), let A
+    be w = k - |T| of the k most likely others, all outside T. The compared count is at
+    least that of some t labels of A, and any t labels of A have at least the
+    probability s_t. So the choice's bound is below s_t only where that of one of these
+    C(w, t) sums is below its probability, and each fails with probability alpha/parts.
+    Over all choices that makes alpha/2, and alpha/2 is for the label's lower bound.
 
-def chosen(
-    select: Counts, label: int, k: int, own: Procedure, scheme: Scheme, sigma: float
-) -> Choice:
-    """t and T by the selection samples alone, as if n samples had their shares.
-
-    From each k to the next either t grows, or T by the most frequent label left: radii
-    don't fall.
+    Parameters
+    ----------
+    counts : ndarray of int, shape (classes,)
+        Class counts of the n samples.
+    label, n, alpha, scheme
+        As in :func:`top_k_radius`.
+    chosen : Plan
+        Made from other samples.
+    sigma : float
+        The noise level.
+    bound : str
+        A bound on counts, a key of :data:`rsbounds.confidence.BOUNDS`.
     """
-    scaled = select * own.n // own.n0
-    others = [int(c) for c in np.argsort(-select, kind="stable") if c != label]
-
-    def expected(choice: Choice) -> float:
-        return radius_of(_pair(scaled, label, choice, own), choice[0], scheme, sigma)
-
-    choice: Choice = (1, ())
-    for _ in range(k - 1):
-        t, apart = choice
-        steps: tuple[Choice, Choice] = (
-            (t, tuple(others[: len(apart) + 1])),
-            (t + 1, apart),
-        )
-        choice = max(steps, key=expected)
-    return choice
+    lower_end = BOUNDS[bound].lower
+    total: Any = np.int64(n)
+    label_count: Any = np.int64(counts[label] if label < len(counts) else 0)
+    lower = lower_end(label_count, total, level_of(alpha, 2), None)
+    pairs = []
+    for choice in chosen.choices:
+        misses = total - compared(counts, label, chosen.k, choice)
+        upper = lower_end(misses, total, level_of(alpha, choice.parts), None)
+        z_b, p_b = capped_end(lower, upper)
+        pairs.append(Pair(float(lower.z), float(z_b), float(lower.p), float(p_b)))
+    return _largest(pairs, chosen.choices, scheme, sigma)
 
 
-def _pair(counts: Counts, label: int, choice: Choice, own: Procedure) -> Pair:
-    drawn = [counts[label], compared(counts, label, choice)]
-    return BOUNDS[own.bound].pair(drawn, 0, own.n, own.alpha, runner_up=True)
+def level_of(alpha: float, parts: int) -> Any:
+    """alpha/parts, rounded down unless it is a half."""
+    level = divided(alpha, parts)
+    return level if parts == 2 else math.nextafter(level, 0.0)
 
 
-def compared(counts: Counts, label: int, choice: Choice) -> int:
-    """The largest sum of t counts outside T, the label's aside."""
-    t, apart = choice
-    rest = sorted(
-        (int(c) for i, c in enumerate(counts) if i != label and i not in apart)
+def compared(counts: Counts, label: int, k: int, choice: Choice) -> int:
+    """The sum of t counts whose upper bound is one of s_t.
+
+    Of the labels outside T the w = k - |T| most frequent, of these the t least: at
+    least the least sum of t among any w labels outside T, so also among w of the k most
+    likely.
+    """
+    left = counts.copy()
+    left[[i for i in (label, *choice.apart) if i < len(left)]] = 0  # last in order
+    window = k - len(choice.apart)
+    ranked = np.sort(left)[::-1]
+    return int(ranked[window - choice.t : window].sum())
+
+
+def _largest(
+    pairs: Sequence[Pair], choices: Sequence[Choice], scheme: Scheme, sigma: float
+) -> Estimate:
+    """The estimate of the choice of largest radius."""
+    expected = [
+        _score_radius(pair, choice.t)
+        for pair, choice in zip(pairs, choices, strict=True)
+    ]
+    first = int(np.argmax(expected))
+    best = Estimate(
+        pairs[first],
+        choices[first],
+        radius_of(pairs[first], choices[first].t, scheme, sigma),
     )
-    return sum(rest[-t:])
+    if len(pairs) == 1:
+        return best
+    # expected radii are those of normal noise, and approximate: ask the scheme
+    margins = _margin(
+        best.pair.z_a,
+        np.array([pair.z_b for pair in pairs]),
+        np.array([choice.t for choice in choices]),
+        best.radius * (1 + 1e-9),
+        scheme,
+        sigma,
+    )
+    for j in np.flatnonzero(margins > 0).tolist():
+        if j == first:
+            continue
+        radius = radius_of(pairs[j], choices[j].t, scheme, sigma)
+        if radius > best.radius:
+            best = Estimate(pairs[j], choices[j], radius)
+    return best
 
 
 def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
@@ -186,26 +263,76 @@ def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
     z_a, z_b = pair.z_a, pair.z_b
     if t == 1:
         return scheme.radius(z_a, sigma, z_b) if z_a > z_b else 0.0
-    share = np.log(float(t)) * (1 - LOG_NDTR_ERROR)  # rounded down
-
-    def stays(radius: Any) -> NDArray[np.bool_]:
-        low, high = (
-            scheme.transport(z, radius, sigma)[i] for i, z in enumerate((z_a, z_b))
-        )
-        least = round_down(log_ndtr(low), LOG_NDTR_ERROR)
-        most = round_up(log_ndtr(high), LOG_NDTR_ERROR)
-        return np.asarray(least > most - share + LOG_NDTR_ERROR * abs(most))
-
-    at = np.append(0.0, sigma * 2.0 ** np.arange(41))
+    expected = _score_radius(pair, t) * _unit(scheme, sigma)
+    if not 0.0 < expected < math.inf:
+        expected = sigma
+    # noise that shifts scores, as normal noise does, needs this one round
+    at = np.append(_around(0.0, expected, 2 * expected), expected * 2.0**REACH)
     while True:
-        kept = stays(at)
+        margin = _margin(z_a, z_b, t, at, scheme, sigma)
+        kept = margin > 0
         if kept.all() or not kept[0]:
             return float(at[-1]) if kept[0] else 0.0
         first = int(np.argmin(kept))
-        low, high = at[first - 1], at[first]
+        low, high = float(at[first - 1]), float(at[first])
         if high - low <= 1e-12 * high or not low < (low + high) / 2 < high:
-            return float(low)
-        at = low + (high - low) * SECTIONS
+            return low
+        share = margin[first - 1] / (margin[first - 1] - margin[first])
+        if not 0 < share < 1:
+            share = 0.5
+        at = _around(low, low + share * (high - low), high)
+
+
+def _around(low: float, expected: float, high: float) -> Floats:
+    """From low to high, closest around the expected; halved on each side at least."""
+    below = expected - (expected - low) * NEAR
+    above = expected + (high - expected) * NEAR[::-1]
+    return np.concatenate([[low], below, above, [high]])
+
+
+def _margin(
+    z_a: float, z_b: Any, t: Any, radius: Any, scheme: Scheme, sigma: float
+) -> Floats:
+    """Above 0 only where the label's probability is above 1/t of the sum at a radius.
+
+    The difference of their logarithms, rounded down; NaN where both are infinite.
+    """
+    share = np.log(np.asarray(t, dtype=np.float64)) * (1 - LOG_NDTR_ERROR)
+    low = scheme.transport(z_a, radius, sigma)[0]
+    high = scheme.transport(z_b, radius, sigma)[1]
+    least = round_down(log_ndtr(low), LOG_NDTR_ERROR)
+    most = round_up(log_ndtr(high), LOG_NDTR_ERROR)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(least - (most - share + LOG_NDTR_ERROR * abs(most)))
+
+
+def _unit(scheme: Scheme, sigma: float) -> float:
+    """The distance that moves a score by about 1."""
+    return sigma / abs(float(scheme.transport(0.0, sigma, sigma)[0]))
+
+
+def _score_radius(pair: Pair, t: int) -> float:
+    """About where Phi(z_a - r) falls to Phi(z_b + r)/t; below 0 where it starts there.
+
+    It proposes; :func:`_margin` decides.
+    """
+    z_a, z_b = pair.z_a, pair.z_b
+    if not (abs(z_a) < math.inf and abs(z_b) < math.inf):
+        return math.inf if z_a > z_b else -math.inf
+    radius = (z_a - z_b) / 2
+    if t == 1:
+        return radius
+    log_t = math.log(t)
+    for _ in range(30):
+        low, high = z_a - radius, z_b + radius
+        log_low, log_high = float(log_ndtr(low)), float(log_ndtr(high))
+        slope = math.exp(-low * low / 2 - log_low)
+        slope += math.exp(-high * high / 2 - log_high)
+        step = (log_low - log_high + log_t) * math.sqrt(2 * math.pi) / slope
+        radius += step
+        if abs(step) <= 1e-15 * abs(radius):
+            break
+    return radius
 
 
 class TopK(Answer):
@@ -230,8 +357,8 @@ class TopK(Answer):
 
     name = "top-k"
     help = "whether the label stays among the k most likely classes"
-    options = (Option("--k", "how many classes", int),)
-    columns = ("sum_of", "apart")
+    options = (Option("k", "how many classes", int),)
+    columns = ("sum_of", "apart", "parts")
 
     def __init__(self, scheme: Scheme, k: int) -> None:
         self.scheme = scheme
@@ -261,7 +388,8 @@ class TopK(Answer):
         if not self.k < len(select):
             raise ArgumentError(
                 "k",
-                f"must be from 1 to {len(select) - 1}, less than the classes; got {self.k}",
+                f"must be from 1 to {len(select) - 1}, less than the classes; "
+                f"got {self.k}",
             )
         return Votes(draws.sigma, select, counts, procedure.n)
 
@@ -273,29 +401,29 @@ class TopK(Answer):
     ) -> Answered:
         select = drawn_counts("select", evidence.select, procedure.n0)
         counts = drawn_counts("counts", evidence.counts, procedure.n)
-        width = max(len(select), len(counts), label + 1, self.k + 1)
-        pair, (t, apart) = evidence_of(
-            padded(select, width),
-            padded(counts, width),
-            label,
-            self.k,
-            procedure,
-            self.scheme,
-            evidence.sigma,
+        chosen = plan(
+            select, label, self.k, n0=procedure.n0, n=procedure.n, alpha=procedure.alpha
         )
-        radius = radius_of(pair, t, self.scheme, evidence.sigma)
-        order = np.argsort(-padded(select, width), kind="stable")
-        chosen = tuple(order[: self.k].tolist())
-        predict: Any = chosen if self.k > 1 else chosen[0]
+        result = estimate(
+            counts,
+            label,
+            chosen,
+            n=procedure.n,
+            alpha=procedure.alpha,
+            scheme=self.scheme,
+            sigma=evidence.sigma,
+        )
+        order = np.argsort(-padded(select, max(len(select), self.k)), kind="stable")
+        selected = tuple(order[: self.k].tolist())
+        predict: Any = selected if self.k > 1 else selected[0]
         # it abstains where the label was selected and isn't shown to be among the k
         certificate = voted(
             self.scheme,
             Votes(evidence.sigma, select, counts, procedure.n),
             procedure,
             of=label,
-            pair=pair,
-            predict=predict if radius or label not in chosen else ABSTAIN,
-            radius=radius,
+            pair=result.pair,
+            predict=predict if result.radius or label not in selected else ABSTAIN,
+            radius=result.radius,
         )
-        columns = {"sum_of": str(t), "apart": ",".join(map(str, apart)) or "-"}
-        return Answered(certificate, columns)
+        return Answered(certificate, result.choice.columns())

@@ -85,7 +85,8 @@ def value_interval(
     >>> import numpy as np
     >>> from rsbounds.answers import value_interval
     >>> from rsbounds.schemes import gaussian
-    >>> samples = 0.25 * np.random.default_rng(0).standard_normal(10_000)  # of f(x) = x at 0
+    >>> rng = np.random.default_rng(0)
+    >>> samples = 0.25 * rng.standard_normal(10_000)  # of f(x) = x at 0
     >>> low, high = value_interval(samples, 0.125, alpha=0.001, scheme=gaussian(0.25))
     >>> bool(-0.15 < low < -0.125 < 0.125 < high < 0.15)  # the truth: -0.125 and 0.125
     True
@@ -104,7 +105,8 @@ def sorted_samples(samples: Any) -> Array:
     array = as_floats("samples", samples, exact=True)
     if array.ndim not in (1, 2) or not array.size:
         raise ValueError(
-            f"samples must have shape (n,) or (n, outputs), at least one; got {array.shape}"
+            "samples must have shape (n,) or (n, outputs), at least one; got "
+            f"{array.shape}"
         )
     return np.asarray(np.sort(array.reshape(len(array), -1), axis=0))
 
@@ -160,7 +162,7 @@ def interval(ordered: Array, ranks: Ranks) -> tuple[Array, Array]:
 
 
 def at_input(ordered: Array, p: float) -> Array:
-    """The p-quantiles of the samples themselves, void ones left out; NaN where all are."""
+    """The p-quantiles of the samples that aren't void; NaN where all are."""
     valid = (~np.isnan(ordered)).sum(axis=0)
     place = np.maximum(np.ceil(p * valid).astype(np.int64) - 1, 0)
     return np.asarray(ordered[place, np.arange(ordered.shape[1])])
@@ -173,7 +175,10 @@ def table(text: str) -> list[list[float]]:
 
 def beyond(n: int, radius: float) -> str:
     """The message for a radius beyond what n samples show."""
-    return f"{n} samples can't show both ends at radius {radius:g}: the interval is infinite"
+    return (
+        f"{n} samples can't show both ends at radius {radius:g}: the interval is "
+        "infinite"
+    )
 
 
 def as_radii(text: str) -> tuple[float, ...]:
@@ -193,8 +198,8 @@ class Values(Answer):
     """Where the p-quantile of each real output stays, within each of some radii.
 
     Its rows predict no class; their columns ``quantile``, ``low``, ``high`` hold the
-    answers (:func:`intervals`), ``ranks`` the order statistics that they are. Labels are
-    kept in the rows and have no part in the intervals.
+    answers (:func:`intervals`), ``ranks`` the order statistics that they are. Labels
+    are kept in the rows and have no part in the intervals.
 
     Parameters
     ----------
@@ -225,8 +230,8 @@ class Values(Answer):
     name = "values"
     help = "where real outputs stay: regression, boxes, scores"
     options = (
-        Option("--radii", "where intervals are given", as_radii, metavar="R,R,..."),
-        Option("--quantile", "which quantile of the output (0.5)", default=0.5),
+        Option("radii", "where intervals are given", as_radii, metavar="R,R,..."),
+        Option("quantile", "which quantile of the output (0.5)", default=0.5),
     )
     columns = ("quantile", "ranks", "low", "high")
     n0 = 16

@@ -13,7 +13,7 @@ class Kind(StrEnum):
     BOUND = "bound"  # the counts don't prove it
     RADIUS = "radius"  # the bounds don't prove it
     WEAK = "weak"  # sound, but well below what the counts show
-    DATA = "data"  # an input's label, hash or size; inputs left out; other data than stated
+    DATA = "data"  # an input's label, hash or size; inputs left out; other data
     MODEL = "model"  # another one than the manifest states
     LEVEL = (
         "level"  # of noise: not that of the input, or it refutes the bound of sigma(x)
@@ -44,7 +44,10 @@ class Finding:
     def at(self, path: object) -> str:
         """The finding behind the name of its file, as compilers write it."""
         line = "" if self.line is None else f"{self.line}:"
-        return f"{path}:{line}{'' if self.index is None else f' input {self.index}:'} {self.text}"
+        return (
+            f"{path}:{line}{'' if self.index is None else f' input {self.index}:'} "
+            f"{self.text}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

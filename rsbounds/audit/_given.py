@@ -30,7 +30,7 @@ from rsbounds.results import Manifest, Row
 from rsbounds.sampling import as_sampler
 from rsbounds.schemes import METHODS, Scheme
 
-_SAME = 1e-6  # relative: what levels computed in float32 may be off by
+_SINGLE_LEVEL = 1e-6  # relative: what levels computed in float32 may be off by
 _WORK, _MOST = 5e9, 2000  # differences of numbers that are taken, and rows, at most
 _SINGLE = 2.0**-23  # relative: inputs in float32, distances of them
 Numbered = tuple[int, Row]  # line
@@ -78,7 +78,7 @@ def _comparable(entry: Any, name: str = "") -> Any:
 
 
 def check_noise(given: Scheme, manifest: Manifest, path: Path) -> None:
-    """ValueError where the radii of the file rest on another noise than this scheme's."""
+    """ValueError where the file's radii rest on another noise than this."""
     if given.name != manifest.method:
         raise ValueError(
             f"{path} is of method {manifest.method}; the noise given of {given.name}"
@@ -93,7 +93,7 @@ def check_noise(given: Scheme, manifest: Manifest, path: Path) -> None:
     ):
         had, has = manifest.parameters.get(name), given.parameters.get(name)
         same = had == has or (
-            name in own and had and has and abs(had - has) <= _SAME * abs(has)
+            name in own and had and has and abs(had - has) <= _SINGLE_LEVEL * abs(has)
         )
         if not same:
             text = f"the noise given is not what {path} was made with"
@@ -134,7 +134,10 @@ def left_out(manifest: Manifest, data: Data) -> Iterator[Finding]:
     start, top = (int(manifest.data.get(*own)) for own in (("start", 0), ("max", -1)))
     selected = len(range(start, len(data) if top < 0 else min(top, len(data)), skip))
     if inputs < selected:
-        text = f"is left out: the manifest names {inputs} inputs, {selected} are in the data"
+        text = (
+            f"is left out: the manifest names {inputs} inputs, {selected} are in the "
+            "data"
+        )
         yield Finding(Kind.DATA, start + inputs * skip, text)
     for index in sorted(manifest.corrupt()):
         with suppress(CorruptInput, IndexError):
@@ -163,7 +166,8 @@ def at_input(
         return
     if (
         scheme is not None
-        and not abs(row.sigma - (level := scheme.sigma(item.x))) <= _SAME * level
+        and not abs(row.sigma - (level := scheme.sigma(item.x)))
+        <= _SINGLE_LEVEL * level
     ):
         text = f"sigma is {row.sigma}, {level} at this input"
         yield Finding(Kind.LEVEL, row.idx, text, line)
@@ -216,7 +220,7 @@ def refuted(
         step = constant * apart
         reach = levels * np.exp(step) if name == "rate" else levels + step
         # computed levels may be off by the slack, in logarithms
-        room = math.exp(bounds.get("slack", 0.0)) * (1 + _SAME)
+        room = math.exp(bounds.get("slack", 0.0)) * (1 + _SINGLE_LEVEL)
         share = levels[:, None] / (reach * room)
     worst = share.argmax(axis=1)
     for i in np.flatnonzero(share.max(axis=1) > 1):
@@ -279,7 +283,7 @@ def redrawn(
 
 
 def _drawer(model: Any, manifest: Manifest, given: Scheme | None) -> Any:
-    """The sampler of the model, or those of several; of real outputs the model itself."""
+    """The model's sampler, or those of several; of real outputs the model itself."""
     if not ANSWERS[manifest.answer["name"]].classifies:
         return model
     if isinstance(model, Sequence):
@@ -297,9 +301,10 @@ def _job_of(row: Row, manifest: Manifest, drawer: Any) -> Job:
 
 def _drawn_columns(row: Row, again: Row) -> Iterator[tuple[str, str, str]]:
     """What a row and the row drawn again state of the samples: name, both as text."""
-    for name in ("select", "counts"):
-        stated, drawn = getattr(row, name), getattr(again, name)
-        yield name, sparse_counts(stated), sparse_counts(drawn)
     for name, drawn in again.extra.items():
         if drawn:  # what refers to true maps is empty without them
             yield name, row.extra.get(name, "-"), drawn
+    for name in ("select", "counts"):
+        stated, drawn_counts = getattr(row, name), getattr(again, name)
+        yield name, sparse_counts(stated), sparse_counts(drawn_counts)
+    yield "void", str(row.void), str(again.void)

@@ -71,7 +71,7 @@ def list_proved(
         return False
 
     def above(hits: int, z: Arb, parts: int = 1) -> bool:
-        """Whether a lower bound is at least Phi(z), at one of the parts of the level."""
+        """Whether a lower bound at a part of the level is at least Phi(z)."""
         return bool(parts * _bounds.tail(hits, n, *event(z)) <= level)
 
     def margin(hits: int, others: int, gap: Arb) -> bool:

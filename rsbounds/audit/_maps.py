@@ -32,6 +32,11 @@ class MapsProof(Proof):
         row, expected = claim.row, claim.expected
         if row.radius:
             yield Kind.CONTRADICTION, f"radius is {row.radius}; its rows have none"
+        if "truth" not in claim.manifest.answer:
+            for name in _OF_TRUTH:
+                if row.extra[name]:
+                    text = f"{name} is stated, of no true maps in the manifest"
+                    yield Kind.CONTRADICTION, text
         certified = int(expected.extra["certified"])
         right = row.extra["right"]
         if right and not 0 <= int(right) <= certified:
@@ -50,7 +55,8 @@ class MapsProof(Proof):
         if radius and not _earned(manifest, row.sigma, radius, answer.tau):
             yield (
                 Kind.RADIUS,
-                f"the radius of the maps is {radius}, more than tau = {answer.tau} earns",
+                f"the radius of the maps is {radius}, more than tau = {answer.tau} "
+                "earns",
             )
 
 

@@ -53,8 +53,8 @@ class Proof:
     methods : tuple of str
         The schemes under which it is proved here.
     proves : tuple of str
-        Columns that :meth:`compared` or :meth:`prove` of the answer itself decide about;
-        all others are compared with what the evidence gives.
+        Columns that :meth:`compared` or :meth:`prove` of the answer itself decide
+        about; all others are compared with what the evidence gives.
     states_levels : bool
         Whether the manifest holds the noise levels of its rows.
     """
@@ -100,7 +100,7 @@ class Proof:
 
 
 def answer_of(manifest: Manifest, **options: Any) -> Answer:
-    """The answer of a manifest; ValueError where it is damaged. Options of the scheme."""
+    """The answer of a manifest, or ValueError; options are the scheme's."""
     method = METHODS[manifest.method]
     scheme = method.from_parameters(manifest.parameters, **options)
     return restored(manifest.answer, scheme)

@@ -105,7 +105,7 @@ def _extremes(own: Mapping[str, Arb], sigma: Arb, reach: Arb) -> tuple[Arb, Arb,
 
 
 def _worst(z: Arb, a: Arb, sigma0: Arb, sigma1: Arb, dim: Arb) -> Event:
-    """The most that an event of probability Phi(z) at the input can have at distance a."""
+    """The most probable an event of Phi(z) at the input can be at distance a."""
     inside, budget = bool(sigma1 < sigma0), event(z)
     s0 = _centre(a, sigma0, sigma1)
     u0 = z * 0 + float(ball_offset(float(z if inside else -z), float(dim), float(s0)))

@@ -26,12 +26,15 @@ def judged(
 
 
 def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]:
-    """What is wrong with a row: with what the manifest states, then with its own counts."""
+    """What is wrong with a row: with what the manifest states, then with its own
+    counts.
+    """
     yield from _stated(row, manifest)
     if row.correct != holds(row.label, row.predict):
         yield (
             Kind.CONTRADICTION,
-            f"correct is {row.correct:d}, but predict {row.predict} and label {row.label}",
+            f"correct is {row.correct:d}, but predict {row.predict} and label "
+            f"{row.label}",
         )
     if manifest.method not in METHODS or row.n > manifest.procedure.n:
         return

@@ -1,12 +1,14 @@
-"""Rows of the best k classes: plan and sums computed again, bounds and radius proved."""
+"""Rows of the best k classes: sums computed again, bounds and radius proved."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
+from math import comb
 
 import numpy as np
 
-from rsbounds.answers import _topk
+from rsbounds.answers._topk_plan import Choice, Plan, plan
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import arb, ctx, event
 from rsbounds.audit._finding import Kind, Said
@@ -24,31 +26,71 @@ class TopKProof(Proof):
     def proved(self, claim: Claim) -> Iterator[Said]:
         row, manifest, answer, expected = claim
         procedure = manifest.procedure
+        chosen = plan(
+            np.array(row.select or (0,)),
+            row.label,
+            answer.k,
+            n0=procedure.n0,
+            n=procedure.n,
+            alpha=procedure.alpha,
+        )
+        choice = next(
+            (c for c in chosen.choices if c.columns() == dict(expected.extra)), None
+        )
+        if choice is None or not _spent(chosen) <= Fraction(1, 2):
+            yield Kind.BOUND, "the sums that are compared spend more than half of alpha"
+            return
         stated = f"radius is {row.radius}"
         if is_below(row.radius, expected.radius, row.sigma):
             yield Kind.WEAK, f"{stated}, below what the counts show"
-        t, apart = int(expected.extra["sum_of"]), expected.extra["apart"]
-        excluded = () if apart == "-" else tuple(map(int, apart.split(",")))
-        counts = np.zeros(max(len(row.counts), row.label + 1, answer.k + 1), dtype=int)
-        counts[: len(row.counts)] = row.counts
-        rest = procedure.n - _topk.compared(counts, row.label, (t, excluded))
-        ends = [("z_a", row.z_a, expected.z_a, row.count)]
+        rest = procedure.n - _compared(row, answer.k, choice)
+        ends = [("z_a", row.z_a, expected.z_a, row.count, 2)]
         if row.z_b != -row.z_a:
-            ends.append(("z_b", -row.z_b, -expected.z_b, rest))
-        for name, value, computed, count in ends:
+            ends.append(("z_b", -row.z_b, -expected.z_b, rest, choice.parts))
+        for name, value, computed, count, parts in ends:
             text = f"{name} is {getattr(row, name)}"
             if is_below(value, computed, 1.0):
                 yield Kind.WEAK, f"{text}, too far from what {count} of {row.n} show"
             elif not _bounds.proved(
-                "clopper-pearson", "z", value, count, row.n, procedure.alpha, 2, 0.0
+                "clopper-pearson",
+                "z",
+                value,
+                count,
+                row.n,
+                procedure.alpha,
+                parts,
+                0.0,
             ):
-                yield (
-                    Kind.BOUND,
-                    f"{text}, more than {count} of {procedure.n} show",
-                )
+                yield Kind.BOUND, f"{text}, more than {count} of {procedure.n} show"
                 return
-        if row.radius and not _stays(manifest, row, t):
+        if row.radius and not _stays(manifest, row, choice.t):
             yield Kind.RADIUS, f"{stated}, more than the counts prove"
+
+
+def _spent(chosen: Plan) -> Fraction:
+    """The share of alpha that all sums of a plan spend, the label's bound aside."""
+    return sum(
+        (
+            Fraction(comb(chosen.k - len(choice.apart), choice.t), choice.parts)
+            for choice in chosen.choices
+        ),
+        Fraction(0),
+    )
+
+
+def _compared(row: Row, k: int, choice: Choice) -> int:
+    """The t least of the most frequent k - |T| counts outside T, the label's aside."""
+    others = sorted(
+        (
+            count
+            for place, count in enumerate(row.counts)
+            if place != row.label and place not in choice.apart
+        ),
+        reverse=True,
+    )
+    window = k - len(choice.apart)
+    others += [0] * window  # classes that no sample fell on
+    return sum(others[window - choice.t : window])
 
 
 def _stays(manifest: Manifest, row: Row, t: int) -> bool:

@@ -100,8 +100,8 @@ def verify(
     >>> from rsbounds.audit import verify
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.tsv"
     >>> x, y = np.array([[0.5, 0.0], [0.0, 0.9]], np.float32), np.array([0, 1])
-    >>> options = {"n": 1000, "out": path}
-    >>> _ = certify_dataset(lambda batch: batch, (x, y), schemes.gaussian(0.25), **options)
+    >>> scheme = schemes.gaussian(0.25)
+    >>> _ = certify_dataset(lambda batch: batch, (x, y), scheme, n=1000, out=path)
     >>> verify(path, data=(x, y)).findings
     ()
     """
@@ -164,9 +164,7 @@ def _require_together(*, data: Any, model: Any, scheme: Any, rerun: int) -> None
     if rerun and model is None:
         raise ArgumentError("rerun", "needs model, which draws rows again")
     if model is not None and not rerun:
-        raise ArgumentError(
-            "model", "goes with rerun, the number of rows it draws again"
-        )
+        raise ArgumentError("model", "needs rerun, the number of rows it draws again")
     if model is not None and data is None:
         raise ArgumentError("model", "needs data, the inputs of the rows")
     if scheme is not None and data is None:
@@ -198,7 +196,7 @@ def _check(manifest: Manifest, path: Path) -> None:
 
 
 def _require_provable(manifest: Manifest, path: Path) -> None:
-    """ValueError where nothing here proves the answer, under its scheme, by its bound."""
+    """ValueError where nothing here proves the answer, its scheme or its bound."""
     name, method = manifest.answer["name"], manifest.method
     proof = PROOFS.get(name)
     unproved = ""
@@ -306,11 +304,14 @@ def _of_the_whole(manifest: Manifest) -> Iterator[str]:
     now = hashlib.sha256(manifest.commitment().encode()).hexdigest()
     if committed is not None and committed != now:
         yield (
-            f"is not the run that was committed as {committed!r:.80}: its manifest gives "
+            f"is not the run that was committed as {committed!r:.80}: its manifest "
+            "gives "
             f"{now}"
         )
     if manifest.fitted_on_itself():
-        yield "the rule was fitted to the rows that it certifies: its level does not hold"
+        yield (
+            "the rule was fitted to the rows that it certifies: its level does not hold"
+        )
 
 
 def _probed_otherwise(

@@ -8,6 +8,7 @@ Nothing here knows a framework, a theory or an answer: a
 
 # "X as X": for other rooms of the package; what users call is in __all__
 from rsbounds.answers import certify_counts
+from rsbounds.certify._dataset import certify_dataset
 from rsbounds.certify._input import certify, certify_radius, predict
 from rsbounds.certify._job import Build as Build
 from rsbounds.certify._job import Counts as Counts
@@ -18,7 +19,6 @@ from rsbounds.certify._job import Work as Work
 from rsbounds.certify._run import Run as Run
 from rsbounds.certify._run import Selection as Selection
 from rsbounds.certify._run import Settings as Settings
-from rsbounds.certify._run import certify_dataset
 from rsbounds.certify._run import require_place as require_place
 from rsbounds.certify._this_input import Memory, instance_sigma
 from rsbounds.procedure import Procedure

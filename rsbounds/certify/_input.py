@@ -70,7 +70,8 @@ def certify(
     >>> from rsbounds.certify import ArraySampler, certify
     >>> from rsbounds.schemes import gaussian
     >>> w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
-    >>> c = certify(ArraySampler(lambda b: b @ w.T), [0.5, 0.0], gaussian(0.5), n=10_000)
+    >>> sampler = ArraySampler(lambda batch: batch @ w.T)
+    >>> c = certify(sampler, [0.5, 0.0], gaussian(0.5), n=10_000)
     >>> c.predict, 0.45 < c.radius < 0.5  # the truth is 0.5
     (0, True)
     """
@@ -117,7 +118,8 @@ def certify_radius(
     --------
     >>> from rsbounds.certify import ArraySampler, certify_radius
     >>> from rsbounds.schemes import gaussian
-    >>> c = certify_radius(ArraySampler(lambda batch: batch), [1.5, 0.0], gaussian(0.5), 0.5)
+    >>> sampler = ArraySampler(lambda batch: batch)
+    >>> c = certify_radius(sampler, [1.5, 0.0], gaussian(0.5), 0.5)
     >>> c.predict, c.radius, c.n < 1000
     (0, 0.5, True)
     """

@@ -14,7 +14,7 @@ from rsbounds import results
 from rsbounds._numerics.checks import as_integers, count, share
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.answers import Answer, asked
+from rsbounds.answers import Answer
 from rsbounds.certify._job import Counts, Here, Job, Work, source_of
 from rsbounds.certify._tally import Tally
 from rsbounds.confidence import BOUNDS
@@ -72,121 +72,6 @@ class Settings:
     accept_change: bool = False
     skip_corrupt: bool = False
     notify: Callable[[str], object] | None = None
-
-
-def certify_dataset(
-    model: Any,
-    data: Any,
-    scheme: Any,
-    *,
-    out: str | os.PathLike[str] | None = None,
-    n0: int | None = None,
-    n: int | None = None,
-    alpha: float = 0.001,
-    seed: int = 0,
-    bound: str = "clopper-pearson",
-    runner_up: bool = True,
-    target_radius: float | None = None,
-    start: int = 0,
-    skip: int = 1,
-    max: int = -1,
-    shard: str = "0/1",
-    describe: Mapping[str, Any] | None = None,
-    engine: Mapping[str, Any] | None = None,
-    run: Mapping[str, Any] | None = None,
-    commit: bool = False,
-    accept_change: bool = False,
-    skip_corrupt: bool = False,
-    notify: Callable[[str], object] | None = None,
-) -> Results:
-    """Certify the inputs of a data set; with ``out``, into a file that a second call
-    goes on with.
-
-    Rows are functions of seed and index: they depend neither on shards nor on
-    interruptions.
-
-    Parameters
-    ----------
-    model : Sampler, torch.nn.Module, callable or rsbounds.cluster.Workers
-        As :func:`rsbounds.sampling.as_sampler` takes it; for a rule also a list of
-        them, one for each level. Workers certify in other processes; this one appends
-        the rows.
-    data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
-        As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its
-        ``scale``. An estimator's labels other than 0, 1, 2, ... are numbered in its
-        order. For values and maps an array of inputs is enough.
-    scheme : Scheme, rsbounds.composite.Rule or rsbounds.answers.Answer
-        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``; a decision
-        list over several levels; or another question than one class, such as
-        ``rsbounds.answers.TopK(scheme, 5)``.
-    out : path-like, optional
-        The result file; its manifest is written beside it.
-    n0, n : int, optional
-        As in :class:`Procedure`; by default those of the answer, 100 and 100,000 for a
-        class.
-    alpha, seed, bound, runner_up, target_radius
-        As in :class:`Procedure`.
-    start, skip, max : int
-        Certify every ``skip``-th input from index ``start``, below index ``max`` (-1:
-        all).
-    shard : str
-        ``i/N``: of these every N-th, from the i-th.
-    describe, engine, run : mapping, optional
-        What the manifest says of the model, of the engine, and of what rows do not
-        depend on.
-    commit : bool
-        Write ``OUT.commitment.json`` before the first sample: what is to be run, and no
-        other.
-    accept_change : bool
-        Go on with a file although the model, an engine or a version changed, and record
-        it.
-    skip_corrupt : bool
-        Leave out inputs that can't be decoded, and record them.
-    notify : callable, optional
-        Called with a line of text: the base accuracies after the first ten inputs.
-
-    Returns
-    -------
-    Results
-        All rows of the file, or of this call.
-
-    Raises
-    ------
-    ValueError, OSError
-        If an argument is out of its domain, an input or the model fails, the file
-        belongs to another run or model, or can't be written.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rsbounds import certify_dataset, schemes
-    >>> x, y = np.array([[0.5, 0.0], [0.0, 0.9]], np.float32), np.array([0, 1])
-    >>> results = certify_dataset(lambda b: b, (x, y), schemes.gaussian(0.25), n=1000)
-    >>> [row.predict for row in results.rows], results.clean_accuracy()
-    ([0, 1], 1.0)
-    """
-    answer = asked(scheme)
-    procedure = Procedure(
-        n0=answer.n0 if n0 is None else n0,
-        n=answer.n if n is None else n,
-        alpha=alpha,
-        seed=seed,
-        bound=bound,
-        runner_up=runner_up,
-        target_radius=target_radius,
-    )
-    settings = Settings(
-        describe=describe or {},
-        engine=engine or {},
-        run=run or {},
-        commit=commit,
-        accept_change=accept_change,
-        skip_corrupt=skip_corrupt,
-        notify=notify,
-    )
-    selection = Selection(start=start, skip=skip, max=max, shard=shard)
-    place = None if out is None else require_place(out)
-    return Run(model, data, answer, procedure, selection, settings, place).results()
 
 
 class Run:
@@ -363,7 +248,8 @@ class Run:
             label = outcome.row.label
             if not label < classes:
                 raise ValueError(
-                    f"input {outcome.index}: the label must be below the model's number "
+                    f"input {outcome.index}: the label must be below the model's "
+                    "number "
                     f"of classes, {classes}; got {label}"
                 )
             tally.add(outcome.row, outcome.alone)
@@ -409,7 +295,8 @@ class Run:
         again = sparse_counts(self.work.fingerprint(row.idx))
         if again != before:
             raise ValueError(
-                f"{out}: the model has changed: input {row.idx} drew the selection counts "
+                f"{out}: the model has changed: input {row.idx} drew the selection "
+                "counts "
                 f"{before} and now draws {again}; choose another output file, or "
                 "accept_change=True"
             )

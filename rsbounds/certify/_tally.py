@@ -47,7 +47,7 @@ class Tally(Progress):
         self._base: list[tuple[float, float]] = []  # without noise and under noise
 
     def wants_alone(self) -> bool:
-        """Whether counts without noise are asked for: of the first inputs of this call."""
+        """Whether counts without noise are asked for: of the first inputs."""
         told = self._notify is None or not self._classifies
         return not told and len(self._base) < FIRST
 

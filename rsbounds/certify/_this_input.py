@@ -46,7 +46,8 @@ def instance_sigma(
     >>> from rsbounds.certify import instance_sigma
     >>> from rsbounds.sampling import ArraySampler
     >>> sampler = ArraySampler(lambda batch: batch)
-    >>> instance_sigma(sampler, [9.0, 0.0], [0.25, 0.5])  # both all but certain: the larger level
+    >>> # both levels are all but certain: the larger one
+    >>> instance_sigma(sampler, [9.0, 0.0], [0.25, 0.5])
     0.5
     """
     levels = (
@@ -88,7 +89,8 @@ class Memory:
     >>> memory = Memory()
     >>> first = Certificate(0, 1.0, 2.0, 0.9, 990, 1000, 0.5, "gaussian", "")
     >>> other = replace(first, predict=1)
-    >>> each = [memory.correct(x, c) for x, c in (([0.0], first), ([1.5], other), ([0.5], other))]
+    >>> inputs = ([0.0], first), ([1.5], other), ([0.5], other)
+    >>> each = [memory.correct(x, c) for x, c in inputs]
     >>> [(c.predict, round(c.radius, 6)) for c in each]
     [(0, 1.0), (1, 0.5), (0, 0.5)]
     """

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 import rsbounds
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 from rsbounds.cli import _flags
 
@@ -117,9 +118,15 @@ def _prepare(name: str, parser: Parser, words: list[str]) -> list[str]:
     command = importlib.import_module(_module(name))
     _, _, parser.description = (command.__doc__ or "").partition("\n\n")
     parser.set_defaults(func=command.run)
-    parser.prepare = None
-    command.add_options(parser)  # which may have words to prepare itself
-    return words if parser.prepare is None else parser.prepare(words)
+    del parser.prepare  # the command may have words to prepare itself
+    command.add_options(parser)
+    if parser.prepare is None:
+        return words
+    try:
+        return parser.prepare(words)
+    except ArgumentError as error:
+        # no option is parsed yet, but this command's are known
+        raise ValueError(_flags.named(error, parser._option_string_actions)) from error
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -142,8 +149,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> from rsbounds.cli import main
-    >>> main(["radius", "gaussian", "--score", "2", "--sigma", "0.25"])  # doctest: +ELLIPSIS
-    0.49999999999999... gaussian score=2.0 sigma=0.25 norm=2.0
+    >>> main(["radius", "gaussian", "--score", "0", "--sigma", "0.25"])
+    0.0 gaussian score=0.0 sigma=0.25 norm=2.0
     0
     """
     _ready_streams()

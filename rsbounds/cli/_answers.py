@@ -9,6 +9,7 @@ from typing import Any
 from rsbounds import loading
 from rsbounds.answers import ANSWERS, Answer, asked
 from rsbounds.cli import _methods
+from rsbounds.cli._flags import flag
 from rsbounds.schemes import Option
 
 DEFAULT = next(iter(ANSWERS))
@@ -17,8 +18,9 @@ DEFAULT = next(iter(ANSWERS))
 def name_of(stated: str | None, flags: Container[str]) -> str:
     """The answer that is asked for, or implied by an option of its own alone."""
     if stated is None:
-        for name, answer in ANSWERS.items():
-            if not answer.takes_scheme and answer.options[0].flag in flags:
+        for name in filter(ANSWERS.is_own, ANSWERS):
+            answer = ANSWERS[name]
+            if not answer.takes_scheme and flag(answer.options[0].name) in flags:
                 return name
         return DEFAULT
     if stated not in ANSWERS:
@@ -32,8 +34,9 @@ def options_of(name: str) -> tuple[Option, ...]:
 
 
 def flags_of_all() -> set[str]:
-    """The flags of all answers' options."""
-    return {option.flag for answer in ANSWERS.values() for option in answer.options}
+    """The flags of our answers' options; others' are loaded when they are named."""
+    names = filter(ANSWERS.is_own, ANSWERS)
+    return {flag(option.name) for name in names for option in options_of(name)}
 
 
 def made(args: argparse.Namespace, shape: tuple[int, ...]) -> Answer:
@@ -47,7 +50,8 @@ def made(args: argparse.Namespace, shape: tuple[int, ...]) -> Answer:
         return answer.from_options(vars(args), scheme)
     if args.answer != DEFAULT:
         raise ValueError(
-            f"--method {args.method} returns what asks for the answer {implied.name!r}; "
+            f"--method {args.method} returns what asks for the answer "
+            f"{implied.name!r}; "
             f"got --answer {args.answer}"
         )
     return implied

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds._numerics.extras import need
+from rsbounds.cli._flags import flag
 
 
 def entries(path: Path) -> dict[str, Any]:
@@ -20,24 +21,25 @@ def entries(path: Path) -> dict[str, Any]:
     """
     content = path.read_bytes()
     try:
-        text = content.decode()
-        mapping: Any = (
-            tomllib.loads(text).items() if path.suffix == ".toml" else _yaml(path, text)
-        )
+        decoded = content.decode()
+        if path.suffix == ".toml":
+            pairs: Any = list(tomllib.loads(decoded).items())
+        else:
+            pairs = _yaml(path, decoded)
     except ImportError:
         raise
     except Exception as error:  # YAML's errors, tomllib's, and those of text
-        raise ValueError(
-            f"{path} can't be read: {' '.join(str(error).split())}"
-        ) from None
-    if mapping is None:
+        problem = " ".join(str(error).split())
+        raise ValueError(f"{path} can't be read: {problem}") from None
+    if pairs is None:
         raise ValueError(f"{path} must be a mapping of options to values")
-    flags = [f"--{str(name).lstrip('-').replace('_', '-')}" for name, _ in mapping]
+    flags = [flag(str(name).lstrip("-")) for name, _ in pairs]
     _require_distinct(f"{path}: ", flags)
-    options = dict(zip(flags, (value for _, value in mapping), strict=True))
-    return {
-        flag: value for flag, value in options.items() if value not in ("", "null", "~")
-    }
+    options = {}
+    for option, (_, value) in zip(flags, pairs, strict=True):
+        if value not in ("", "null", "~"):  # YAML's empty values
+            options[option] = value
+    return options
 
 
 def words(
@@ -46,27 +48,32 @@ def words(
     actions: Mapping[str, argparse.Action],
 ) -> Iterator[str]:
     """The options of a file as words of a command line; ValueError for what is none."""
-    for flag, value in options.items():
-        action, name = actions.get(flag), flag[2:]
-        if action is None or flag in ("--config", "--help"):
-            near = difflib.get_close_matches(flag, list(actions), 1)
+    for option, value in options.items():
+        name = option[2:]
+        action = actions.get(option)
+        if action is None or option in ("--config", "--help"):
+            near = difflib.get_close_matches(option, list(actions), 1)
             hint = f"; did you mean {near[0][2:]}?" if near else ""
             raise ValueError(f"{path}: {name!r} is not an option of certify{hint}")
-        if isinstance(value, dict) and name.endswith("args"):
-            value = [f"{key}={_text(path, name, each)}" for key, each in value.items()]
-        texts = [
-            _text(path, name, one)
-            for one in (value if isinstance(value, list) else [value])
-        ]
+        texts = _texts(path, name, value)
         switch = texts in (["true"], ["false"])
         if action.nargs == 0 and not switch:
             raise ValueError(
                 f"{path}: {name} must be true or false; got {', '.join(texts)!r}"
             )
-        if action.nargs in (0, "?") and switch:
-            yield from [flag] if texts == ["true"] else []
-        else:
-            yield f"{flag}={','.join(texts)}"
+        # of an option whose value may be left out, true means that it is
+        if not (switch and action.nargs in (0, "?")):
+            yield f"{option}={','.join(texts)}"
+        elif texts == ["true"]:
+            yield option
+
+
+def _texts(path: Path | None, name: str, value: Any) -> list[str]:
+    """The parts of a value that has several, or the one that it is."""
+    if isinstance(value, dict) and name.endswith("args"):
+        return [f"{key}={_text(path, name, part)}" for key, part in value.items()]
+    parts = value if isinstance(value, list) else [value]
+    return [_text(path, name, part) for part in parts]
 
 
 def _text(path: Path | None, name: str, value: Any) -> str:
@@ -78,12 +85,13 @@ def _text(path: Path | None, name: str, value: Any) -> str:
 
 
 def _require_distinct(place: str, names: list[str]) -> None:
-    name, times = Counter(names or [""]).most_common(1)[0]
-    if times > 1:
-        raise ValueError(f"{place}{name} is given twice")
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise ValueError(f"{place}{name} is given twice")
 
 
-def _yaml(path: Path, text: str) -> Any:
+def _yaml(path: Path, text: str) -> list[tuple[str, Any]] | None:
+    """The keys and values of a mapping, keys that come twice included."""
     yaml = need("yaml", f"{path}, unless it is a TOML file,")
     root = yaml.compose(text, yaml.BaseLoader)
     if getattr(root, "id", "") != "mapping":
@@ -100,6 +108,6 @@ def _plain(node: Any, depth: int) -> Any:
     if not depth:
         return None
     if node.id == "sequence":
-        return [_plain(each, 0) for each in node.value]
+        return [_plain(entry, 0) for entry in node.value]
     _require_distinct("", [str(key.value) for key, _ in node.value])
     return {str(key.value): _plain(value, 0) for key, value in node.value}

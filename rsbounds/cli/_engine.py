@@ -26,7 +26,10 @@ def add_model(parser: Any, *, required: bool) -> None:
     text = "timm:NAME, torchvision:NAME, hf:ID_OR_DIRECTORY, onnx:FILE, sklearn:FILE, "
     text += "MODULE:CALLABLE or path/to/file.py:CALLABLE"
     add("--model", required=required, metavar="MODEL", help=text)
-    text = "arguments of its constructor; input_range=(0,255) for other pixels than 0 ... 1"
+    text = (
+        "arguments of its constructor; input_range=(0,255) for other pixels than 0 ... "
+        "1"
+    )
     add("--model-args", metavar="K=V,...", default="", help=text)
     add(
         "--checkpoint",
@@ -34,7 +37,10 @@ def add_model(parser: Any, *, required: bool) -> None:
         type=Path,
         help="weights: safetensors, or torch tensors",
     )
-    text = "put a denoiser in front: MODULE:CALLABLE, path/to/file.py:CALLABLE, hf:ID_OR_DIRECTORY"
+    text = (
+        "put a denoiser in front: MODULE:CALLABLE, path/to/file.py:CALLABLE, "
+        "hf:ID_OR_DIRECTORY"
+    )
     add("--denoiser", metavar="DENOISER", help=text)
     add(
         "--download",
@@ -78,7 +84,10 @@ def add_engine(parser: Any) -> None:
 
 def add_sound_noise(parser: Any) -> None:
     """Add the option of noise that is drawn exactly."""
-    text = "exact noise on the grid of 1/255: certificates hold for the program, not only in real "
+    text = (
+        "exact noise on the grid of 1/255: certificates hold for the program, not only "
+        "in real "
+    )
     parser.add_argument("--sound-noise", action="store_true", help=f"{text}arithmetic")
 
 
@@ -265,7 +274,8 @@ def built(
     made = parts(args)
     if made.describe != describe:
         raise ValueError(
-            f"--model {args.model} must be the same wherever it is made; the process that "
+            f"--model {args.model} must be the same wherever it is made; the process "
+            "that "
             f"writes made {describe}, a worker {made.describe}"
         )
     return model(args, made.stages, made.answer), made.data, made.answer

@@ -27,7 +27,7 @@ def options_of(
 
 
 def spelled(message: str, options: Mapping[str, argparse.Action]) -> str:
-    """A message of the library, its ``word=True`` spelled as a switch where it is one."""
+    """A message of the library, its ``word=True`` spelled as a switch if it is one."""
 
     def spelling(match: re.Match[str]) -> str:
         option = options.get(flag(match[1]))

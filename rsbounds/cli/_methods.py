@@ -13,18 +13,21 @@ from rsbounds.cli._flags import flag as flag
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.confidence.counts import MAX_N
-from rsbounds.procedure import Procedure
 from rsbounds.schemes import METHODS, Option, Scheme
 
 #: The method of a run that names none.
 DEFAULT = next(iter(METHODS))
 
 #: Bounds whose rows a file can hold and ``verify`` can check.
-COUNTED = tuple(b.name for b in BOUNDS.values() if b.evidence == "counts")
+#: Those of other packages are loaded when they are named.
+COUNTED = tuple(
+    name
+    for name in BOUNDS
+    if not BOUNDS.is_own(name) or BOUNDS[name].evidence == "counts"
+)
 
-procedure = Procedure  # until the commands make it themselves
 
-_ARGUMENTS = Option("--method-args", "arguments of CALLABLE", str, None, "K=V,...")
+_ARGUMENTS = Option("method_args", "arguments of CALLABLE", str, None, "K=V,...")
 
 
 def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) -> None:
@@ -37,7 +40,7 @@ def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) 
         "default": None if option.default is ... else option.default,
         "required": required,
     }
-    parser.add_argument(option.flag, **settings | changes)
+    parser.add_argument(flag(option.name), **settings | changes)
 
 
 def _converter(kind: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -69,9 +72,9 @@ def of_method(name: str) -> tuple[Option, ...]:
 
 def of_all() -> list[Option]:
     """The options of this package's methods, one of each flag."""
-    options = {_ARGUMENTS.flag: _ARGUMENTS}
+    options = {_ARGUMENTS.name: _ARGUMENTS}
     for name in filter(METHODS.is_own, METHODS):  # others' code runs when it is named
-        options |= {option.flag: option for option in METHODS[name].options}
+        options |= {option.name: option for option in METHODS[name].options}
     return list(options.values())
 
 
@@ -135,7 +138,7 @@ def _require_fixed(args: argparse.Namespace, method: type[Scheme]) -> None:
     if args.denoiser is not None and not fixed:
         raise ValueError(
             "--denoiser has one timestep, that of a fixed noise level: it goes with "
-            f"--method gaussian or composite; got {args.method}"
+            f"--method gaussian, or with --rule; got {args.method}"
         )
 
 

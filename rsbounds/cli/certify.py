@@ -10,7 +10,7 @@ import argparse
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -63,6 +63,7 @@ def add_options(parser: Any) -> None:
     names = ", ".join(name for name in ANSWERS if name != _answers.DEFAULT)
     asked.add_argument(
         "--answer",
+        choices=tuple(ANSWERS),
         metavar="NAME",
         help=f"{_answers.DEFAULT} (default), {names}; --rule implies list",
     )
@@ -98,7 +99,10 @@ def add_options(parser: Any) -> None:
         for name, scheme in METHODS.items()
         if scheme.options and name != _methods.DEFAULT
     )
-    text = f"{_methods.DEFAULT} (default), {others} or MODULE:CALLABLE, which returns a scheme, a rule or "
+    text = (
+        f"{_methods.DEFAULT} (default), {others} or MODULE:CALLABLE, which returns a "
+        "scheme, a rule or "
+    )
     text += "a network"
     noise.add_argument(
         "--method", metavar="METHOD", default=_methods.DEFAULT, help=text
@@ -158,7 +162,7 @@ def _prepare(parser: Any, asked: Any, noise: Any, words: list[str]) -> list[str]
         _methods.add(asked, option, required=option.default is ...)
     for option in of_method:
         changes: dict[str, Any] = {"required": option.default is ...}
-        if option.flag == "--sigma":
+        if option.name == "sigma":
             changes |= {"type": levels, "metavar": "SIGMA,..."}
         elif method is None:  # --norm, which few look for
             changes["help"] = argparse.SUPPRESS
@@ -175,19 +179,23 @@ def _require_meaning(
     method: str,
 ) -> None:
     """ValueError for an option of another answer or of another method."""
-    taken = {option.flag for option in (*of_answer, *of_method)}
-    others = {option.flag for option in _methods.of_all()} - taken
+    taken = _flags_of((*of_answer, *of_method))
+    others = _flags_of(_methods.of_all()) - taken
     for flag in sorted(others & flags):
         which = f"--method {method}" if of_method else f"--answer {answer}"
         raise ValueError(f"{flag} has no meaning for {which}")
     for flag in sorted((_answers.flags_of_all() - taken) & flags):
         raise ValueError(f"{flag} has no meaning for --answer {answer}")
-    both = {option.flag for option in of_answer} & {option.flag for option in of_method}
-    if both:
+    if _flags_of(of_answer) & _flags_of(of_method):
         raise ValueError(
-            f"--answer {answer} does not go with --method {method}, whose noise follows "
+            f"--answer {answer} does not go with --method {method}, whose noise "
+            "follows "
             "the input"
         )
+
+
+def _flags_of(options: Iterable[Option]) -> set[str]:
+    return {_methods.flag(option.name) for option in options}
 
 
 def _end(text: str) -> int:
@@ -302,7 +310,8 @@ def _summary(
     void = sum(row.void for row in results.rows)
     if void:
         say(
-            f"warning: {void} samples were void (their scores held NaN) and count for no "
+            f"warning: {void} samples were void (their scores held NaN) and count for "
+            "no "
             "class"
         )
 
@@ -322,18 +331,21 @@ def _hints(procedure: Procedure, answer: Answer, data: Data) -> None:
     target = procedure.target_radius or 0.0
     if largest is not None and largest <= 0:
         say(
-            f"warning: with n = {procedure.n} and alpha = {procedure.alpha} nothing can be "
+            f"warning: with n = {procedure.n} and alpha = {procedure.alpha} nothing "
+            "can be "
             "certified"
         )
     elif largest is not None and largest < target:
         say(
             f"warning: the target radius {target} is above the largest that n = "
-            f"{procedure.n} samples can show for the first input, {truncated(largest, 4)}"
+            f"{procedure.n} samples can show for the first input, "
+            f"{truncated(largest, 4)}"
         )
     reach = float(np.max(np.abs(x)))
     level = answer.scheme.parameters.get("sigma", np.inf)
     if reach > 10 and level <= 2:
         say(
-            f"warning: the first input reaches {reach:g} and sigma is {level:g}: for pixels "
+            f"warning: the first input reaches {reach:g} and sigma is {level:g}: for "
+            "pixels "
             "in 0 ... 255 give --scale 255"
         )

@@ -29,7 +29,10 @@ def add_options(parser: Any) -> None:
         help="one run for each noise level",
     )
     add("--out", required=True, metavar="RULE.json", type=Path)
-    what = "what to raise: mean radius, mean or worst ratio to the best level at each radius (acr)"
+    what = (
+        "what to raise: mean radius, mean or worst ratio to the best level at each "
+        "radius (acr)"
+    )
     add("--objective", choices=("acr", "curve", "worst"), default="acr", help=what)
     add("--items", type=int, default=3, help="longest list tried (3)")
 
@@ -61,6 +64,9 @@ def run(args: argparse.Namespace) -> int:
             draft.replace(args.out)
     finally:
         draft.unlink(missing_ok=True)
-    text = f"{len(fit.rule.items)} items, chosen on these {len(rows)} inputs: certify others"
+    text = (
+        f"{len(fit.rule.items)} items, chosen on these {len(rows)} inputs: certify "
+        "others"
+    )
     print(f"{fit}\n{args.out}: {text}")
     return 0

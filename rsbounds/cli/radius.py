@@ -15,19 +15,38 @@ import numpy as np
 from rsbounds.cli import _methods
 from rsbounds.confidence import lower_bound, pair_bounds
 from rsbounds.results import plain, truncated
-from rsbounds.schemes import METHODS
+from rsbounds.schemes import METHODS, Scheme
 
 
 def add_options(parser: Any) -> None:
     methods = parser.add_subparsers(dest="method", required=True, metavar="METHOD")
-    for scheme in METHODS.values():
-        if scheme.inputs:
-            text = f"Certified radius: {scheme.help}."
-            own = methods.add_parser(scheme.name, help=scheme.help, description=text)
-            _evidence(own)
-            for option in scheme.inputs:
-                _methods.add(own, option, required=option.default is ...)
-            own.add_argument("--json", action="store_true", help="print a JSON object")
+    for name in filter(METHODS.is_own, METHODS):
+        _add_method(methods, METHODS[name])
+    parser.prepare = partial(_prepare, methods)
+
+
+def _prepare(methods: Any, words: list[str]) -> list[str]:
+    """The words, of which the first may be the method of another package: its code is
+    loaded when it is named.
+    """
+    name = words[0] if words else ""
+    if name in METHODS and not METHODS.is_own(name):
+        _add_method(methods, METHODS[name])
+    return words
+
+
+def _add_method(methods: Any, scheme: type[Scheme]) -> None:
+    if not scheme.inputs:
+        return
+    method = methods.add_parser(
+        scheme.name,
+        help=scheme.help,
+        description=f"Certified radius: {scheme.help}.",
+    )
+    _evidence(method)
+    for option in scheme.inputs:
+        _methods.add(method, option, required=option.default is ...)
+    method.add_argument("--json", action="store_true", help="print a JSON object")
 
 
 def _evidence(parser: argparse.ArgumentParser) -> None:
@@ -38,8 +57,11 @@ def _evidence(parser: argparse.ArgumentParser) -> None:
         type=partial(_number, 1.0),
         help="lower bound of the top class's probability",
     )
-    text = "the same as a normal score, for those near 1"
-    add("--score", type=partial(_number, math.inf), help=text)
+    add(
+        "--score",
+        type=partial(_number, math.inf),
+        help="the same as a normal score, for those near 1",
+    )
     add("--count", type=int, help="samples that fell on the top class, of --n")
     add = parser.add_argument
     add(
@@ -70,8 +92,11 @@ def _number(certain: float, text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> None:
-    hidden = {"command", "func", "method", "json"}
-    stated = {k: v for k, v in vars(args).items() if k not in hidden and v is not None}
+    hidden = ("command", "func", "method", "json")
+    stated = {}
+    for name, value in vars(args).items():
+        if name not in hidden and value is not None:
+            stated[name] = value
     for name, value in stated.items():
         if isinstance(value, float | list) and np.isnan(value).any():
             raise ValueError(f"{_methods.flag(name)} must be a number; got nan")
@@ -80,7 +105,7 @@ def run(args: argparse.Namespace) -> None:
         entries = {name: plain(value) for name, value in stated.items()}
         print(json.dumps({"radius": radius, "method": args.method, **entries}))
     else:
-        print(radius, args.method, *(f"{k}={v}" for k, v in stated.items()))
+        print(radius, args.method, *(f"{n}={value}" for n, value in stated.items()))
 
 
 def _bounds(args: argparse.Namespace) -> tuple[Any, Any, bool]:
@@ -98,5 +123,7 @@ def _bounds(args: argparse.Namespace) -> tuple[Any, Any, bool]:
     if args.count is None:
         return args.score, None, True
     if args.count_b is None:
-        return lower_bound(args.count, args.n, args.alpha, scores=True), None, True
-    return *pair_bounds(args.count, args.count_b, args.n, args.alpha, scores=True), True
+        z_a = lower_bound(args.count, args.n, args.alpha, scores=True)
+        return z_a, None, True
+    z_a, z_b = pair_bounds(args.count, args.count_b, args.n, args.alpha, scores=True)
+    return z_a, z_b, True

@@ -41,7 +41,10 @@ def add_options(parser: Any) -> None:
         choices=_methods.COUNTED,
         help="the confidence bound (that of the file)",
     )
-    text = "the code that returned the scheme, for a file of a method that rsbounds doesn't know"
+    text = (
+        "the code that returned the scheme, for a file of a method that rsbounds "
+        "doesn't know"
+    )
     add("--method", metavar="MODULE:CALLABLE", help=text)
     add(
         "--method-args",
@@ -123,7 +126,8 @@ def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
         return _by_code(args, path, manifest)
     if args.method not in (None, name):
         raise ValueError(
-            f"--method {args.method} certifies another classifier than {path}, which is of method "
+            f"--method {args.method} certifies another classifier than {path}, which "
+            "is of method "
             f"{shown(name)}"
         )
     if name not in METHODS:
@@ -132,7 +136,8 @@ def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
             code.get("spec", "MODULE:CALLABLE") if isinstance(code, Mapping) else code
         )
         raise ValueError(
-            f"{path} is of method {shown(name)}, which rsbounds doesn't know: give the code that "
+            f"{path} is of method {shown(name)}, which rsbounds doesn't know: give the "
+            "code that "
             f"returned its scheme, as --method {shown(spec)}"
         )
     scheme = METHODS[name].from_parameters(manifest.parameters)
@@ -235,7 +240,8 @@ def _read(path: Path) -> Run:
     manifest = Manifest.read(path)
     if manifest.procedure.target_radius is not None:
         raise ValueError(
-            f"{path} was sampled until a target radius was decided: a bound for a number "
+            f"{path} was sampled until a target radius was decided: a bound for a "
+            "number "
             "of samples fixed in advance would have no level on its counts"
         )
     rows = read_rows(path)
@@ -296,14 +302,15 @@ def common(runs: Sequence[Run]) -> list[list[Row]]:
                 a, b = getattr(tables[0][i], field), getattr(table[i], field)
                 if a != b or b == "-":
                     raise ValueError(
-                        f"{run.path} is of other data than {runs[0].path}: the {name} of input "
+                        f"{run.path} is of other data than {runs[0].path}: the {name} "
+                        "of input "
                         f"{i} is {b}, and {a} there"
                     )
     return [[table[i] for table in tables] for i in indices]
 
 
 def dense(rows: Sequence[Row], width: int = 0) -> NDArray[np.int64]:
-    """Counts that choose and that bound, shape (2, levels, classes), zeros filled in."""
+    """Counts that choose and that bound, shape (2, levels, classes)."""
     each = [[row.select for row in rows], [row.counts for row in rows]]
     width = max([width, *(len(counts) for level in each for counts in level)])
     return np.array([[[*c, *[0] * (width - len(c))] for c in level] for level in each])

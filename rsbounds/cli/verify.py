@@ -61,7 +61,8 @@ def add_options(parser: Any) -> None:
     add("--device", help="where a torch model runs (cpu)")
     group = parser.add_argument_group(
         "noise levels (with --data)",
-        "compared with sigma(x) at each input, and with the bounds that radii rest on; pictures "
+        "compared with sigma(x) at each input, and with the bounds that radii rest on; "
+        "pictures "
         "that the model's own steps resize or crop need --rerun and --model too",
     )
     for option in _methods.of_all():
@@ -139,7 +140,8 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
     for step in manifest.history:
         if changes := step.get("changes"):
             notes.append(
-                f"{step.get('rows')} rows are from before a change: {'; '.join(changes)}"
+                f"{step.get('rows')} rows are from before a change: "
+                f"{'; '.join(changes)}"
             )
     if commitment := manifest.run.get("commitment"):
         notes.append(
@@ -156,8 +158,10 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
         notes.append(_taken(result.stated, args, manifest))
     if result.drawn:
         notes.append(
-            f"{result.drawn} of {result.rows} rows drawn again (--draw-seed {result.seed}): a file "
-            f"with 1 % forged rows passes with probability {result.missed(0.01):.2g}, with 10 % "
+            f"{result.drawn} of {result.rows} rows drawn again (--draw-seed "
+            f"{result.seed}): a file "
+            f"with 1 % forged rows passes with probability {result.missed(0.01):.2g}, "
+            "with 10 % "
             f"{result.missed(0.1):.2g}"
         )
     some = f" ({result.proved} of them proved)" if result.proved < result.rows else ""
@@ -220,7 +224,8 @@ def _scheme(
     lacking = [name for name, value in options.items() if value is ...]
     if lacking:
         raise ValueError(
-            f"{flag} can't be compared: {args.file} doesn't say its {', '.join(lacking)}"
+            f"{flag} can't be compared: {args.file} doesn't say its "
+            f"{', '.join(lacking)}"
         )
     return method.from_options(options, given)
 

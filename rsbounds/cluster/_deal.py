@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certify import Build, Counts, Here, Outcome, Work
 from rsbounds.procedure import Procedure
 
@@ -86,30 +87,7 @@ class Dealt:
         repeated: set[int] = set()
         size = 1
         while missing:
-            while (worker := self._free()) is not None:
-                wanted = alone()
-                if left:
-                    most = (
-                        1
-                        if wanted
-                        else min(size, len(left) // (2 * self._executor.count))
-                    )
-                    handed = tuple(left.popleft() for _ in range(max(most, 1)))
-                    self._start(worker, "several", handed, wanted)
-                    continue
-                calls = (
-                    call for call in self._running.values() if call.worker == worker
-                )
-                own = [
-                    i for call in calls if call.name == "several" for i in call.args[0]
-                ]
-                again = next(
-                    (i for i in missing if i not in repeated and i not in own), None
-                )
-                if own or again is None:
-                    break
-                repeated.add(again)
-                self._start(worker, "several", (again,), wanted)
+            self._deal(left, missing, repeated, size, alone)
             for call, outcomes in self._ended():
                 if call.name != "several":
                     continue
@@ -118,8 +96,48 @@ class Dealt:
                     if outcome.index in missing:
                         del missing[outcome.index]
                         yield outcome
-                rest = call.args[0][len(outcomes) :]  # begins with the one that failed
+                # a call ends early where an input fails: the rest begins with that one
+                rest = call.args[0][len(outcomes) :]
                 left.extendleft(i for i in reversed(rest) if i in missing)
+
+    def _deal(
+        self,
+        left: deque[int],
+        missing: Mapping[int, None],
+        repeated: set[int],
+        size: int,
+        alone: Callable[[], bool],
+    ) -> None:
+        """Give the free workers the next inputs, ``size`` at most; when none is left,
+        one that is missing and that nobody has repeated yet.
+        """
+        worker = self._free()
+        while worker is not None:
+            by_itself = alone()
+            if left:
+                # at most half of everyone's share, so that all end at about one time
+                most = min(size, len(left) // (2 * self._executor.count))
+                count = 1 if by_itself else max(most, 1)
+                handed = tuple(left.popleft() for _ in range(count))
+            else:
+                again = self._repeatable(worker, missing, repeated)
+                if again is None:
+                    return
+                repeated.add(again)
+                handed = (again,)
+            self._start(worker, "several", handed, by_itself)
+            worker = self._free()
+
+    def _repeatable(
+        self, worker: int, missing: Iterable[int], repeated: set[int]
+    ) -> int | None:
+        """The first missing input that nobody repeats; None for a worker that still has
+        inputs of its own to do.
+        """
+        for call in self._running.values():
+            if call.worker == worker and call.name == "several" and call.args[0]:
+                return None
+        return next((i for i in missing if i not in repeated), None)
 
     def _start(self, worker: int, name: str, *args: Any) -> None:
         ticket = self._executor.call(worker, name, *args)
@@ -140,33 +158,39 @@ class Dealt:
             try:
                 value = self._executor.result(ticket)
             except LostWorker as error:
-                if (
-                    call.name == "several" and len(call.args[0]) > 1
-                ):  # one after the other
-                    for index in call.args[0]:
-                        self._start(call.worker, call.name, (index,), call.args[1])
-                    continue
-                self._lost[call.name, call.args] += 1
-                if self._lost[call.name, call.args] >= TRIES:
-                    index = call.args[0] if call.args else None
-                    index = index[0] if isinstance(index, tuple) else index
-                    what = "making the model" if index is None else f"input {index}"
-                    raise ValueError(
-                        f"{what} ended its worker {TRIES} times ({error}): out of memory?"
-                    ) from None
-                self._start(call.worker, call.name, *call.args)
+                self._begin_again(call, error)
                 continue
             if call.name == "machines":
                 self._machines[call.worker] = value
             yield call, value
 
+    def _begin_again(self, call: _Call, error: LostWorker) -> None:
+        """A lost worker's call; ValueError where it has lost too many."""
+        indices: Any = call.args[0] if call.args else None
+        if call.name == "several" and len(indices) > 1:
+            # one after the other, to learn which of them ends workers
+            for index in indices:
+                self._start(call.worker, call.name, (index,), call.args[1])
+            return
+        self._lost[call.name, call.args] += 1
+        if self._lost[call.name, call.args] >= TRIES:
+            if indices is None:
+                what = "making the model"
+            else:
+                what = f"input {indices[0] if isinstance(indices, tuple) else indices}"
+            raise ValueError(
+                f"{what} ended its worker {TRIES} times ({error}): out of memory?"
+            ) from None
+        self._start(call.worker, call.name, *call.args)
+
 
 def _handful(outcomes: Sequence[Outcome]) -> int:
     """How many inputs a call is given, by the time that those of the last one took."""
-    took = [outcome.row.seconds for outcome in outcomes if outcome.row is not None]
-    if not took:
+    times = [outcome.row.seconds for outcome in outcomes if outcome.row is not None]
+    if not times:
         return 1
-    return int(min(HANDFUL, SECONDS / max(sum(took) / len(took), SECONDS / HANDFUL)))
+    mean = max(sum(times) / len(times), SECONDS / HANDFUL)  # it may be 0
+    return int(min(HANDFUL, SECONDS / mean))
 
 
 class Member:
@@ -175,7 +199,8 @@ class Member:
     """
 
     def __init__(self, *recipe: Any) -> None:
-        self._directory, self._recipe = os.getcwd(), recipe
+        self._directory = os.getcwd()
+        self._recipe = recipe
         self._here: Here | None = None
 
     def do(self, name: str, *args: Any) -> Any:
@@ -200,8 +225,8 @@ class Workers(AbstractContextManager["Workers"], ABC):
 
     def __init__(self, build: Build) -> None:
         if not callable(build):
-            raise ValueError(
-                f"build must be a function without arguments; got {build!r}"
+            raise ArgumentError(
+                "build", f"must be a function without arguments; got {build!r}"
             )
         self._build = build
         self._executor: Executor | None = None
@@ -223,7 +248,8 @@ class Workers(AbstractContextManager["Workers"], ABC):
     def close(self) -> None:
         """End them."""
         if self._executor is not None:
-            executor, self._executor = self._executor, None
+            executor = self._executor
+            self._executor = None  # also where closing it fails
             executor.close()
 
     def __exit__(self, *_: object) -> None:

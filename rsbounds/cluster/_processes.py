@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from rsbounds._numerics.checks import count as whole_count
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certify import Build
 from rsbounds.cluster._deal import LostWorker, Member, Workers
 
@@ -74,7 +75,8 @@ class Pools:
         self, environments: Sequence[Mapping[str, str]], member: Member
     ) -> None:
         self.count = len(environments)
-        self._environments, self._member = environments, member
+        self._environments = environments
+        self._member = member
         self._pools: dict[int, ProcessPoolExecutor] = {}
         self._context = multiprocessing.get_context("spawn")
         self._alive, self._end = self._context.Pipe(duplex=False)
@@ -86,13 +88,14 @@ class Pools:
             except BrokenProcessPool:
                 self._pools.pop(worker).shutdown()
         pool = ProcessPoolExecutor(
-            1, self._context, _begin, (self._alive, self._member)
+            max_workers=1,
+            mp_context=self._context,
+            initializer=_begin,
+            initargs=(self._alive, self._member),
         )
         self._pools[worker] = pool
-        with _inherited(
-            self._environments[worker]
-        ):  # the first call starts the process
-            return pool.submit(_do, name, *args)
+        with _inherited(self._environments[worker]):
+            return pool.submit(_do, name, *args)  # which starts the process
 
     def finished(self, tickets: Sequence[Future[Any]]) -> Iterable[Future[Any]]:
         return wait(tickets, return_when=FIRST_COMPLETED).done
@@ -125,7 +128,7 @@ def _do(name: str, *args: Any) -> Any:
 
 
 def _end_with(alive: Connection) -> None:
-    """End this process when the writing one closes its end of the pipe, or is no more."""
+    """End this process when the writing one closes its end of the pipe, or is gone."""
     alive.poll(None)
     os._exit(0)
 
@@ -135,22 +138,25 @@ def _visible(devices: Sequence[str], visible: str | None) -> list[str]:
     up.
     """
     several = isinstance(devices, Sequence) and not isinstance(devices, str)
-    if not several or not all(
-        isinstance(d, str) and d and "," not in d for d in devices
-    ):
-        raise ValueError(
-            f'devices must be names of GPUs such as ["0", "1"]; got {devices!r}'
+    if not several or not all(map(_is_name, devices)):
+        raise ArgumentError(
+            "devices", f'must be names of GPUs such as ["0", "1"]; got {devices!r}'
         )
     if not visible:
         return list(devices)
     places = visible.split(",")
     for name in devices:
         if name.isdecimal() and int(name) >= len(places):
-            raise ValueError(
-                f"devices must be below the number of GPUs in CUDA_VISIBLE_DEVICES, {len(places)}; "
-                f"got {name}"
+            raise ArgumentError(
+                "devices",
+                "must be below the number of GPUs in CUDA_VISIBLE_DEVICES, "
+                f"{len(places)}; got {name}",
             )
     return [places[int(name)] if name.isdecimal() else name for name in devices]
+
+
+def _is_name(device: Any) -> bool:
+    return isinstance(device, str) and device != "" and "," not in device
 
 
 @contextmanager

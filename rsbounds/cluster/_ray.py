@@ -14,13 +14,13 @@ from typing import Any
 
 from rsbounds._numerics.checks import as_floats, number
 from rsbounds._numerics.checks import count as whole_count
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 from rsbounds.certify import Build
 from rsbounds.cluster._deal import LostWorker, Member, Workers
 
-STORE = (
-    100 * 2**20
-)  # bytes of object store of a cluster of our own: only rows pass through it
+# bytes of object store of a cluster of our own: only rows pass through it
+STORE = 100 * 2**20
 ANSWER = 10.0  # seconds in which a cluster's address must answer
 RETRIES = 3  # times that Ray itself begins a lost call again
 
@@ -64,8 +64,9 @@ class Ray(Workers):
     ) -> None:
         super().__init__(build)
         if not isinstance(address, str | None):
-            raise ValueError(
-                f"address must be HOST:PORT, ray://HOST:PORT or auto; got {address!r}"
+            raise ArgumentError(
+                "address",
+                f"must be HOST:PORT, ray://HOST:PORT or auto; got {address!r}",
             )
         self._address = address or os.environ.get("RAY_ADDRESS") or "local"
         self._count = None if count is None else whole_count("count", count, 1)
@@ -96,7 +97,8 @@ class Actors:
     def __init__(
         self, ray: Any, count: int, options: dict[str, Any], member: Member
     ) -> None:
-        self.count, self._ray = count, ray
+        self.count = count
+        self._ray = ray
         made = ray.remote(Actor).options(
             max_restarts=-1, max_task_retries=RETRIES, **options
         )
@@ -115,13 +117,14 @@ class Actors:
             return self._ray.get(ticket)
         except errors.RayTaskError as error:
             raise ValueError(str(error.cause or error)) from None
-        except (
-            errors.ActorDiedError
-        ) as error:  # for good: Ray restarts those that it can
-            cause = str(error).strip().splitlines()[-1].rpartition("detail: ")[2]
+        except errors.ActorDiedError as error:
+            # for good: Ray restarts those that it can
+            last = str(error).strip().splitlines()[-1]
+            _, _, cause = last.rpartition("detail: ")
             raise ValueError(
-                f"the Ray cluster has lost this run's workers for good: {cause.rstrip('.')}; what "
-                "is written is kept, and the same command goes on"
+                "the Ray cluster has lost this run's workers for good: "
+                f"{cause.rstrip('.')}; what is written is kept, and the same command "
+                "goes on"
             ) from None
         except errors.RayError as error:
             raise LostWorker(type(error).__name__) from error
@@ -138,7 +141,8 @@ class Actor:
         # end at once, as by SIGKILL, and Ray begins anew.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         ray: Any = importlib.import_module("ray")
-        if gpus := ray.get_gpu_ids():
+        gpus = ray.get_gpu_ids()
+        if gpus:
             os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, gpus))
         self._member = member
 
@@ -168,13 +172,13 @@ def _connected(address: str, cpus: int) -> Any:
         ray.shutdown()
         first, _, _ = str(error).strip().partition("\n")
         raise ValueError(
-            f"the Ray cluster at {address} can't be used: {first}; if it asks for a token, set "
-            "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
+            f"the Ray cluster at {address} can't be used: {first}; if it asks for a "
+            "token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
         ) from None
-    with suppress(
-        ValueError, TypeError
-    ):  # not in the main thread; not a handler of Python's
-        signal.signal(signal.SIGTERM, on_sigterm)  # Ray's aborts the process
+    # Ray's own handler aborts the process. ValueError: not in the main thread;
+    # TypeError: the handler before was none of Python's.
+    with suppress(ValueError, TypeError):
+        signal.signal(signal.SIGTERM, on_sigterm)
     return ray
 
 
@@ -197,9 +201,13 @@ def _answers(address: str) -> None:
 def _room(ray: Any, gpus: float, cpus: int) -> tuple[int, str]:
     """How many actors the cluster has room for, and the words where that is none."""
     resources = ray.cluster_resources()
-    all_cpus, all_gpus = resources.get("CPU", 0), resources.get("GPU", 0)
-    room = min(all_cpus // cpus, all_gpus // gpus) if gpus else all_cpus // cpus
-    return int(room), (
-        f"the Ray cluster has no room for a worker of {cpus} CPUs and {gpus:g} GPUs; got "
-        f"{all_cpus:g} and {all_gpus:g}"
+    all_cpus = resources.get("CPU", 0)
+    all_gpus = resources.get("GPU", 0)
+    room = all_cpus // cpus
+    if gpus:
+        room = min(room, all_gpus // gpus)
+    lacking = (
+        f"the Ray cluster has no room for a worker of {cpus} CPUs and {gpus:g} GPUs; "
+        f"got {all_cpus:g} and {all_gpus:g}"
     )
+    return int(room), lacking

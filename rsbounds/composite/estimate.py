@@ -261,7 +261,7 @@ class _Bounds:
         return self.used[stage]
 
     def lower(self, stage: int, *, halved: bool, failures: bool = False) -> End:
-        """Lower ends of all classes' probabilities, or of those of their complements."""
+        """Lower ends of all probabilities, or of those of their complements."""
         key = (stage, halved, failures)
         if key not in self._solved:
             counts = self.counts(stage)

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special as sc
 
-from rsbounds._numerics.checks import Array, as_floats, as_integers, choice, count
+from rsbounds._numerics.checks import (
+    Array,
+    as_floats,
+    as_integers,
+    choice,
+    count,
+    number,
+)
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.composite.estimate import certify_counts
 from rsbounds.composite.geometry import radius
 from rsbounds.composite.measure import worst_ratio
@@ -19,6 +27,7 @@ from rsbounds.composite.rule import Cond, Rule
 #: sigmas.
 GATES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0)
 _STEPS = 25  # radii of the curve
+_LEAST = 0.05  # share of the inputs that some level certifies where it counts
 
 
 @dataclass(frozen=True)
@@ -44,8 +53,8 @@ class Fit:
     def __str__(self) -> str:
         sigma = self.constant.sigmas[self.constant.items[0][0].stage]
         lines = [
-            f"certified on the calibration split, n = {self.n} a level, alpha = {self.alpha:g}; "
-            "these inputs chose the rule: certify others",
+            f"certified on the calibration split, n = {self.n} a level, alpha = "
+            f"{self.alpha:g}; these inputs chose the rule: certify others",
             f"  radius    list  constant (the best single level, sigma {sigma:g})",
         ]
         for row in zip(self.radii, self.accuracy, self.accuracy_constant, strict=True):
@@ -116,53 +125,57 @@ def fit(
     Examples
     --------
     >>> from rsbounds.composite import fit
-    >>> sure, unclear = [[900, 50, 50], [950, 25, 25]], [[280, 380, 340], [800, 100, 100]]
+    >>> sure = [[900, 50, 50], [950, 25, 25]]
+    >>> unclear = [[280, 380, 340], [800, 100, 100]]
     >>> best = fit([sure] * 50 + [unclear] * 50, [0] * 100, [1.0, 0.5])
     >>> len(best.rule.items), best.acr > best.acr_constant
     (2, True)
     """
-    drawn, y, levels = _arguments(counts, labels, sigmas)
-    chosen = (
-        drawn if select is None else _arguments(select, labels, sigmas, "select")[0]
-    )
-    total = drawn.sum(axis=-1).max(axis=-1)[
-        :, None, None
-    ]  # at each level; missing votes are void
-    if (empty := total == 0).any():
-        raise ValueError(f"counts must be above 0 in all; got {int(empty.sum())} empty")
-    z = sc.ndtri((drawn + 0.5) / (total + 1.0))
-    n = int(total.max()) if n is None else count("n", n, 1)
+    drawn, classes, levels = _arguments(counts, labels, sigmas)
+    chosen = drawn
+    if select is not None:
+        chosen, _, _ = _arguments(select, labels, sigmas, "select")
+    # as many at each level: votes missing there are void
+    samples = drawn.sum(axis=-1).max(axis=-1)
+    empty = int((samples == 0).sum())
+    if empty:
+        raise ArgumentError("counts", f"must be above 0 in all; got {empty} empty")
+    n = int(samples.max()) if n is None else count("n", n, 1)
+    alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
     choice("objective", objective, ("acr", "curve", "worst"))
-    if (longest := count("items", items, 1)) > 3:
-        raise ValueError(f"items must be at most 3; got {longest}")
-    s = as_floats("gates", gates, 0.0, closed="left", nan=False).ravel().tolist()
-    constants = [Rule(sigmas, [[Cond("margin", k)]]) for k in range(len(levels))]
-    alone = np.stack([radius(rule, z, y) for rule in constants])
-    grid = _grid(alone)
-    union = np.stack([_curve(r, grid) for r in alone]).max(axis=0)
-    common = union >= 0.05
+    longest = count("items", items, 1)
+    if longest > 3:
+        raise ArgumentError("items", f"must be at most 3; got {longest}")
+    thresholds = as_floats("gates", gates, 0.0, closed="left", nan=False).ravel()
 
-    def worth(radii: Array, single: Array = alone) -> float:
-        if objective == "worst" and (single > 0).mean(axis=1).max() >= 0.05:
-            return worst_ratio(radii, single).ratio
-        if objective != "curve" or not common.any():
-            return float(radii.mean())
-        return float((_curve(radii, grid)[common] / union[common]).mean())
+    # all rules are compared by plug-in probabilities, which take no time
+    z = sc.ndtri((drawn + 0.5) / (samples[:, None, None] + 1.0))
+    constants = [Rule(levels, [[Cond("margin", k)]]) for k in range(len(levels))]
+    plug_in = np.stack([radius(rule, z, classes) for rule in constants])
+    goal = _Goal(objective, plug_in)
 
+    # the best list and the levels alone by what n samples certify
     def certified(rule: Rule) -> Array:
-        cases = zip(chosen, drawn, strict=True)
-        each = [certify_counts(rule, first, other, n, alpha) for first, other in cases]
-        return np.where([c.predict for c in each] == y, [c.radius for c in each], 0.0)
+        radii = np.zeros(len(drawn))
+        for i in range(len(drawn)):
+            result = certify_counts(rule, chosen[i], drawn[i], n, alpha)
+            if result.predict == classes[i]:
+                radii[i] = result.radius
+        return radii
 
-    each = [(rule, certified(rule)) for rule in constants]
-    single = np.stack([radii for _, radii in each])
-    constant, of_constant = best, of_list = max(
-        each, key=lambda pair: worth(pair[1], single)
+    single = np.stack([certified(rule) for rule in constants])
+    best_constant = max(
+        range(len(constants)), key=lambda k: goal.worth(single[k], single)
     )
-    lists = list(_lists(levels, s, longest))
+    constant = best = constants[best_constant]
+    of_constant = of_list = single[best_constant]
+    lists = list(_lists(levels, thresholds.tolist(), longest))
     if lists:
-        likely = max(lists, key=lambda rule: worth(radius(rule, z, y)))
-        if worth(radii := certified(likely), single) > worth(of_constant, single):
+        likely = max(
+            lists, key=lambda rule: goal.worth(radius(rule, z, classes), plug_in)
+        )
+        radii = certified(likely)
+        if goal.worth(radii, single) > goal.worth(of_constant, single):
             best, of_list = likely, radii
     grid = _grid(np.stack([of_list, of_constant]))
     return Fit(
@@ -174,8 +187,32 @@ def fit(
         acr=float(of_list.mean()),
         acr_constant=float(of_constant.mean()),
         n=n,
-        alpha=float(alpha),
+        alpha=alpha,
     )
+
+
+class _Goal:
+    """What a rule is worth; ``plug_in`` has the radii of each level alone."""
+
+    def __init__(self, objective: str, plug_in: Array) -> None:
+        self._objective = objective
+        self._grid = _grid(plug_in)
+        curves = np.stack([_curve(radii, self._grid) for radii in plug_in])
+        self._union = curves.max(axis=0)
+        # beyond, a ratio would be of few inputs
+        self._common = self._union >= _LEAST
+
+    def worth(self, radii: Array, single: Array) -> float:
+        """The rule of these radii, beside those of each level alone."""
+        if self._objective == "worst":
+            # with less certified by any level, the ratio has no radius to be taken at
+            if (single > 0).mean(axis=1).max() >= _LEAST:
+                return worst_ratio(radii, single).ratio
+        elif self._objective == "curve" and self._common.any():
+            common = self._common
+            ratio = _curve(radii, self._grid)[common] / self._union[common]
+            return float(ratio.mean())
+        return float(radii.mean())
 
 
 def _lists(levels: list[float], gates: list[float], longest: int) -> Iterator[Rule]:
@@ -188,14 +225,14 @@ def _lists(levels: list[float], gates: list[float], longest: int) -> Iterator[Ru
         for stages in combinations(order, length):
             last = [Cond("margin", stages[-1])]
             for s in gates:
+                first = gated(stages[0], s)
                 if length == 2:
-                    yield Rule(levels, [gated(stages[0], s), last])
+                    yield Rule(levels, [first, last])
                     continue
-                yield Rule(
-                    levels, [gated(stages[0], s), [Cond("score", stages[1])], last]
-                )
+                majority = [Cond("score", stages[1])]
+                yield Rule(levels, [first, majority, last])
                 for t in gates[::3]:
-                    yield Rule(levels, [gated(stages[0], s), gated(stages[1], t), last])
+                    yield Rule(levels, [first, gated(stages[1], t), last])
 
 
 def _grid(radii: Array) -> Array:
@@ -212,20 +249,27 @@ def _curve(radii: Array, grid: Array) -> Array:
 def _arguments(
     counts: Any, labels: Any, sigmas: Sequence[float], name: str = "counts"
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[float]]:
-    k, y = as_integers(name, counts), as_integers("labels", labels)
-    levels = (
-        as_floats("sigmas", sigmas, 0.0, closed="neither", nan=False).ravel().tolist()
-    )
-    if not levels:
-        raise ValueError("sigmas must hold at least one noise level; got none")
-    if k.ndim != 3 or k.shape[1] != len(levels) or k.shape[2] < 2 or not len(k):
-        raise ValueError(
-            f"{name} must have shape (inputs, {len(levels)} levels, two classes or more); "
-            f"got {k.shape}"
+    drawn = as_integers(name, counts)
+    classes = as_integers("labels", labels)
+    levels = as_floats("sigmas", sigmas, 0.0, closed="neither", nan=False).ravel()
+    if not levels.size:
+        raise ArgumentError("sigmas", "must hold at least one noise level; got none")
+    stages = drawn.shape[1:2]
+    if (
+        drawn.ndim != 3
+        or stages != levels.shape
+        or drawn.shape[2] < 2
+        or not len(drawn)
+    ):
+        raise ArgumentError(
+            name,
+            f"must have shape (inputs, {levels.size} levels, two classes or more); got "
+            f"{drawn.shape}",
         )
-    if y.shape != k.shape[:1] or not np.all(y < k.shape[2]):
-        raise ValueError(
-            f"labels must be {k.shape[0]} of {k.shape[2]} classes; got shape {y.shape}, "
-            f"largest {y.max() if y.size else 'none'}"
+    if classes.shape != drawn.shape[:1] or not np.all(classes < drawn.shape[2]):
+        raise ArgumentError(
+            "labels",
+            f"must be {drawn.shape[0]} of {drawn.shape[2]} classes; got shape "
+            f"{classes.shape}, largest {classes.max() if classes.size else 'none'}",
         )
-    return k, y, levels
+    return drawn, classes, levels.tolist()

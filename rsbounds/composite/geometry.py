@@ -1,4 +1,4 @@
-"""The radius of a decision list, or of routes, where the class probabilities are known."""
+"""The radius of a decision list, or of routes, where all probabilities are known."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import special as sc
 
 from rsbounds._numerics.checks import Array, as_floats, as_integers, number
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, flag_nan, product
 from rsbounds._numerics.scores import NDTRI_ERROR
 from rsbounds.certificate import ABSTAIN
@@ -45,7 +46,8 @@ def radius(rule: Rule, scores: Any, cls: Any) -> Any:
     Examples
     --------
     >>> from rsbounds.composite import Cond, Rule, radius
-    >>> rule = Rule([1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.3)], [Cond("margin", 1)]])
+    >>> gate = [Cond("margin", 0), Cond("score", 0, -0.3)]
+    >>> rule = Rule([1.0, 0.5], [gate, [Cond("margin", 1)]])
     >>> confident = [[1.5, -2.0, -2.0], [1.5, -2.0, -2.0]]
     >>> unclear = [[-0.5, -0.6, -1.0], [1.0, -1.5, -2.0]]
     >>> print(*(f"{r:.4f}" for r in radius(rule, [confident, unclear], [0, 0])))
@@ -112,18 +114,26 @@ def route_radius(scores: Any, sigma: Any, radii: Any, quantile: float = 0.5) -> 
     share = number("quantile", quantile, 0.0, 1.0, closed="neither")
     if z.ndim < 1 or radii.ndim < 1 or radii.shape[-1] != z.shape[-1] + 1:
         shapes = f"shapes {radii.shape} and {z.shape}"
-        raise ValueError(f"radii must be of one route more than scores; got {shapes}")
+        raise ArgumentError(
+            "radii", f"must be of one route more than scores; got {shapes}"
+        )
     if not np.all(
         (z[..., 1:] >= z[..., :-1]) | np.isnan(z[..., 1:]) | np.isnan(z[..., :-1])
     ):
-        raise ValueError("scores must be non-decreasing on the last axis; got others")
-    r, t = product(sigma[..., None], z), product(sigma, sc.ndtri(share))[..., None]
-    finite = np.where(np.isfinite(r), np.abs(r), 0.0)
-    slack = (NDTRI_ERROR + 2.0 * EPS) * (finite + np.abs(t))
+        raise ArgumentError(
+            "scores", "must be non-decreasing on the last axis; got others"
+        )
+    r = product(sigma[..., None], z)
+    t = product(sigma, sc.ndtri(share))[..., None]
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        finite = np.where(np.isfinite(r), np.abs(r), 0.0)
+        slack = (NDTRI_ERROR + 2.0 * EPS) * (finite + np.abs(t))
+        nearer = t - r - slack
+        further = r - t - slack
     shape = (*np.broadcast_shapes(r.shape[:-1], radii.shape[:-1]), radii.shape[-1])
     reach = np.full(shape, -np.inf)
-    reach[..., :-1] = t - r - slack
-    reach[..., 1:] = np.maximum(reach[..., 1:], r - t - slack)
+    reach[..., :-1] = nearer
+    reach[..., 1:] = np.maximum(reach[..., 1:], further)
     return flag_nan(np.maximum(np.maximum(reach, radii).min(axis=-1), 0.0))[()]
 
 
@@ -146,54 +156,66 @@ def item_terms(
     ``own`` has the scores of the class whose coordinate it is, ``others`` (the same by
     default) those it is compared with in a margin; both of shape (cases, K, C).
     """
-    rows = np.arange(len(own))
-    fires, blocks = [], []
-    for item in rule.items:
-        f, w = np.full(len(own), np.inf), np.full((len(own), own.shape[-1]), -np.inf)
+    cases = len(own)
+    rows = np.arange(cases)
+    if others is None:
+        others = own
+    fires = np.full((cases, len(rule.items)), np.inf)
+    blocks = np.empty_like(fires)
+    for i, item in enumerate(rule.items):
+        shortfall = np.full((cases, own.shape[-1]), -np.inf)
         for q in item:
-            low, high = coordinate(rule, q, own, own if others is None else others)
-            f = np.minimum(f, less(low, q.threshold)[rows, cls])
-            w = np.maximum(w, less(q.threshold, high))
-        w[rows, cls] = np.inf
-        fires.append(f)
-        blocks.append(w.min(axis=-1))
-    return np.stack(fires, axis=-1), np.stack(blocks, axis=-1)
+            low, high = coordinate(rule, q, own, others)
+            excess = less(low, q.threshold)[rows, cls]
+            fires[:, i] = np.minimum(fires[:, i], excess)
+            shortfall = np.maximum(shortfall, less(q.threshold, high))
+        shortfall[rows, cls] = np.inf  # the class itself need not be blocked
+        blocks[:, i] = shortfall.min(axis=-1)
+    return fires, blocks
 
 
 def coordinate(rule: Rule, q: Cond, own: Array, others: Array) -> tuple[Array, Array]:
     """The condition's coordinate for each class, rounded down and up."""
-    sigma, z = rule.sigmas[q.stage], own[..., q.stage, :]
+    sigma = rule.sigmas[q.stage]
+    z = own[..., q.stage, :]
     if q.kind == "set":
         return _set_value(sigma, z, q.classes or ())
     r = product(sigma, z)
-    value, size = r, np.abs(r)
-    if q.kind == "margin":
-        rival = product(sigma, _largest_other(others[..., q.stage, :]))
-        value = np.where(r == rival, 0.0, r / 2.0 - rival / 2.0)
-        value = np.where(r == -np.inf, r, value)
-        size = size + np.abs(rival)
-    slack = EPS * np.where(np.isfinite(size), size, 0.0)
-    return value - slack, value + slack
+    value = r
+    slack = _rounding(r)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if q.kind == "margin":
+            rival = product(sigma, _largest_other(others[..., q.stage, :]))
+            value = np.where(r == rival, 0.0, r / 2.0 - rival / 2.0)
+            value = np.where(r == -np.inf, r, value)
+            # one by one: the sum of their sizes may overflow
+            slack = slack + _rounding(rival)
+        return value - slack, value + slack
 
 
 def less(a: Any, b: Any) -> Array:
     """a - b, rounded down."""
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         difference = np.asarray(a - b)
-    slack = EPS * np.where(np.isfinite(difference), np.abs(difference), 0.0)
-    return difference - slack
+        return difference - _rounding(difference)
+
+
+def _rounding(value: Array) -> Array:
+    """What the roundings of a number may come to, 0 for an infinite one."""
+    with np.errstate(under="ignore"):
+        return EPS * np.where(np.isfinite(value), np.abs(value), 0.0)
 
 
 def _set_value(sigma: float, z: Array, classes: tuple[int, ...]) -> tuple[Array, Array]:
-    p = sc.ndtr(z[..., list(classes)]).sum(axis=-1, keepdims=True)
+    with np.errstate(under="ignore"):
+        p = sc.ndtr(z[..., list(classes)]).sum(axis=-1, keepdims=True)
     error = 2.0 * EPS * (len(classes) + 1)
 
     def bound(side: float) -> Array:
         value = sc.ndtri(np.clip(p + side * error, 0.0, 1.0))
         finite = np.where(np.isfinite(value), np.abs(value), 0.0)
-        return np.broadcast_to(
-            product(sigma, value + side * EPS * (1.0 + 32.0 * finite)), z.shape
-        )
+        outward = value + side * EPS * (1.0 + 32.0 * finite)
+        return np.broadcast_to(product(sigma, outward), z.shape)
 
     return bound(-1.0), bound(1.0)
 
@@ -232,16 +254,16 @@ def _arguments(rule: Rule, scores: Any, cls: Any) -> tuple[Array, NDArray[np.int
     levels, least = len(checked_rule(rule).sigmas), rule.least_classes
     if z.ndim < 2 or z.shape[-2] != levels or z.shape[-1] < least:
         expected = f"(..., {levels} levels, {least} classes or more)"
-        raise ValueError(f"scores must have shape {expected}; got {z.shape}")
+        raise ArgumentError("scores", f"must have shape {expected}; got {z.shape}")
     if not np.all(classes < z.shape[-1]):
-        raise ValueError(
-            f"cls must be one of {z.shape[-1]} classes; got {classes.max()}"
+        raise ArgumentError(
+            "cls", f"must be one of {z.shape[-1]} classes; got {classes.max()}"
         )
     try:
         return z, np.broadcast_to(classes, z.shape[:-2])
     except ValueError:
-        raise ValueError(
-            f"cls must have shape {z.shape[:-2]}; got {classes.shape}"
+        raise ArgumentError(
+            "cls", f"must have shape {z.shape[:-2]}; got {classes.shape}"
         ) from None
 
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rsbounds._numerics.checks import Array, as_floats, number
+from rsbounds._numerics.errors import ArgumentError
 
 
 class WorstRatio(NamedTuple):
@@ -46,35 +47,35 @@ def worst_ratio(radii: Any, constants: Any, *, least: float = 0.05) -> WorstRati
     >>> worst_ratio([0.4, 0.4, 2.0, 0.0], [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 2.0, 2.0]])
     WorstRatio(ratio=0.5, radius=0.4, accuracy=0.25, union=0.5)
     """
-    own = as_floats("radii", radii, 0.0, nan=False)
-    others = as_floats("constants", constants, 0.0, nan=False)
-    if (
-        own.ndim != 1
-        or others.ndim != 2
-        or others.shape[1] != len(own)
-        or not others.size
-    ):
-        shapes = f"{own.shape} and {others.shape}"
+    certified = as_floats("radii", radii, 0.0, nan=False)
+    single = as_floats("constants", constants, 0.0, nan=False)
+    fits = certified.ndim == 1 and single.ndim == 2 and single.size > 0
+    if not fits or single.shape[1] != len(certified):
+        shapes = f"{certified.shape} and {single.shape}"
         raise ValueError(
             f"radii and constants must have shapes (N,) and (K, N); got {shapes}"
         )
     share = number("least", least, 0.0, 1.0, closed="right")
-    places = np.unique(
-        np.append(own, 0.0)
-    )  # the ratio falls where one of its radii is passed
-    union = np.max([_beyond(r, places) for r in others], axis=0)
-    if not np.any(counted := union >= share):
-        raise ValueError(
-            f"constants must certify at least {share:g} of the inputs; got less"
+    # the ratio falls where a radius of its numerator is passed
+    places = np.unique(np.append(certified, 0.0))
+    union = np.max([_beyond(radii_of_one, places) for radii_of_one in single], axis=0)
+    counted = union >= share
+    if not counted.any():
+        raise ArgumentError(
+            "constants", f"must certify at least {share:g} of the inputs; got less"
         )
-    accuracy = _beyond(own, places)
+    accuracy = _beyond(certified, places)
     ratio = np.where(counted, accuracy / np.where(counted, union, 1.0), np.inf)
     k = int(ratio.argmin())
-    return WorstRatio(*(float(v[k]) for v in (ratio, places, accuracy, union)))
+    return WorstRatio(
+        ratio=float(ratio[k]),
+        radius=float(places[k]),
+        accuracy=float(accuracy[k]),
+        union=float(union[k]),
+    )
 
 
 def _beyond(radii: Array, places: Array) -> Array:
     """The share of the radii above each place."""
-    return (len(radii) - np.searchsorted(np.sort(radii), places, side="right")) / len(
-        radii
-    )
+    below = np.searchsorted(np.sort(radii), places, side="right")
+    return (len(radii) - below) / len(radii)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rsbounds._numerics.checks import as_floats, as_integers, choice, count, number
+from rsbounds._numerics.errors import ArgumentError
 
 KINDS = ("score", "margin", "set")
 FORMAT = 1
@@ -48,12 +49,14 @@ class Cond:
         object.__setattr__(self, "threshold", threshold)
         if (self.kind == "set") != (self.classes is not None):
             given = "none" if self.classes is None else self.classes
-            raise ValueError(f"classes must be given for kind 'set' alone; got {given}")
+            raise ArgumentError(
+                "classes", f"must be given for kind 'set' alone; got {given}"
+            )
         if self.classes is not None:
             classes = tuple(as_integers("classes", self.classes).ravel().tolist())
             if not classes or len(set(classes)) < len(classes):
-                raise ValueError(
-                    f"classes must be different, at least one; got {classes}"
+                raise ArgumentError(
+                    "classes", f"must be different, at least one; got {classes}"
                 )
             object.__setattr__(self, "classes", classes)
 
@@ -95,29 +98,10 @@ class Rule:
     def __post_init__(self) -> None:
         sigmas = as_floats("sigmas", self.sigmas, 0.0, closed="neither", nan=False)
         if sigmas.ndim != 1 or not sigmas.size:
-            raise ValueError(
-                f"sigmas must be a list of noise levels; got shape {sigmas.shape}"
+            raise ArgumentError(
+                "sigmas", f"must be a list of noise levels; got shape {sigmas.shape}"
             )
-        try:
-            items = tuple(tuple(item) for item in self.items)
-        except TypeError:
-            raise ValueError(
-                f"items must be lists of conditions; got {self.items!r:.60}"
-            ) from None
-        if not items:
-            raise ValueError("items must hold at least one item; got none")
-        for i, item in enumerate(items):
-            if wrong := [q for q in item if not isinstance(q, Cond)]:
-                raise ValueError(f"items[{i}] must hold conditions; got {wrong[0]!r}")
-            if beyond := [q.stage for q in item if q.stage >= sigmas.size]:
-                raise ValueError(
-                    f"items[{i}]: stage must be one of {sigmas.size} levels; got {beyond[0]}"
-                )
-            if not any(q.exclusive for q in item):
-                raise ValueError(
-                    f"items[{i}] must be exclusive: a 'score' or 'margin' condition with "
-                    "threshold >= 0; got none, so that two classes could fire at once"
-                )
+        items = _checked_items(self.items, levels=sigmas.size)
         object.__setattr__(self, "sigmas", tuple(sigmas.tolist()))
         object.__setattr__(self, "items", items)
 
@@ -130,38 +114,74 @@ class Rule:
     def to_dict(self) -> dict[str, Any]:
         """The rule as JSON can hold it."""
 
-        def condition(q: Cond) -> dict[str, Any]:
-            plain = {"kind": q.kind, "stage": q.stage, "threshold": q.threshold}
-            return plain if q.classes is None else plain | {"classes": list(q.classes)}
-
-        items = [[condition(q) for q in item] for item in self.items]
+        items = [[_entry(q) for q in item] for item in self.items]
         return {"format": FORMAT, "sigmas": list(self.sigmas), "items": items}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Rule:
         """The rule that :meth:`to_dict` wrote, or ValueError."""
         keys = {"format", "sigmas", "items"}
-        own = (
-            set(data) - {"fitted"} if isinstance(data, Mapping) else None
-        )  # to which files
-        if own != keys or data["format"] != FORMAT:
+        # files that were fitted say to what
+        given = set(data) - {"fitted"} if isinstance(data, Mapping) else None
+        if given != keys or data["format"] != FORMAT:
             raise ValueError(
-                f"a rule must be an object with {sorted(keys)}, format {FORMAT}; got {data!r:.80}"
+                f"a rule must be an object with {sorted(keys)}, format {FORMAT}; "
+                f"got {data!r:.80}"
             )
         try:
             items = [[Cond(**q) for q in item] for item in data["items"]]
         except TypeError:
             raise ValueError(
-                "a rule's items must be lists of conditions with kind, stage, threshold and, for "
-                f"sets, classes; got {data['items']!r:.80}"
+                "a rule's items must be lists of conditions with kind, stage, "
+                f"threshold and, for sets, classes; got {data['items']!r:.80}"
             ) from None
         return cls(data["sigmas"], items)
+
+
+def _checked_items(items: Any, levels: int) -> tuple[tuple[Cond, ...], ...]:
+    """The items of a rule over so many levels, or ValueError."""
+    try:
+        checked = tuple(tuple(item) for item in items)
+    except TypeError:
+        raise ArgumentError(
+            "items", f"must be lists of conditions; got {items!r:.60}"
+        ) from None
+    if not checked:
+        raise ArgumentError("items", "must hold at least one item; got none")
+    for i, item in enumerate(checked):
+        name = f"items[{i}]"
+        for q in item:
+            if not isinstance(q, Cond):
+                raise ArgumentError(name, f"must hold conditions; got {q!r}")
+            if not q.stage < levels:
+                raise ArgumentError(
+                    name, f"must have stages of {levels} levels; got stage {q.stage}"
+                )
+        if not any(q.exclusive for q in item):
+            raise ArgumentError(
+                name,
+                "must be exclusive: a 'score' or 'margin' condition with threshold "
+                ">= 0; got none, so that two classes could fire at once",
+            )
+    return checked
+
+
+def _entry(q: Cond) -> dict[str, Any]:
+    """A condition as JSON can hold it."""
+    entry: dict[str, Any] = {
+        "kind": q.kind,
+        "stage": q.stage,
+        "threshold": q.threshold,
+    }
+    if q.classes is not None:
+        entry["classes"] = list(q.classes)
+    return entry
 
 
 def checked_rule(rule: Any) -> Rule:
     """``rule``, or ValueError if it is something else."""
     if not isinstance(rule, Rule):
-        raise ValueError(
-            f"rule must be a rsbounds.composite.Rule; got {type(rule).__name__}"
+        raise ArgumentError(
+            "rule", f"must be a rsbounds.composite.Rule; got {type(rule).__name__}"
         )
     return rule

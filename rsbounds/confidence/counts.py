@@ -22,6 +22,7 @@ from rsbounds._numerics.checks import (
     every,
     operand,
 )
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds._numerics.threads import apply
@@ -99,16 +100,20 @@ def arguments(
     count: Any, n: Any, alpha: Any, name: str = "count", total: str = "n"
 ) -> tuple[Any, Any, Any]:
     """The three, checked and broadcast."""
-    count, n = as_integers(name, count), as_integers(total, n, 1)
-    alpha = operand("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
+    count = as_integers(name, count)
+    n = as_integers(total, n, 1)
+    # rounded down, a long double has a bound that is lower
+    alpha = operand(
+        "alpha", alpha, 0.0, 1.0, closed="neither", nan=False, towards=-np.inf
+    )
     if not are_numbers((count, n, alpha)):
         count, n, alpha = broadcast(**{name: count, total: n, "alpha": alpha})
     if not every(n <= MAX_N):
-        raise ValueError(f"{total} must be <= {MAX_N:g}; got {n.max()}")
+        raise ArgumentError(total, f"must be <= {MAX_N:g}; got {n.max()}")
     if not every(count <= n):
         bad = count > n
         first = f"{count[bad].flat[0]} > {n[bad].flat[0]}"
-        raise ValueError(f"{name} must be <= {total}; got {first}")
+        raise ArgumentError(name, f"must be <= {total}; got {first}")
     return count, n, alpha
 
 
@@ -120,26 +125,31 @@ def clopper_pearson(
 
     With u < 1 for 0 < count < n: of P(X > count) + u P(X = count) = alpha.
     """
-    full, inner = count == n, (count > 0) & (count < n)
+    full = count == n
+    inner = (count > 0) & (count < n)
     if are_numbers((count, n, alpha)):
         if inner:
             return signed(evaluate(kernels.binomial_bound, count, n, alpha, u))
         return _of_all(n, alpha) if full else (np.zeros(()), np.ones(()))
-    p, q = np.zeros(count.shape), np.ones(count.shape)
+    p = np.zeros(count.shape)
+    q = np.ones(count.shape)
     p[full], q[full] = _of_all(n[full], alpha[full])
-    some = (
+    solved = apply(
+        kernels.binomial_bound,
         count[inner] * 1.0,
         n[inner] * 1.0,
         alpha[inner],
         np.broadcast_to(u, p.shape)[inner],
+        cost=5.0,
     )
-    p[inner], q[inner] = signed(apply(kernels.binomial_bound, *some, cost=5.0))
+    p[inner], q[inner] = signed(solved)
     return p, q
 
 
 def signed(x: Any) -> tuple[Array, Array]:
     """(p, q) from p >= 0 or p - 1 < 0, the other rounded down or up."""
-    in_p, x = x >= 0.0, abs(x)
+    in_p = x >= 0.0
+    x = abs(x)
     other = 1.0 - x
     p = either(in_p, x, evaluate(np.nextafter, other, 0.0))
     return p, either(in_p, evaluate(np.nextafter, other, 1.0), x)
@@ -153,7 +163,7 @@ def _of_all(n: NDArray[Any], alpha: Array) -> tuple[Array, Array]:
 def end(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> End:
     """The lower bound in all its forms, solved once."""
     p, q = clopper_pearson(count, n, alpha)
-    return End(score(p, q), p, q)
+    return End(z=score(p, q), p=p, q=q)
 
 
 def from_log(log_p: Array) -> tuple[Array, Array]:
@@ -210,31 +220,46 @@ def randomized_lower_bound(
     0.976802
     """
     count, n, alpha = arguments(count, n, alpha)
-    u = 1.0 - np.asarray(np.random.default_rng(seed).random(count.shape))
+    try:
+        generator = np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError("seed", f"must seed a generator: {error}") from None
+    u = 1.0 - np.asarray(generator.random(count.shape))
     result = randomized_end(count, n, alpha, u)
     return (result.z if scores else result.p)[()]
 
 
+@np.errstate(under="ignore")  # bounds may be smaller than any double
 def randomized_end(count: NDArray[Any], n: NDArray[Any], alpha: Array, u: Array) -> End:
     """The lower bound in all its forms, for the uniforms ``u`` in (0, 1]."""
     p, q = map(np.array, clopper_pearson(count, n, alpha))
-    full, none = count == n, count == 0
-    log_alpha, log_u = np.log(alpha[full]), np.log(u[full])
+    full = count == n
+    none = count == 0
+    inner = ~full & ~none
+
+    # all successes: u p^n = alpha, capped by the bound of one success more
+    log_alpha = np.log(alpha[full])
+    log_u = np.log(u[full])
     error = 4.0 * EPS * (np.abs(log_alpha) + np.abs(log_u)) / n[full]
     cap = round_down(log_alpha / (n[full] + 1.0), 4.0 * EPS)
     p_full, q_full = from_log(np.minimum((log_alpha - log_u) / n[full] - error, cap))
-    p[full], q[full] = np.maximum(p[full], p_full), np.minimum(q[full], q_full)
-    some = none & (u < alpha)  # (1 - u) (1 - p)^n = 1 - alpha
-    log_alpha, log_u = np.log1p(-alpha[some]), np.log1p(-u[some])
-    error = 4.0 * EPS * (np.abs(log_alpha) + np.abs(log_u)) / n[some]
-    log_q = np.minimum((log_alpha - log_u) / n[some] + error, 0.0)
-    q[some] = np.minimum(round_up(np.exp(log_q), 2.0 * EPS), 1.0)
-    p[some] = round_down(-np.expm1(log_q), 2.0 * EPS)
-    inner = ~full & ~none
-    some = count[inner], n[inner], alpha[inner]
-    more_p, less_q = clopper_pearson(*some, u[inner])
-    p[inner], q[inner] = np.maximum(p[inner], more_p), np.minimum(q[inner], less_q)
-    return End(score(p, q), p, q)
+    p[full] = np.maximum(p[full], p_full)
+    q[full] = np.minimum(q[full], q_full)
+
+    # none: (1 - u) (1 - p)^n = 1 - alpha, where that has a solution above 0
+    above = none & (u < alpha)
+    log_alpha = np.log1p(-alpha[above])
+    log_u = np.log1p(-u[above])
+    error = 4.0 * EPS * (np.abs(log_alpha) + np.abs(log_u)) / n[above]
+    log_q = np.minimum((log_alpha - log_u) / n[above] + error, 0.0)
+    q[above] = np.minimum(round_up(np.exp(log_q), 2.0 * EPS), 1.0)
+    p[above] = round_down(-np.expm1(log_q), 2.0 * EPS)
+
+    # the others: never below the bound that is not randomized
+    more_p, less_q = clopper_pearson(count[inner], n[inner], alpha[inner], u[inner])
+    p[inner] = np.maximum(p[inner], more_p)
+    q[inner] = np.minimum(q[inner], less_q)
+    return End(z=score(p, q), p=p, q=q)
 
 
 def _clopper_pearson(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats, broadcast
+from rsbounds._numerics.checks import Array, as_floats, broadcast, number
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds._numerics.search import bisect
 from rsbounds.confidence.counts import lower_bound
-from rsbounds.confidence.histogram import ScoreHistogram
+from rsbounds.confidence.entry import divided
+from rsbounds.confidence.histogram import ScoreHistogram, require_histogram
 from rsbounds_ext import kernels
 
 
@@ -60,14 +62,15 @@ class CDFCertificate:
             "thresholds", self.thresholds, 0.0, 1.0, closed="right", nan=False
         )
         if not (t.ndim == 1 and t.size > 0 and np.all(np.diff(t) > 0)):
-            raise ValueError(
-                "thresholds must be one-dimensional and increasing; got others"
+            raise ArgumentError(
+                "thresholds", "must be one-dimensional and increasing; got others"
             )
         z = as_floats("scores", self.scores, closed="left", nan=False)
         if z.shape != t.shape:
-            raise ValueError(f"scores must have shape {t.shape}; got {z.shape}")
-        object.__setattr__(self, "thresholds", t)
-        object.__setattr__(self, "scores", z)
+            raise ArgumentError("scores", f"must have shape {t.shape}; got {z.shape}")
+        # copies: the caller may change the arrays later
+        object.__setattr__(self, "thresholds", np.array(t))
+        object.__setattr__(self, "scores", np.array(z))
 
     @classmethod
     def from_histogram(
@@ -85,12 +88,17 @@ class CDFCertificate:
             Edges of the histogram, increasing, in (0, 1], chosen without its counts; by
             default the multiples of 1/64 up to 1.
         """
-        t = np.arange(1, 65) / 64.0 if thresholds is None else np.atleast_1d(thresholds)
+        require_histogram(histogram)
+        if thresholds is None:
+            t = np.arange(1, 65) / 64.0
+        else:
+            t = np.atleast_1d(as_floats("thresholds", thresholds, 0.0, 1.0, nan=False))
         if not t.size:
-            raise ValueError("thresholds must hold at least one; got none")
-        alpha = as_floats("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)
-        z = lower_bound(histogram.at_least(t), histogram.n, alpha / t.size, scores=True)
-        return cls(t, z)
+            raise ArgumentError("thresholds", "must hold at least one; got none")
+        alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
+        level = divided(alpha, t.size)
+        z = lower_bound(histogram.at_least(t), histogram.n, level, scores=True)
+        return cls(thresholds=t, scores=z)
 
     def lower_mean(self, distance: Any, sigma: Any) -> Any:
         """Lower bound on the mean score at any input within ``distance`` (l2), rounded
@@ -100,12 +108,13 @@ class CDFCertificate:
         broadcast; ValueError otherwise. Within 1e-11 of the exact value (relative); 0
         at an infinite distance.
         """
-        distance = as_floats("distance", distance, 0.0)
-        sigma = as_floats("sigma", sigma, 0.0, closed="right")
+        distance = as_floats("distance", distance, 0.0, towards=np.inf)
+        sigma = as_floats("sigma", sigma, 0.0, closed="right", towards=-np.inf)
         distance, sigma = broadcast(distance=distance, sigma=sigma)
-        # within an infinite distance nothing is certified, whatever the noise
-        shift = np.divide(distance, sigma, where=distance < np.inf, out=distance.copy())
-        with np.errstate(invalid="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            # within an infinite distance nothing is certified, whatever the noise
+            endless = distance == np.inf
+            shift = np.where(endless, distance, np.divide(distance, sigma))
             return self._mean(round_up(shift, EPS))[()]
 
     def radius(self, sigma: Any, level: Any = 0.5) -> Any:
@@ -116,8 +125,8 @@ class CDFCertificate:
         ValueError otherwise. 0 where the bound at the input itself does not exceed the
         level.
         """
-        sigma = as_floats("sigma", sigma, 0.0, closed="neither")
-        level = as_floats("level", level, 0.0, 1.0, closed="neither")
+        sigma = as_floats("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
+        level = as_floats("level", level, 0.0, 1.0, closed="neither", towards=np.inf)
         sigma, level = broadcast(sigma=sigma, level=level)
 
         def accepted(shift: Array) -> NDArray[np.bool_]:
@@ -132,5 +141,8 @@ class CDFCertificate:
     def _mean(self, shift: Array) -> Array:
         z = self.scores - np.asarray(shift)[..., None]
         weights = np.diff(self.thresholds, prepend=0.0)
+        with np.errstate(under="ignore"):
+            p = np.exp(kernels.log_ndtr(round_down(z, EPS)))
+            mean = p @ weights
         # a logarithm within 2e-15 of itself, and at most 745 in size
-        return round_down(np.exp(kernels.log_ndtr(round_down(z, EPS))) @ weights, 2e-12)
+        return round_down(mean, 2e-12)

@@ -22,7 +22,7 @@ from rsbounds._numerics.checks import (
 from rsbounds._numerics.counts import total
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import SMALLEST, TINY
-from rsbounds.confidence.histogram import ScoreHistogram
+from rsbounds.confidence.histogram import require_histogram
 
 
 class End(NamedTuple):
@@ -87,6 +87,11 @@ class Bound:
     at_any_time: bool = False
     most_alpha: float = 1.0
 
+    def __post_init__(self) -> None:
+        choice("evidence", self.evidence, ("counts", "scores"))
+        most_alpha = number("most_alpha", self.most_alpha, 0.0, 1.0, closed="right")
+        object.__setattr__(self, "most_alpha", most_alpha)
+
     def check_alpha(self, alpha: Any) -> float:
         """``alpha`` as a float, or ValueError where the bound has no such level."""
         closed = "right" if self.most_alpha < 1.0 else "neither"
@@ -140,13 +145,13 @@ class Bound:
             If an argument is out of its domain.
         """
         first, others, trials = self._split(evidence, top, n)
-        alpha = self.check_alpha(alpha)
+        level = operand("alpha", self.check_alpha(alpha))
         u = self.check_uniform(u)
         if not runner_up:
-            alone = self.lower(first, trials, operand("alpha", alpha), u)
+            alone = self.lower(first, trials, level, u)
             z_a = float(alone.z)
             return Pair(z_a=z_a, z_b=-z_a, p_a=float(alone.p), p_b=float(alone.q))
-        level = half(alpha)
+        level = half(level)
         lower = self.lower(first, trials, level, u)
         # both are uniform; the level needs no independence, and opposites spread the
         # pair least
@@ -209,8 +214,6 @@ def check_entry(entry: Any) -> None:
     """ValueError for what can't be an entry of the list of bounds."""
     if not isinstance(entry, Bound):
         raise ValueError(f"must be a rsbounds.confidence.Bound; got {entry!r:.60}")
-    choice("evidence", entry.evidence, ("counts", "scores"))
-    number("most_alpha", entry.most_alpha, 0.0, 1.0, closed="right")
 
 
 def opposite_uniform(u: float) -> float:
@@ -269,11 +272,16 @@ def _split_counts(
 
 
 def _split_histograms(
-    evidence: Sequence[ScoreHistogram], top: int, n: int
+    evidence: Any, top: int, n: int
 ) -> tuple[Any, Sequence[Any], NDArray[np.int64]]:
+    if not isinstance(evidence, Sequence):
+        raise ArgumentError(
+            "evidence", f"must be a sequence of ScoreHistograms; got {evidence!r:.60}"
+        )
     top = _checked_top(top, len(evidence))
     n = count("n", n, 1)
     for histogram in evidence:
+        require_histogram(histogram, "evidence")
         if histogram.n != n:
             raise ArgumentError(
                 "evidence",

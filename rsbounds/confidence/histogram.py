@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats, as_integers
+from rsbounds._numerics.errors import ArgumentError
 
 
 def default_edges() -> Array:
@@ -48,32 +49,19 @@ class ScoreHistogram:
     """
 
     def __init__(self, counts: Any = None, edges: Any = None) -> None:
-        self.edges = (
-            default_edges()
-            if edges is None
-            else as_floats("edges", edges, 0.0, 1.0, nan=False)
-        )
-        e = self.edges
-        if not (
-            e.ndim == 1
-            and e.size >= 2
-            and e[0] == 0.0
-            and e[-1] == 1.0
-            and np.all(np.diff(e) > 0)
-        ):
-            raise ValueError("edges must increase from 0 to 1; got other values")
-        if not np.all(1.0 - (1.0 - e) == e):
-            raise ValueError(
-                "edges must have 1 - edges exact (multiples of 2**-52); got others"
-            )
-        self.counts = (
-            np.zeros(e.size, dtype=np.int64)
-            if counts is None
-            else as_integers("counts", counts)
-        )
-        if self.counts.shape != e.shape:
-            raise ValueError(
-                f"counts must have shape {e.shape}; got {self.counts.shape}"
+        if edges is None:
+            self.edges = default_edges()
+        else:
+            # a copy: the caller may change the array later
+            self.edges = np.array(as_floats("edges", edges, 0.0, 1.0, nan=False))
+            _check_edges(self.edges)
+        if counts is None:
+            self.counts = np.zeros(self.edges.size, dtype=np.int64)
+        else:
+            self.counts = as_integers("counts", counts)
+        if self.counts.shape != self.edges.shape:
+            raise ArgumentError(
+                "counts", f"must have shape {self.edges.shape}; got {self.counts.shape}"
             )
 
     @property
@@ -89,6 +77,7 @@ class ScoreHistogram:
 
     def merge(self, other: ScoreHistogram) -> ScoreHistogram:
         """The histogram of both sets of scores; the edges must be the same."""
+        require_histogram(other, "other")
         if not np.array_equal(self.edges, other.edges):
             raise ValueError(
                 "edges of merged histograms must be equal; got different ones"
@@ -108,6 +97,25 @@ class ScoreHistogram:
         threshold = as_floats("threshold", threshold, 0.0, 1.0, nan=False)
         cell = np.searchsorted(self.edges, threshold)
         if not np.all(self.edges[cell] == threshold):
-            raise ValueError("threshold must be one of the edges; got another value")
+            raise ArgumentError(
+                "threshold", "must be one of the edges; got another value"
+            )
         from_cell = np.cumsum(self.counts[::-1])[::-1]
         return np.asarray(from_cell[cell])
+
+
+def require_histogram(histogram: Any, name: str = "histogram") -> None:
+    """ValueError for anything but a histogram."""
+    if not isinstance(histogram, ScoreHistogram):
+        raise ArgumentError(name, f"must be a ScoreHistogram; got {histogram!r:.60}")
+
+
+def _check_edges(edges: Array) -> None:
+    ends = edges.ndim == 1 and edges.size >= 2 and edges[0] == 0.0 and edges[-1] == 1.0
+    if not (ends and np.all(np.diff(edges) > 0)):
+        raise ArgumentError("edges", "must increase from 0 to 1; got other values")
+    # so that the complement's cells are these, turned round
+    if not np.all(1.0 - (1.0 - edges) == edges):
+        raise ArgumentError(
+            "edges", "must have 1 - edges exact (multiples of 2**-52); got others"
+        )

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, choice, number
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, round_up
 from rsbounds._numerics.search import Accepted, bisect
 from rsbounds.confidence.counts import score
 from rsbounds.confidence.entry import Bound, End
-from rsbounds.confidence.histogram import ScoreHistogram
+from rsbounds.confidence.histogram import ScoreHistogram, require_histogram
 
 _METHODS = ("chernoff", "maurer-pontil", "betting")
 
@@ -93,12 +94,14 @@ def soft_upper_bound(
     >>> print(f"{soft_upper_bound(h, 0.001):.6f}")
     0.006884
     """
+    require_histogram(histogram)
     result = soft_end(histogram.complement(), alpha, method)
     return (-result.z if scores else result.q)[()]
 
 
 def soft_end(histogram: ScoreHistogram, alpha: Any, method: str) -> End:
     """The lower bound in all its forms."""
+    require_histogram(histogram)
     level = number("alpha", alpha, 0.0, 1.0, closed="neither")
     log_inverse = float(round_up(-math.log(level), 2.0 * EPS))
     method = choice("method", method, _METHODS)
@@ -111,16 +114,18 @@ def soft_end(histogram: ScoreHistogram, alpha: Any, method: str) -> End:
             q = deficit + _maurer_pontil(histogram, log_inverse)
         case _:
             q = deficit + _betting(histogram, deficit, log_inverse)
+    # p and q = 1 - p, each rounded to its own side
     above = np.asarray(min(float(round_up(q, 4.0 * EPS)), 1.0))
     p = np.asarray(np.nextafter(1.0 - above, 0.0) if above < 1.0 else 0.0)
-    return End(score(p, above), p, above)
+    return End(z=score(p, above), p=p, q=above)
 
 
 def _deficit(histogram: ScoreHistogram, least: int = 1) -> float:
     """Mean of 1 - score, rounded up."""
-    n, cells = histogram.n, histogram.counts > 0
+    n = histogram.n
+    cells = histogram.counts > 0
     if not n >= least:
-        raise ValueError(f"histogram must hold at least {least} scores; got {n}")
+        raise ArgumentError("histogram", f"must hold at least {least} scores; got {n}")
     total = math.fsum(histogram.counts[cells] * (1.0 - histogram.edges[cells]))
     return min(float(round_up(total / n, 4.0 * EPS)), 1.0)
 
@@ -131,7 +136,9 @@ def _chernoff(d: float, n: int, log_inverse: float) -> float:
 
     def accepted(u: Array) -> NDArray[np.bool_]:
         ratio = u / (1.0 - d)
-        kl = -(1.0 - d) * np.log1p(-ratio) - (d * np.log1p(u / d) if d > 0.0 else 0.0)
+        kl = -(1.0 - d) * np.log1p(-ratio)
+        if d > 0.0:
+            kl = kl - d * np.log1p(u / d)
         error = 8.0 * EPS * u / (1.0 - ratio)
         return np.asarray(n * (kl - error) >= goal)
 
@@ -141,8 +148,10 @@ def _chernoff(d: float, n: int, log_inverse: float) -> float:
 def _maurer_pontil(histogram: ScoreHistogram, log_inverse: float) -> float:
     """sqrt(2 V log(2/alpha)/n) + 7 log(2/alpha)/(3 (n - 1)), rounded up."""
     log_two = float(round_up(log_inverse + math.log(2.0), 2.0 * EPS))
-    n, cells = histogram.n, histogram.counts > 0
-    edges, counts = histogram.edges[cells], histogram.counts[cells]
+    n = histogram.n
+    cells = histogram.counts > 0
+    edges = histogram.edges[cells]
+    counts = histogram.counts[cells]
     centre = float(edges[np.argmax(counts)])
     mean = math.fsum(counts * (edges - centre)) / n
     square = math.fsum(counts * (edges - centre) ** 2)
@@ -160,31 +169,28 @@ def _betting(histogram: ScoreHistogram, d: float, log_inverse: float) -> float:
     on the data.
     """
     cells = histogram.counts > 0
-    edges, counts = histogram.edges[cells], histogram.counts[cells].astype(np.float64)
-    fractions = np.append(
-        np.exp(np.linspace(np.log(1e-5), np.log(0.9), 46)), [0.97, 1.0]
-    )
+    edges = histogram.edges[cells]
+    counts = histogram.counts[cells].astype(np.float64)
+    fractions = np.exp(np.linspace(np.log(1e-5), np.log(0.9), 46))
+    fractions = np.append(fractions, [0.97, 1.0])
     threshold = log_inverse + math.log(fractions.size)
     mean = 1.0 - d
 
     def accepted(u: Array) -> NDArray[np.bool_]:
         m = mean - u
-        log_factors = np.log(
-            (1.0 - fractions)[:, None] + fractions[:, None] * (edges / m)
-        )
-        error = 1e-12 * (np.abs(log_factors) @ counts) + 8.0 * EPS * histogram.n * (
-            1.0 + mean / m
-        )
-        return np.asarray(
-            np.logaddexp.reduce(log_factors @ counts - error) >= threshold
-        )
+        bet = fractions[:, None]
+        log_factors = np.log((1.0 - bet) + bet * (edges / m))
+        error = 1e-12 * (np.abs(log_factors) @ counts)
+        error = error + 8.0 * EPS * histogram.n * (1.0 + mean / m)
+        wealth = np.logaddexp.reduce(log_factors @ counts - error)
+        return np.asarray(wealth >= threshold)
 
     return _least(mean, accepted)
 
 
 def _least(limit: float, accepted: Accepted) -> float:
     """The least accepted number, rounded up, at most ``limit``."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         # 2^-85 is 1e-9 of 1e-16, less than any bound on 1e12 scores
         return float(bisect(np.asarray(limit), np.asarray(0.0), accepted, steps=85))
 

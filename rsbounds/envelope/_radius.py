@@ -1,9 +1,18 @@
-"""The radius under an envelope, and its two branches: by a kernel, or by a bisection."""
+"""The radius under an envelope and its two branches, by a kernel or by a bisection."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rsbounds._numerics.checks import Array, Floats, broadcast, check, every, operand
+from rsbounds._numerics.checks import (
+    Array,
+    Floats,
+    as_floats,
+    broadcast,
+    check,
+    every,
+    operand,
+)
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import flag_nan, product
 from rsbounds._numerics.scores import ScorePair
 from rsbounds._numerics.search import bisect, mean_power
@@ -75,13 +84,19 @@ def radius(
     >>> print(f"{radius(0.99, 0.25, LipschitzSigma(0.1, 0.2), 784):.9f}")
     0.141153941
     """
-    compiled = envelope if isinstance(envelope, Compiled) else None
-    down = compiled is not None and compiled._sigma_down
-    budget = _budget(p_a, sigma, dim, p_b, mean_lip, scores, down)
-    if compiled is not None:
-        return _by_kernel(compiled._radius, budget, compiled)
+    budget = _budget(
+        p_a=p_a,
+        sigma=sigma,
+        dim=dim,
+        p_b=p_b,
+        mean_lip=mean_lip,
+        scores=scores,
+        sigma_down=isinstance(envelope, Compiled) and envelope._sigma_down,
+    )
+    if isinstance(envelope, Compiled):
+        return _by_kernel(envelope._radius, budget, envelope)
     if not hasattr(envelope, "bounds"):
-        raise ValueError(f"envelope must have a method bounds; got {envelope!r}")
+        raise ArgumentError("envelope", f"must have a method bounds; got {envelope!r}")
     _broadcast(budget)
     result: Floats = flag_nan(_search(budget, envelope)[()])
     return result
@@ -121,34 +136,51 @@ def branch_radii(
     0.578772331 0.578750686
     """
     if not isinstance(envelope, Compiled):
-        raise ValueError(
-            "envelope must be SemiElastic, LipschitzSigma or SigmaRange; "
-            f"got {type(envelope).__name__}"
+        raise ArgumentError(
+            "envelope",
+            "must be SemiElastic, LipschitzSigma or SigmaRange; "
+            f"got {type(envelope).__name__}",
         )
-    budget = _budget(p_a, sigma, dim, p_b, mean_lip, scores, envelope._sigma_down)
-    low, high = (
-        _by_kernel(envelope._branch, budget, envelope, up) for up in (0.0, 1.0)
+    budget = _budget(
+        p_a=p_a,
+        sigma=sigma,
+        dim=dim,
+        p_b=p_b,
+        mean_lip=mean_lip,
+        scores=scores,
+        sigma_down=envelope._sigma_down,
     )
+    low = _by_kernel(envelope._branch, budget, envelope, 0.0)
+    high = _by_kernel(envelope._branch, budget, envelope, 1.0)
     return low, high
 
 
 def _budget(
+    *,
     p_a: ArrayLike,
     sigma: ArrayLike,
     dim: ArrayLike,
     p_b: ArrayLike | None,
     mean_lip: ArrayLike,
     scores: bool,
-    down: bool,
+    sigma_down: bool,
 ) -> Budget:
+    """The point, checked; ``sigma_down``: a smaller sigma has a smaller radius."""
     pair = ScorePair.of(p_a, p_b, scores=scores).limited()
-    towards = -np.inf if down else None
-    sigma = operand(
-        "sigma", sigma, 0.0, closed="neither", towards=towards, exact=not down
-    )
+    if sigma_down:
+        sigma = operand("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
+    else:
+        sigma = operand("sigma", sigma, 0.0, closed="neither", exact=True)
     dim = operand("dim", dim, 1.0, 1e8, exact=True)
     mean_lip = operand("mean_lip", mean_lip, 0.0, closed="left", towards=np.inf)
-    return Budget(pair.z_a, pair.z_b, 2 * pair.half, sigma, dim, mean_lip)
+    return Budget(
+        z_a=pair.z_a,
+        z_b=pair.z_b,
+        gap=2 * pair.half,
+        sigma=sigma,
+        dim=dim,
+        mean_lip=mean_lip,
+    )
 
 
 def _by_kernel(
@@ -164,21 +196,25 @@ def _by_kernel(
         _broadcast(budget, *parameters)
         raise
     if not every(result == result):
+        sigma = budget.sigma
         low, high = envelope._levels()
-        inside = ((budget.sigma >= low) & (budget.sigma <= high)) | (
-            budget.sigma != budget.sigma
-        )
-        check("sigma", budget.sigma, inside, f"inside the envelope {envelope}")
+        inside = (sigma >= low) & (sigma <= high)
+        inside |= np.isnan(sigma)
+        check("sigma", sigma, inside, f"inside the envelope {envelope}")
         flag_nan(result)
     return result
 
 
 def _broadcast(budget: Budget, *parameters: Floats) -> None:
     """ValueError with the shapes, if they do not broadcast together."""
-    named = {f"envelope_{i}": v for i, v in enumerate(parameters)}
-    z_a, z_b, _, *others = budget
+    named = {f"envelope_{i}": value for i, value in enumerate(parameters)}
     broadcast(
-        p_a=z_a, p_b=z_b, **dict(zip(Budget._fields[3:], others, strict=True)), **named
+        p_a=budget.z_a,
+        p_b=budget.z_b,
+        sigma=budget.sigma,
+        dim=budget.dim,
+        mean_lip=budget.mean_lip,
+        **named,
     )
 
 
@@ -191,69 +227,99 @@ def _search(budget: Budget, envelope: Envelope) -> Array:
     result is sound whatever the number of steps; the bisection leaves 1e-12 or less.
     Radii below 2^-900 of the largest possible one, and subnormal ones, are 0.
     """
-    z_a, z_b, gap, sigma, dim, mean_lip = broadcast(**budget._asdict())
-    unknown = np.isnan(gap + sigma + dim + mean_lip)
+    budget = Budget._make(broadcast(**budget._asdict()))
+    gap = budget.gap
+    unknown = np.isnan(gap + budget.sigma + budget.dim + budget.mean_lip)
     searched = (gap > 0) & np.isfinite(gap) & ~unknown
-    trivial = np.where(unknown, np.nan, np.where(gap > 0, np.inf, 0.0))
-    top = np.where(searched, product(gap / 2, sigma / (1 + mean_lip)), 0.0)
+    # the radius where sigma never changes: no envelope has a larger one
+    most = product(gap / 2, budget.sigma / (1 + budget.mean_lip))
+    top = np.where(searched, most, 0.0)
+    test = _PairTest(budget, envelope)
 
     def accepted(distance: Array) -> NDArray[np.bool_]:
-        low, high = (
-            np.asarray(b, dtype=np.float64) for b in envelope.bounds(sigma, distance)
-        )
-        _check(low, high, sigma, distance)
-        if watched:
-            _monotone(seen, distance, low, high)
-        test = kernels.pair_certified
-        with np.errstate(all="ignore"):
-            shrunk = test(distance, z_a, z_b, gap, sigma, low, dim, mean_lip) > 0
-            grown = test(distance, z_a, z_b, gap, sigma, high, dim, mean_lip) > 0
-        both: NDArray[np.bool_] = shrunk & grown & searched
-        return both
+        return test(distance) & searched
 
-    watched = not getattr(envelope, "monotone", False)
-    seen: list[tuple[Array, Array, Array]] = []
-    high, low = (
-        top * (1 - 1e-12),
-        np.minimum(np.maximum(top * 2.0**-900, 2.0**-1022), top),
-    )
-    at_high, at_low = accepted(high), accepted(low)
+    high = top * (1 - 1e-12)
+    low = np.minimum(np.maximum(top * 2.0**-900, 2.0**-1022), top)
+    at_high = accepted(high)
+    at_low = accepted(low)
     safe = np.where(at_high, high, np.where(at_low, low, 0.0))
     other = np.where(at_high, top, high)
     result = bisect(safe, other, accepted, steps=120, within=1e-12, middle=mean_power)
-    return np.where(searched, result, trivial)
+    known = np.where(gap > 0, np.inf, 0.0)
+    return np.where(searched, result, np.where(unknown, np.nan, known))
 
 
-def _check(low: Array, high: Array, sigma: Array, distance: Array) -> None:
+class _PairTest:
+    """Whether a distance is certified by the two ends of sigma there.
+
+    Every distance that is asked for is remembered, unless the envelope is known to be
+    monotone: one that narrows further out bounds nothing.
+    """
+
+    def __init__(self, budget: Budget, envelope: Envelope) -> None:
+        self._budget = budget
+        self._envelope = envelope
+        self._watched = not getattr(envelope, "monotone", False)
+        self._seen: list[tuple[Array, Array, Array]] = []
+
+    def __call__(self, distance: Array) -> NDArray[np.bool_]:
+        sigma = np.asarray(self._budget.sigma)
+        low, high = self._envelope.bounds(sigma, distance)
+        low = as_floats("low", low)
+        high = as_floats("high", high)
+        _require_around(low, high, sigma, distance)
+        if self._watched:
+            _require_monotone(self._seen, distance, low, high)
+        both: NDArray[np.bool_] = self._certified(distance, low) & self._certified(
+            distance, high
+        )
+        return both
+
+    def _certified(self, distance: Array, sigma1: Array) -> NDArray[np.bool_]:
+        z_a, z_b, gap, sigma, dim, mean_lip = self._budget
+        with np.errstate(all="ignore"):
+            slack = kernels.pair_certified(
+                distance, z_a, z_b, gap, sigma, sigma1, dim, mean_lip
+            )
+        result: NDArray[np.bool_] = np.asarray(slack > 0)
+        return result
+
+
+def _require_around(low: Array, high: Array, sigma: Array, distance: Array) -> None:
+    """ValueError unless low <= sigma0 <= high everywhere."""
     inside = (low >= 0) & (low <= sigma) & (sigma <= high)
     inside |= np.isnan(sigma)
-    if not np.all(inside):
-        i = int(np.argmin(inside))
-        values = (
-            np.broadcast_to(a, inside.shape).flat[i]
-            for a in (low, high, distance, sigma)
-        )
-        raise ValueError(
-            "envelope.bounds must give 0 <= low <= sigma0 <= high; got "
-            "low {}, high {} at distance {} from sigma0 {}".format(*values)
-        )
+    if np.all(inside):
+        return
+    place = int(np.argmin(inside))
+    values = [
+        np.broadcast_to(a, inside.shape).flat[place]
+        for a in (low, high, distance, sigma)
+    ]
+    raise ValueError(
+        "envelope.bounds must give 0 <= low <= sigma0 <= high; got "
+        "low {}, high {} at distance {} from sigma0 {}".format(*values)
+    )
 
 
-def _monotone(
+def _require_monotone(
     seen: list[tuple[Array, Array, Array]], distance: Array, low: Array, high: Array
 ) -> None:
-    """Refuse an envelope that narrows with distance, on all distances asked for so far."""
-    for d, a, b in seen:
-        further = distance > d
-        nearer = distance < d
-        narrower = (further & ((low > a) | (high < b))) | (
-            nearer & ((low < a) | (high > b))
-        )
+    """ValueError for an envelope that narrows with the distance, on all seen so far."""
+    for other, other_low, other_high in seen:
+        further = (distance > other) & ((low > other_low) | (high < other_high))
+        nearer = (distance < other) & ((low < other_low) | (high > other_high))
+        narrower = further | nearer
         if np.any(narrower):
-            i = int(np.argmax(narrower))
-            raise ValueError(
-                "envelope must be monotone: low non-increasing and high non-decreasing in the "
-                f"distance; got a narrower interval between distances "
-                f"{sorted((float(d.flat[i]), float(distance.flat[i])))}"
+            place = int(np.argmax(narrower))
+            first, last = sorted(
+                (float(other.flat[place]), float(distance.flat[place]))
+            )
+            raise ArgumentError(
+                "envelope",
+                "must be monotone: low non-increasing and high non-decreasing in the "
+                "distance; got a narrower interval between distances "
+                f"{[first, last]}",
             )
     seen.append((distance, low, high))

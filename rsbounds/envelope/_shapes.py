@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,22 +25,35 @@ class Envelope(Protocol):
 
 
 class Compiled(ABC):
-    """An envelope with a search of its own among the kernels."""
+    """An envelope with a search of its own among the kernels.
+
+    Its parameters are checked once, when it is made, and kept as float64, rounded to
+    the side on which the envelope is wider.
+    """
 
     _radius: ClassVar[np.ufunc]  # of (*Budget, *_parameters())
     _branch: ClassVar[np.ufunc]  # of (*Budget, up, *_parameters())
     _sigma_down: ClassVar[bool] = False  # a smaller sigma0 has a smaller radius
 
-    def __post_init__(self) -> None:
-        self._parameters()
-
     @abstractmethod
     def _parameters(self) -> tuple[Floats, ...]:
-        """Checked, rounded to their safe sides."""
+        """In the order of the kernels' last arguments."""
 
     def _levels(self) -> tuple[Floats, Floats]:
         """The smallest and the largest sigma that it allows anywhere."""
         return np.float64(0.0), np.float64(np.inf)
+
+    def _keep(self, name: str, closed: str, towards: float) -> None:
+        """Check a parameter and keep it."""
+        value = getattr(self, name)
+        kept: Any = operand(name, value, 0.0, closed=closed, nan=False, towards=towards)
+        if np.ndim(kept):
+            # a caller who changes the array later would change what was checked
+            kept = np.array(kept)
+            kept.setflags(write=False)
+        else:
+            kept = float(kept)
+        object.__setattr__(self, name, kept)
 
 
 def _at(sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
@@ -76,6 +89,10 @@ class SemiElastic(Compiled):
 
     rate: ArrayLike
 
+    def __post_init__(self) -> None:
+        self._keep("rate", "left", np.inf)
+
+    @np.errstate(all="ignore")  # a bound may end at 0 or inf, without a flag
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma at `distance` from a point with sigma0."""
         sigma0, distance = _at(sigma0, distance)
@@ -83,9 +100,7 @@ class SemiElastic(Compiled):
         return np.multiply(sigma0, np.exp(-t)), np.multiply(sigma0, np.exp(t))
 
     def _parameters(self) -> tuple[Floats, ...]:
-        return (
-            operand("rate", self.rate, 0.0, closed="left", nan=False, towards=np.inf),
-        )
+        return (cast(Floats, self.rate),)
 
 
 @dataclass(frozen=True)
@@ -105,27 +120,23 @@ class LipschitzSigma(Compiled):
     lip: ArrayLike
     sigma_min: ArrayLike = 0.0
 
+    def __post_init__(self) -> None:
+        self._keep("lip", "left", np.inf)
+        self._keep("sigma_min", "left", -np.inf)
+
+    @np.errstate(all="ignore")  # a bound may end at 0 or inf, without a flag
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma at `distance` from a point with sigma0."""
         sigma0, distance = _at(sigma0, distance)
         t = np.multiply(self.lip, distance)
-        return np.maximum(self.sigma_min, np.subtract(sigma0, t)), np.add(sigma0, t)
+        low = np.maximum(self.sigma_min, np.subtract(sigma0, t))
+        return low, np.add(sigma0, t)
 
     def _parameters(self) -> tuple[Floats, Floats]:
-        return (
-            operand("lip", self.lip, 0.0, closed="left", nan=False, towards=np.inf),
-            operand(
-                "sigma_min",
-                self.sigma_min,
-                0.0,
-                closed="left",
-                nan=False,
-                towards=-np.inf,
-            ),
-        )
+        return cast(Floats, self.lip), cast(Floats, self.sigma_min)
 
     def _levels(self) -> tuple[Floats, Floats]:
-        return self._parameters()[1], np.float64(np.inf)
+        return cast(Floats, self.sigma_min), np.float64(np.inf)
 
 
 @dataclass(frozen=True)
@@ -145,33 +156,19 @@ class SigmaRange(Compiled):
     sigma_min: ArrayLike
     sigma_max: ArrayLike
 
+    def __post_init__(self) -> None:
+        self._keep("sigma_min", "right", -np.inf)
+        self._keep("sigma_max", "right", np.inf)
+
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma, the same at any distance."""
         shape = np.broadcast(*_at(sigma0, distance)).shape
-        low, high = (
-            np.broadcast_to(b, shape) for b in (self.sigma_min, self.sigma_max)
-        )
+        low = np.broadcast_to(self.sigma_min, shape)
+        high = np.broadcast_to(self.sigma_max, shape)
         return low[()], high[()]
 
     def _parameters(self) -> tuple[Floats, Floats]:
-        return (
-            operand(
-                "sigma_min",
-                self.sigma_min,
-                0.0,
-                closed="right",
-                nan=False,
-                towards=-np.inf,
-            ),
-            operand(
-                "sigma_max",
-                self.sigma_max,
-                0.0,
-                closed="right",
-                nan=False,
-                towards=np.inf,
-            ),
-        )
+        return cast(Floats, self.sigma_min), cast(Floats, self.sigma_max)
 
     def _levels(self) -> tuple[Floats, Floats]:
         return self._parameters()
@@ -204,32 +201,36 @@ class TableEnvelope:
     high: ArrayLike
 
     def __post_init__(self) -> None:
-        sides = {"distance": -np.inf, "low": -np.inf, "high": np.inf}
-        for name, side in sides.items():
-            value = as_floats(name, getattr(self, name), 0.0, nan=False, towards=side)
-            object.__setattr__(self, name, np.atleast_1d(value))
-        arrays = {name: np.asarray(getattr(self, name)) for name in sides}
-        if len({a.shape for a in arrays.values()}) != 1 or arrays["low"].ndim != 1:
-            shapes = ", ".join(f"{k} {a.shape}" for k, a in arrays.items())
+        # each to the side on which the envelope is wider
+        distance = self._kept("distance", -np.inf)
+        low = self._kept("low", -np.inf)
+        high = self._kept("high", np.inf)
+        if not distance.shape == low.shape == high.shape or distance.ndim != 1:
+            shapes = f"distance {distance.shape}, low {low.shape}, high {high.shape}"
             raise ValueError(
                 f"distance, low and high must be 1-d of one length; got {shapes}"
             )
-        distance, low, high = arrays.values()
-        falls, rises = np.all(np.diff(low) <= 0), np.all(np.diff(high) >= 0)
+        falls = np.all(np.diff(low) <= 0)
+        rises = np.all(np.diff(high) >= 0)
         if not (np.all(np.diff(distance) > 0) and falls and rises):
             raise ValueError(
-                "distance must increase, low must not increase and high must not decrease: "
-                "the envelope is not monotone"
+                "distance must increase, low must not increase and high must not "
+                "decrease: the envelope is not monotone"
             )
+
+    def _kept(self, name: str, towards: float) -> Array:
+        value = as_floats(name, getattr(self, name), 0.0, nan=False, towards=towards)
+        kept = np.array(np.atleast_1d(value))
+        kept.setflags(write=False)
+        object.__setattr__(self, name, kept)
+        return kept
 
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma at `distance`; (0, inf) beyond the table."""
-        i = np.searchsorted(self.distance, as_floats("distance", distance, 0.0))
-        same = 0 * as_floats("sigma0", sigma0, 0.0)
-        low, high = (
-            np.append(self.low, 0.0)[i] + same,
-            np.append(self.high, np.inf)[i] + same,
-        )
+        place = np.searchsorted(self.distance, as_floats("distance", distance, 0.0))
+        same = 0 * as_floats("sigma0", sigma0, 0.0)  # of its shape
+        low = np.append(self.low, 0.0)[place] + same
+        high = np.append(self.high, np.inf)[place] + same
         return low, high
 
 
@@ -267,26 +268,27 @@ class Widened:
     slack: ArrayLike
 
     def __post_init__(self) -> None:
-        as_floats("slack", self.slack, 0.0, closed="left", nan=False)
+        slack = as_floats(
+            "slack", self.slack, 0.0, closed="left", nan=False, towards=np.inf
+        )
+        object.__setattr__(self, "slack", np.array(slack)[()])
 
     @property
     def monotone(self) -> bool:
-        """Whether that needs no watching, as it would of an envelope that a user wrote."""
+        """Whether that needs no watching, as that of a user's own envelope does."""
         return isinstance(self.envelope, Compiled)
 
+    @np.errstate(all="ignore")  # a bound may end at 0 or inf, without a flag
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma at `distance` from a point with sigma0, rounded
         outward.
         """
-        sigma = np.asarray(sigma0, dtype=np.float64)
-        with np.errstate(
-            over="ignore", under="ignore", divide="ignore", invalid="ignore"
-        ):
-            low, high = self.envelope.bounds(
-                sigma, np.asarray(distance, dtype=np.float64)
-            )
-            factor = np.exp(self.slack) * (1 + _EDGE)
-            # an exponential loses digits in proportion to its argument
-            turns = 1 + np.log(np.maximum(np.divide(high, sigma), 1.0))
-            lowest = np.maximum(np.subtract(low, _EDGE * sigma), 0.0) / factor
-            return lowest, np.multiply(high, 1 + _EDGE * turns) * factor
+        sigma, distance = _at(sigma0, distance)
+        low, high = self.envelope.bounds(np.asarray(sigma), np.asarray(distance))
+        low = as_floats("low", low)
+        high = as_floats("high", high)
+        factor = np.exp(self.slack) * (1 + _EDGE)
+        # an exponential loses digits in proportion to its argument
+        turns = 1 + np.log(np.maximum(np.divide(high, sigma), 1.0))
+        lowest = np.maximum(np.subtract(low, _EDGE * sigma), 0.0) / factor
+        return lowest, np.multiply(high, 1 + _EDGE * turns) * factor

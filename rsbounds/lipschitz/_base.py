@@ -76,66 +76,70 @@ def base_radius(
     z_a, z_b, half, sigma, lip = broadcast(
         p_a=z_a, p_b=z_b, half=half, sigma=sigma, base_lip=lip
     )
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
+    with np.errstate(all="ignore"):
         width = 1 / lip / sigma
         # a ramp of no width is a step (Cohen, to 1e-17); one so wide that its centre
         # would overflow is measured in its own width
         search = (half > 0) & np.isfinite(half) & (lip > 0) & (width >= 1e-8)
         flat = search & (width > _WIDEST)
         reach = np.where(lip == 0, np.inf, half)
-        searched = (x[search] for x in (z_a, z_b, half, np.minimum(width, _WIDEST)))
-        reach[search] = _half_reach(*searched)
+        reach[search] = _half_reach(
+            z_a=z_a[search],
+            z_b=z_b[search],
+            half=half[search],
+            width=np.minimum(width, _WIDEST)[search],
+        )
         value = np.where(flat, product(reach / _WIDEST, 1 / lip), product(sigma, reach))
     value = np.where(half > 0, value, np.where(half == 0, 0.0, np.nan))
     value = capped(value, np.isfinite(half) & (lip > 0))
-    return round_down(np.where(np.isnan(sigma) | np.isnan(lip), np.nan, value), _ERROR)
+    unknown = np.isnan(sigma) | np.isnan(lip)
+    return round_down(np.where(unknown, np.nan, value), _ERROR)
 
 
-def _half_reach(z_a: Array, z_b: Array, half: Array, width: Array) -> Array:
+def _half_reach(*, z_a: Array, z_b: Array, half: Array, width: Array) -> Array:
     """(T(z_a) - T(z_b))/2, T the map from scores to centres of ramps, in units of
     sigma.
     """
-    c_a, c_b = _centre(z_a, width), _centre(z_b, width)
+    c_a = _centre(z_a, width)
+    c_b = _centre(z_b, width)
     result = np.where(z_b == -z_a, c_a, (c_a - c_b) / 2)
-    # of scores of one sign a difference: less what it may be wrong by, or one of the
-    # limits
-    near, far = (
-        np.minimum(np.abs(z_a), np.abs(z_b)),
-        np.maximum(np.abs(z_a), np.abs(z_b)),
-    )
-    squares = near**2 + far**2
-    flat = [  # half of p_a - p_b: of close scores by their gap, as phi is log-concave
-        (_tail_within(near, -5e-15) - _tail_within(far, 5e-15)) / 2,
-        half * np.exp(-squares / 4) * _DENSITY * (1 - 1e-15 * (2 + squares)),
-    ]
+    # of scores of one sign it is a difference, which cancels: less what it may be wrong
+    # by, or one of the limits, whichever is largest
     less = result - _ERROR / 8 * (np.abs(c_a) + np.abs(c_b))
-    bounds = np.fmax.reduce([less, width * flat[0], width * flat[1], half])
+    by_tails, by_gap = _half_differences(z_a, z_b, half)
+    bounds = np.fmax.reduce([less, width * by_tails, width * by_gap, half])
     result = np.where(np.sign(z_a) == np.sign(z_b), bounds, result)
     return np.where(np.isnan(result), half, result)  # without convergence, Cohen's
 
 
+def _half_differences(z_a: Array, z_b: Array, half: Array) -> tuple[Array, Array]:
+    """Two lower bounds of (p_a - p_b)/2 for scores of one sign.
+
+    By the tails; and, for close scores, by their gap, as the density is log-concave.
+    """
+    near = np.minimum(np.abs(z_a), np.abs(z_b))
+    far = np.maximum(np.abs(z_a), np.abs(z_b))
+    squares = near**2 + far**2
+    by_tails = (_tail_within(near, -5e-15) - _tail_within(far, 5e-15)) / 2
+    by_gap = half * np.exp(-squares / 4) * _DENSITY * (1 - 1e-15 * (2 + squares))
+    return by_tails, by_gap
+
+
 def _centre(z: Array, width: Array) -> Array:
-    """T(z): the y at which the mean of Phi over [y - width/2, y + width/2] is Phi(z)."""
-    size, log_q = np.abs(z), _log_tail(np.abs(z))
-    excess = np.where(
-        size <= 1,
-        size * _mean(_density, 0 * size, np.minimum(size, 1)),
-        0.5 - np.exp(log_q),
-    )
-    y = np.maximum(
-        size, width * excess
-    )  # T lies above both, and within width/2 of the first
+    """T(z): the y for which the mean of Phi over y -+ width/2 is Phi(z)."""
+    size = np.abs(z)
+    log_q = _log_tail(size)
     near = size <= 1
-    upper = width * excess + 0.5
-    upper = np.where(
-        width * np.exp(log_q) > 0.5,
-        np.minimum(upper, size + width / 2),
-        size + width / 2,
-    )
-    y = np.where(near, y, upper)
-    for _ in range(
-        60
-    ):  # Newton, from the side on which it is monotone: concave functions
+    central = size * _mean(_density, 0 * size, np.minimum(size, 1))
+    excess = np.where(near, central, 0.5 - np.exp(log_q))
+    # T lies above both of these, and within width/2 of the first
+    lower = np.maximum(size, width * excess)
+    upper = size + width / 2
+    flat = width * np.exp(log_q) > 0.5
+    upper = np.where(flat, np.minimum(width * excess + 0.5, upper), upper)
+    # Newton from the side on which it is monotone: the functions are concave
+    y = np.where(near, lower, upper)
+    for _ in range(60):
         last = y
         y = np.where(
             near,
@@ -150,7 +154,8 @@ def _centre(z: Array, width: Array) -> Array:
 def _slope(y: Array, width: Array) -> Array:
     """M'(y): the mean of phi over the ramp."""
     y = np.abs(y)
-    low, high = y - width / 2, y + width / 2
+    low = y - width / 2
+    high = y + width / 2
     wide = (_tail(low) - _tail(high)) / width
     narrow = _mean(_density, low, width)
     result: Array = np.where(width > 1, wide, narrow)
@@ -161,9 +166,9 @@ def _excess(y: Array, width: Array) -> Array:
     """M(y) - 1/2 for y >= 0: the integral of M' from 0."""
     half = width / 2
     # a wide ramp: y less what its two ends lose
-    ends = np.where(
-        y < 2, 2 * y * _mean(_tail, half - y, 2 * y), _rest(half - y) - _rest(half + y)
-    )
+    near = 2 * y * _mean(_tail, half - y, 2 * y)
+    far = _rest(half - y) - _rest(half + y)
+    ends = np.where(y < 2, near, far)
     narrow = y * _mean(lambda v: _slope(v, width[..., None] + 0 * v), 0 * y, y)
     return np.where(width > _WIDE, (y - ends) / width, narrow)
 
@@ -176,18 +181,22 @@ def _tail_step(y: Array, width: Array, log_q: Array) -> Array:
     length = np.where(low < 0, y + width / 2, width)
     length = np.minimum(length, np.sqrt(start**2 + 80) - start)
     edge = _log_tail(start)
-    total = length * _mean(
-        lambda s: np.exp(_log_tail(s) - edge[..., None]), start, length
-    )
+
+    def above_edge(s: Array) -> Any:
+        return np.exp(_log_tail(s) - edge[..., None])
+
+    total = length * _mean(above_edge, start, length)
     below = _rest(low) - _rest(np.zeros_like(low))  # where the ramp begins below 0
     log_mean = edge + np.log(total + np.where(low < 0, 2 * below, 0.0)) - np.log(width)
+
+    def density_over_mean(s: Array) -> Any:
+        return np.exp(-(s**2) / 2 - log_mean[..., None])
+
+    # the slope of log Q: of a narrow ramp by the density, as its two ends cancel
+    narrow = _mean(density_over_mean, low, np.minimum(width, 1.0)) * _DENSITY
     drop = np.exp(_log_tail(low) - log_mean) - np.exp(_log_tail(low + width) - log_mean)
-    narrow = _mean(
-        lambda s: np.exp(-(s**2) / 2 - log_mean[..., None]), low, np.minimum(width, 1.0)
-    )
-    step: Array = (log_mean - log_q) / np.where(
-        width * (1 + start) < 1, narrow * _DENSITY, drop / width
-    )
+    slope = np.where(width * (1 + start) < 1, narrow, drop / width)
+    step: Array = (log_mean - log_q) / slope
     return step
 
 

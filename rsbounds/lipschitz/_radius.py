@@ -5,13 +5,15 @@ from numpy.typing import ArrayLike
 
 from rsbounds import envelope
 from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, check, choice
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import capped, flag_nan, round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ScorePair, ndtri
 from rsbounds._numerics.threads import apply
 from rsbounds.lipschitz._ratio import constant
 from rsbounds_ext.kernels import lipschitz_ratio
 
-_ROUNDING = 1e-12  # the smaller radii are rounded by multiples of it, and capped by the exact one
+# the smaller radii are rounded by multiples of it, and capped by the exact one
+_ROUNDING = 1e-12
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
@@ -63,7 +65,8 @@ def radius(
     --------
     >>> for method in ("paper", "integrated", "exact"):
     ...     p_min = 1e-7 if method == "paper" else None
-    ...     r = radius(1 - 1e-7, 1.0, lip=0.5, sigma_min=0.65, dim=784, method=method, p_min=p_min)
+    ...     r = radius(1 - 1e-7, 1.0, lip=0.5, sigma_min=0.65, dim=784,
+    ...                method=method, p_min=p_min)
     ...     print(f"{method:10} {r:.4f}")
     paper      0.1498
     integrated 0.2262
@@ -71,8 +74,8 @@ def radius(
     """
     choice("method", method, ("exact", "integrated", "paper"))
     if (p_min is not None) != (method == "paper"):
-        raise ValueError(
-            f"p_min is for method 'paper' alone, which needs it; got {p_min!r}"
+        raise ArgumentError(
+            "p_min", f"is for method 'paper' alone, which needs it; got {p_min!r}"
         )
     if method == "exact":
         shape = envelope.LipschitzSigma(lip, sigma_min)
@@ -84,32 +87,40 @@ def radius(
     sigma = as_floats("sigma", sigma, 0.0, closed="neither", exact=True)
     dim = as_floats("dim", dim, 1.0, 1e8, exact=True)
     z_a, z_b, half, sigma, lip, sigma_min, dim = broadcast(
-        p_a=pair.z_a, p_b=pair.z_b, half=pair.half,
-        sigma=sigma, lip=lip, sigma_min=sigma_min, dim=dim,
-    )  # fmt: skip
+        p_a=pair.z_a,
+        p_b=pair.z_b,
+        half=pair.half,
+        sigma=sigma,
+        lip=lip,
+        sigma_min=sigma_min,
+        dim=dim,
+    )
     check("sigma", sigma, ~(sigma < sigma_min), f"at least sigma_min = {sigma_min}")
-    if p_min is not None:
-        top = -ndtri(as_floats("p_min", p_min, 0.0, 0.5, closed="neither", exact=True))
-        # half the gap once both scores are brought into [-top, top], from below
-        gap = (np.minimum(z_a, top) - np.maximum(z_b, -top)) / 2 - NDTRI_ERROR * top
-        half = np.where((z_a <= top) & (z_b >= -top), half, np.maximum(gap, 0.0))
-        with np.errstate(over="ignore"):
+    if p_min is None:
+        value = _integrated(z_a, z_b, half, sigma, lip, sigma_min, dim)
+        error = 3 * _ROUNDING
+    else:
+        p_min = as_floats("p_min", p_min, 0.0, 0.5, closed="neither", exact=True)
+        half = _clipped(z_a, z_b, half, -ndtri(p_min))
+        with np.errstate(over="ignore", under="ignore"):
             value = half / constant(dim, lip, sigma_min, p_min)
         value = flag_nan(np.where(np.isnan(sigma), np.nan, value))
         error = 5 * _ROUNDING
-    else:
-        value, error = (
-            _integrated(z_a, z_b, half, sigma, lip, sigma_min, dim),
-            3 * _ROUNDING,
-        )
     value = round_down(capped(value, np.isfinite(half)), error)
     # changes nothing in exact arithmetic; with it a certificate rests on the exact
     # one's bounds
-    shape = envelope.LipschitzSigma(*np.where(np.isnan(value), 0.0, (lip, sigma_min)))
+    lip, sigma_min = np.where(np.isnan(value), 0.0, (lip, sigma_min))
+    shape = envelope.LipschitzSigma(lip, sigma_min)
+    exact = envelope.radius(p_a, sigma, shape, dim, p_b, scores=scores)
     with np.errstate(invalid="ignore"):
-        return np.minimum(
-            value, envelope.radius(p_a, sigma, shape, dim, p_b, scores=scores)
-        )
+        return np.minimum(value, exact)
+
+
+def _clipped(z_a: Array, z_b: Array, half: Array, top: Floats) -> Array:
+    """Half the gap once both scores are brought into [-top, top], from below."""
+    gap = (np.minimum(z_a, top) - np.maximum(z_b, -top)) / 2 - NDTRI_ERROR * top
+    inside = (z_a <= top) & (z_b >= -top)
+    return np.where(inside, half, np.maximum(gap, 0.0))
 
 
 def _integrated(
@@ -127,16 +138,15 @@ def _integrated(
     With v the score along the path, \\|dv\\| <= k(v) dr/sigma, k = 1 + 2 lip
     R(Phi(-\\|v\\|)), and sigma falls no faster than lip, to no less than ``floor``.
     """
-    sigma, power = np.frexp(
-        sigma
-    )  # lengths in units of sigma: nothing overflows on the way
-    floor = np.ldexp(floor, -power)
+    # lengths in units of a power of two near sigma: nothing overflows on the way
+    sigma, power = np.frexp(sigma)
     search = (half > 0) & np.isfinite(half)
-    a, b = np.where(search, z_a, 0.0), np.where(search, z_b, 0.0)
+    a = np.where(search, z_a, 0.0)
+    b = np.where(search, z_b, 0.0)
     with np.errstate(all="ignore"):
-        budget = np.where(
-            search, _budget(a, b, np.where(search, half, 0.0), lip, dim), half
-        )
+        floor = np.ldexp(floor, -power)
+        searched = _budget(a, b, np.where(search, half, 0.0), lip, dim)
+        budget = np.where(search, searched, half)
         t = lip * budget
         # the floor is reached at path length log(sigma/floor)/lip
         rest = np.where(floor > 0, t - np.log1p((sigma - floor) / floor), -1.0)
@@ -156,7 +166,8 @@ def _budget(a: Array, b: Array, half: Array, lip: Array, dim: Array) -> Array:
     """Half the integral of 1/k(v), k(v) = 1 + 2 lip R(Phi(-|v|)), from b to a = b + 2
     half.
     """
-    inner, outer = np.minimum(np.abs(a), np.abs(b)), np.maximum(np.abs(a), np.abs(b))
+    inner = np.minimum(np.abs(a), np.abs(b))
+    outer = np.maximum(np.abs(a), np.abs(b))
     same = np.sign(a) == np.sign(b)  # else |v| has its kink at 0 between them
     path = _path(np.where(same, inner, 0.0), outer, lip, dim)
     path += _path(np.zeros_like(inner), np.where(same, 0.0, inner), lip, dim)
@@ -170,14 +181,15 @@ def _path(start: Array, end: Array, lip: Array, dim: Array) -> Array:
     low, high = 0.0, 1.0
     while np.any(end > low):
         if np.any(start < high):
-            a, b = np.clip(start, low, high), np.clip(end, low, high)
+            a = np.clip(start, low, high)
+            b = np.clip(end, low, high)
             total += (b - a) * _mean((a + b) / 2, (b - a) / 2, lip, dim)
         low, high = high, 2 * high
     return total
 
 
 def _mean(middle: Array, half: Array, lip: Array, dim: Array) -> Array:
-    """The mean of 1/k over [middle - half, middle + half] by 24 Gauss-Legendre nodes."""
+    """The mean of 1/k over middle -+ half by 24 Gauss-Legendre nodes."""
     v = middle[..., None] + half[..., None] * _NODES
     r = apply(lipschitz_ratio, np.abs(v), dim[..., None], cost=0.6)
     result: Array = (_WEIGHTS / 2 / (1 + 2 * lip[..., None] * r)).sum(-1)

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, number
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import round_up
 from rsbounds._numerics.scores import ndtri, score_of
 from rsbounds_ext import kernels
@@ -67,10 +68,14 @@ def ratio_derivative(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> F
     """
     z, dim = _arguments(p, dim, scores)
     slope = kernels.lipschitz_slope(-z, dim)
-    with np.errstate(over="ignore"):
-        per_score = 1.0 if scores else np.sqrt(2 * np.pi) * np.exp(z**2 / 2)
-        result: Floats = -slope * per_score
-    return result
+    if scores:
+        of_scores: Floats = -slope
+        return of_scores
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        result = -slope * (np.sqrt(2 * np.pi) * np.exp(z**2 / 2))
+    # at both ends the score moves infinitely faster than the probability
+    ends: Floats = np.where(np.isinf(z), -np.inf, result)[()]
+    return ends
 
 
 def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
@@ -145,11 +150,15 @@ def constant(
     >>> print(f"{constant(784, 0.5, 0.65, 1e-7):.10f}")
     34.7099589323
     """
-    lip = as_floats("lip", lip, 0.0, closed="left")
-    sigma_min = as_floats("sigma_min", sigma_min, 0.0, closed="neither")
-    p_min = as_floats("p_min", p_min, 0.0, 0.5, closed="neither")
+    lip = as_floats("lip", lip, 0.0, closed="left", towards=np.inf)
+    sigma_min = as_floats(
+        "sigma_min", sigma_min, 0.0, closed="neither", towards=-np.inf
+    )
+    p_min = as_floats("p_min", p_min, 0.0, 0.5, closed="neither", towards=-np.inf)
     broadcast(dim=dim, lip=lip, sigma_min=sigma_min, p_min=p_min)
-    return round_up((1 + 2 * lip * ratio(p_min, dim)) / sigma_min, RATIO_ERROR + 1e-15)
+    with np.errstate(over="ignore", under="ignore"):
+        value = (1 + 2 * lip * ratio(p_min, dim)) / sigma_min
+    return round_up(value, RATIO_ERROR + 1e-15)
 
 
 def normalize_scores(scores: ArrayLike, p_min: float) -> Array:
@@ -176,13 +185,14 @@ def normalize_scores(scores: ArrayLike, p_min: float) -> Array:
     """
     array = as_floats("scores", scores, 0.0, 1.0)
     if array.ndim == 0:
-        raise ValueError("scores must have the classes on the last axis; got a scalar")
-    if array.shape[-1] < 2:
-        raise ValueError(
-            f"scores must be of at least two classes; got {array.shape[-1]}"
+        raise ArgumentError(
+            "scores", "must have the classes on the last axis; got a scalar"
         )
-    least = number("p_min", p_min, 0.0, 1 / array.shape[-1], closed="neither")
-    return np.asarray(least + (1 - array.shape[-1] * least) * array)
+    classes = array.shape[-1]
+    if classes < 2:
+        raise ArgumentError("scores", f"must be of at least two classes; got {classes}")
+    least = number("p_min", p_min, 0.0, 1 / classes, closed="neither")
+    return np.asarray(least + (1 - classes * least) * array)
 
 
 def _arguments(p: ArrayLike, dim: ArrayLike, scores: bool) -> tuple[Floats, Floats]:

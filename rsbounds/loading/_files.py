@@ -109,16 +109,17 @@ def sklearn(request: Request) -> Loaded:
         content = file.read()
     if not content.startswith(b"PK"):
         raise ValueError(
-            f"{where} must be a file of skops, which runs no code when it is read: write "
-            "it as skops.io.dump(estimator, FILE); pickle and joblib files are never read"
+            f"{where} must be a file of skops, which runs no code when it is read: "
+            "write it as skops.io.dump(estimator, FILE); pickle and joblib files are "
+            "never read"
         )
     io: Any = need("skops.io", where)
     foreign = guarded(where, lambda: io.get_untrusted_types(data=content))
     if foreign:
         names = shown(", ".join(sorted(foreign)))
         raise ValueError(
-            f"{where} holds types that skops does not trust: {names}; load it in code of "
-            "your own, MODULE:CALLABLE, if you trust them"
+            f"{where} holds types that skops does not trust: {names}; load it in code "
+            "of your own, MODULE:CALLABLE, if you trust them"
         )
     estimator = guarded(where, lambda: io.loads(content))
     model: Any = as_function(estimator)

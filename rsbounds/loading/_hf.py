@@ -19,14 +19,8 @@ from rsbounds.loading.images import Preprocess, decode, number_classes, read_ima
 from rsbounds.loading.packages import need
 from rsbounds.loading.rows import CorruptInput, Data
 
-_FILTERS = (
-    "nearest",
-    "lanczos",
-    "bilinear",
-    "bicubic",
-    "box",
-    "hamming",
-)  # Pillow's numbers
+# in the order of Pillow's numbers
+_FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
 _AGREE = 0.02  # of the range of pixels, on average: two resizers differ by about 0.002
 _X = ("image", "img", "pixel_values", "x")
 _Y = ("label", "labels", "fine_label", "y")
@@ -37,18 +31,20 @@ def hf(request: Request) -> Loaded:
 
     ``args`` go to ``from_pretrained``. Only weights that run nothing are read.
     """
-    name, where = request.name, request.where
+    name = request.name
+    where = request.where
     transformers = need("transformers", where)
     place = located(where, name, "config.json", download=request.download)
-    settings: dict[str, Any] = {"local_files_only": not request.download}
-    settings["trust_remote_code"] = trusted = (
-        request.args.pop("trust_remote_code", False) is True
-    )
+    trusted = request.args.pop("trust_remote_code", False) is True
+    settings = {
+        "local_files_only": not request.download,
+        "trust_remote_code": trusted,
+    }
     config_file = guarded(where, lambda: json.loads(place.read_text()))
     if "auto_map" in config_file and not trusted:
         raise ValueError(
-            f"{where} runs code of its own, which trust_remote_code=True among the model's "
-            "arguments allows"
+            f"{where} runs code of its own, which trust_remote_code=True among the "
+            "model's arguments allows"
         )
     auto = transformers.AutoModelForImageClassification
 
@@ -65,19 +61,29 @@ def hf(request: Request) -> Loaded:
     request.require_classes(len(labels))
     version = importlib.metadata.version("transformers")
     describe = {"architecture": type(built).__name__, "transformers": version}
-    return Loaded(built, *_processor(where, name, settings), labels, describe)
+    mean, std, preprocess = _processor(where, name, settings)
+    return Loaded(
+        built,
+        mean=mean,
+        std=std,
+        preprocess=preprocess,
+        labels=labels,
+        describe=describe,
+    )
 
 
 def located(where: str, name: str, *files: str, download: bool) -> Path:
     """The first of the files there is: in a directory, the cache or (``download``) the
     hub.
     """
-    if (directory := Path(name)).is_dir():
+    directory = Path(name)
+    if directory.is_dir():
         for file in files:
             if (directory / file).is_file():
                 return directory / file
         raise ValueError(f"{where}: the directory holds no {files[0]}")
     hub = need("huggingface_hub", where)
+    # the cache first, whichever of the files it has; the hub only where that is allowed
     for offline in (True, False) if download else (True,):
         for file in files:
             try:
@@ -86,8 +92,8 @@ def located(where: str, name: str, *files: str, download: bool) -> Path:
                 failure = error
     raise ValueError(
         f"{where}: {files[0]} of {shown(name)} is not on disk (looked in "
-        f"{shown(hub.constants.HF_HUB_CACHE)}); fetch it with `hf download {shown(name)}`, or let "
-        f"download=True do so ({reason(failure)})"
+        f"{shown(hub.constants.HF_HUB_CACHE)}); fetch it with `hf download "
+        f"{shown(name)}`, or let download=True do so ({reason(failure)})"
     ) from failure
 
 
@@ -115,22 +121,26 @@ def _processor(
     theirs = guarded(where, lambda: auto.from_pretrained(name, **settings))
     options = theirs.to_dict()
     preprocess = _preprocess(where, options)
-    mean, std = 0.0, 1.0
+    mean: Any = 0.0
+    std: Any = 1.0
     if options.get("do_normalize"):
-        mean, std = options["image_mean"], options["image_std"]
-    # a picture of smooth colours, wider than high
+        mean = options["image_mean"]
+        std = options["image_std"]
+    # a picture of smooth colours, wider than high: resizers differ least on such
     image = need("PIL.Image", where)
     pixels = np.random.default_rng(0).integers(0, 256, (12, 16, 3), dtype=np.uint8)
     picture = image.fromarray(pixels).resize((513, 384), image.Resampling.BICUBIC)
     seen = guarded(
         where, lambda: theirs(picture, return_tensors="pt")["pixel_values"][0].numpy()
     )
-    centre, spread = (np.reshape(v, (-1, 1, 1)) for v in (mean, std))
+    centre = np.reshape(mean, (-1, 1, 1))
+    spread = np.reshape(std, (-1, 1, 1))
     ours = (preprocess(picture) / 255 - centre) / spread
     if seen.shape != ours.shape or not np.abs((seen - ours) * spread).mean() < _AGREE:
         raise ValueError(
-            f"{where}, {type(theirs).__name__}, does more than resize, crop and normalise, so "
-            "that noise can't be put in front of it; give the images ready-made, as an npz file"
+            f"{where}, {type(theirs).__name__}, does more than resize, crop and "
+            "normalise, so that noise can't be put in front of it; give the images "
+            "ready-made, as an npz file"
         )
     return mean, std, preprocess
 
@@ -139,13 +149,13 @@ def _preprocess(where: str, options: dict[str, Any]) -> Preprocess:
     resize = _side(where, options["size"]) if options.get("do_resize") else None
     crop = _side(where, options["crop_size"]) if options.get("do_center_crop") else None
     crop = (crop, crop) if isinstance(crop, int) else crop
-    if isinstance(resize, int) and options.get(
-        "crop_pct"
-    ):  # ConvNeXt crops below 384 alone
+    share = options.get("crop_pct")
+    if isinstance(resize, int) and share:
+        # ConvNeXt resizes to more than it keeps below 384 pixels alone
         crop = (resize, resize)
-        resize = int(resize / options["crop_pct"]) if resize < 384 else crop
+        resize = int(resize / share) if resize < 384 else crop
     resample = options.get("resample")
-    interpolation = _FILTERS[2 if resample is None else int(resample)]
+    interpolation = "bilinear" if resample is None else _FILTERS[int(resample)]
     return Preprocess(resize, crop, interpolation, rounding="down")
 
 
@@ -187,34 +197,31 @@ class HfData(Data):
                     f"{name} has the splits {shown(', '.join(rows))}: say hf:...:SPLIT"
                 )
             ((split, rows),) = rows.items()
-        x, y = (_column(name, rows.column_names, wanted) for wanted in (_X, _Y))
+        x = _column(name, rows.column_names, _X)
+        y = _column(name, rows.column_names, _Y)
         feature = rows.features[x]
-        encoded = isinstance(feature, Mapping) and set(feature) == {
-            "bytes",
-            "path",
-        }  # unnamed
-        self._image = encoded or isinstance(feature, datasets.Image)
+        # an image's bytes and path, in files that don't name the column's type
+        unnamed = isinstance(feature, Mapping) and set(feature) == {"bytes", "path"}
+        self._image = unnamed or isinstance(feature, datasets.Image)
         if self._image:
             rows = rows.cast_column(x, datasets.Image(decode=False))
-        numbers = as_integers(f"{name}: {y}", np.asarray(rows[y][:]))
-        names, rule = getattr(rows.features[y], "names", None), "number"
-        if names and labels is not None:
-            order, rule = number_classes(name, names, labels)
-            table = np.array([order[name] for name in names], dtype=np.int64)
-            numbers = guarded(f"{name}: {y}", lambda: table[numbers])
-        self._rows, self._x, self._preprocess = rows, x, preprocess
+        numbers, rule = _numbers(f"{name}: {y}", rows, y, labels)
+        self._rows = rows
+        self._x = x
+        self._preprocess = preprocess
         hub = need("huggingface_hub.constants", name).HF_HUB_CACHE
         folders = (place, datasets.config.HF_DATASETS_CACHE, hub)
         self._folders = [Path(folder).resolve() for folder in folders]
-        scale = 255.0 if self._image and scale is None else scale
-        stated: dict[str, Any] = {
-            "kind": "hf",
-            "split": split,
-            "column": x,
-            "numbered_by": rule,
-        }
-        stated["preprocessing"] = preprocess and preprocess.description
-        super().__init__(name, scale, numbers, **stated)
+        super().__init__(
+            name,
+            255.0 if self._image and scale is None else scale,
+            numbers,
+            kind="hf",
+            split=split,
+            column=x,
+            numbered_by=rule,
+            preprocessing=preprocess and preprocess.description,
+        )
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -245,11 +252,23 @@ class HfData(Data):
         return path
 
 
+def _numbers(
+    what: str, rows: Any, column: str, labels: Sequence[str] | None
+) -> tuple[NDArray[np.int64], str]:
+    """The class of each row, and by which rule named labels are numbered."""
+    numbers = as_integers(what, np.asarray(rows[column][:]))
+    names = getattr(rows.features[column], "names", None)
+    if not names or labels is None:
+        return numbers, "number"
+    places, rule = number_classes(what, names, labels)
+    table = np.array([places[name] for name in names], dtype=np.int64)
+    return guarded(what, lambda: table[numbers]), rule
+
+
 def _open(datasets: Any, place: str, split: str | None, download: bool) -> Any:
-    if (
-        Path(place, "dataset_info.json").exists()
-        or Path(place, "dataset_dict.json").exists()
-    ):
+    """The rows of a split, or of several by name where none is said."""
+    saved = ("dataset_info.json", "dataset_dict.json")  # by save_to_disk
+    if any(Path(place, file).exists() for file in saved):
         rows = datasets.load_from_disk(place)
         if split is None or not isinstance(rows, dict):
             return rows
@@ -266,8 +285,9 @@ def _open(datasets: Any, place: str, split: str | None, download: bool) -> Any:
         if here or download:
             raise
         raise ValueError(
-            f"not on disk (looked in {config.HF_DATASETS_CACHE}); fetch it with `hf download "
-            f"--repo-type dataset {place}`, or let download=True do so ({reason(error)})"
+            f"not on disk (looked in {config.HF_DATASETS_CACHE}); fetch it with `hf "
+            f"download --repo-type dataset {place}`, or let download=True do so "
+            f"({reason(error)})"
         ) from error
     finally:
         config.HF_HUB_OFFLINE = offline

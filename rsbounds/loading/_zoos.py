@@ -21,11 +21,9 @@ def timm(request: Request) -> Loaded:
     leaves the weights random. The normalisation that timm's loader would do goes into
     the model.
     """
-    library, where, args = (
-        need("timm", request.where),
-        request.where,
-        dict(request.args),
-    )
+    where = request.where
+    args = dict(request.args)
+    library = need("timm", where)
     pretrained = args.pop("pretrained", True) and request.checkpoint is None
     if not library.is_model(request.name):
         raise unknown("model", request.name, library.list_models())
@@ -44,15 +42,19 @@ def timm(request: Request) -> Loaded:
     used = library.data.resolve_data_config(model=model)
     labels = config.label_names
     if not labels and model.num_classes == 1000 == config.num_classes:
-        labels = library.data.ImageNetInfo(
-            "imagenet-1k"
-        ).label_names()  # folders are named so
-    labels = labels if len(labels or ()) == model.num_classes else None
-    origin = "checkpoint" if request.checkpoint is not None else "random"
-    origin = f"{config.architecture}.{config.tag}" if pretrained else origin
-    describe = {"timm": library.__version__, "weights": origin}
+        # WordNet's names, as folders of ImageNet have them
+        labels = library.data.ImageNetInfo("imagenet-1k").label_names()
+    if pretrained:
+        origin = f"{config.architecture}.{config.tag}"
+    else:
+        origin = "random" if request.checkpoint is None else "checkpoint"
     return Loaded(
-        model, used["mean"], used["std"], _preprocess(where, used), labels, describe
+        model,
+        mean=used["mean"],
+        std=used["std"],
+        preprocess=_preprocess(where, used),
+        labels=labels if len(labels or ()) == model.num_classes else None,
+        describe={"timm": library.__version__, "weights": origin},
     )
 
 
@@ -67,8 +69,8 @@ def _preprocess(where: str, config: dict[str, Any]) -> Preprocess:
         resize = (scaled[0], scaled[1])
     else:
         raise ValueError(
-            f"{where}: cropping of mode {config['crop_mode']} to {height} x {width} is not "
-            "supported; give the images ready-made, as an npz file"
+            f"{where}: cropping of mode {config['crop_mode']} to {height} x {width} is "
+            "not supported; give the images ready-made, as an npz file"
         )
     return Preprocess(resize, (height, width), config["interpolation"], channels)
 
@@ -79,11 +81,9 @@ def torchvision(request: Request) -> Loaded:
     ``args`` go to ``torchvision.models.get_model``; ``weights=IMAGENET1K_V1`` chooses
     others, and ``weights=None`` without a checkpoint leaves them random.
     """
-    models, where, args = (
-        need("torchvision.models", request.where),
-        request.where,
-        request.args,
-    )
+    where = request.where
+    args = request.args
+    models = need("torchvision.models", where)
     names = models.list_models(module=models)
     if request.name not in names:
         raise unknown("model", request.name, names)
@@ -91,49 +91,60 @@ def torchvision(request: Request) -> Loaded:
     chosen = args.pop("weights", "DEFAULT")
     if chosen not in (None, "DEFAULT", *published.__members__):
         raise unknown("weights", str(chosen), list(published.__members__))
+    # without weights the transforms and names are those of the best ones all the same
     weights: Any = published[chosen or "DEFAULT"]
-    images, labels = weights.transforms(), weights.meta.get("categories")
-    origin, state = "random" if chosen is None else str(weights), None
+    images = weights.transforms()
+    labels = weights.meta.get("categories")
+    state = None
     if request.checkpoint is not None:
         origin = "checkpoint"
-    elif chosen is not None:
+    elif chosen is None:
+        origin = "random"
+    else:
+        origin = str(weights)
         request.require_classes(len(labels))
         state = _published(where, weights.url, download=request.download)
         args.setdefault("num_classes", len(labels))
     if request.name in ("inception_v3", "googlenet"):
         args.setdefault("init_weights", chosen is None)
-        args.setdefault(
-            "transform_input", False
-        )  # the normalisation that we put in front
+        # else the network would repeat the normalisation that we put in front
+        args.setdefault("transform_input", False)
     model = guarded(where, lambda: models.get_model(request.name, weights=None, **args))
     if state is not None:
         guarded(where, lambda: model.load_state_dict(state))
-    classes = args.get("num_classes", len(labels))
-    labels = labels if classes == len(labels) and request.checkpoint is None else None
+    # a checkpoint's classes may be any
+    named = request.checkpoint is None
+    named = named and args.get("num_classes", len(labels)) == len(labels)
     crop = (images.crop_size[0], images.crop_size[0])
-    preprocess = Preprocess(images.resize_size[0], crop, images.interpolation.value)
-    describe = {
-        "torchvision": need("torchvision", where).__version__,
-        "weights": origin,
-    }
-    return Loaded(model, images.mean, images.std, preprocess, labels, describe)
+    version = need("torchvision", where).__version__
+    return Loaded(
+        model,
+        mean=images.mean,
+        std=images.std,
+        preprocess=Preprocess(images.resize_size[0], crop, images.interpolation.value),
+        labels=labels if named else None,
+        describe={"torchvision": version, "weights": origin},
+    )
 
 
 def _published(where: str, url: str, *, download: bool) -> Any:
     """The published weights, fetched to where torch keeps them if they may be."""
     hub = need("torch.hub", where)
-    path = os.path.join(
-        hub.get_dir(), "checkpoints", os.path.basename(urlsplit(url).path)
-    )
+    file = os.path.basename(urlsplit(url).path)
+    path = os.path.join(hub.get_dir(), "checkpoints", file)
     if not (download or os.path.isfile(path)):
         raise ValueError(
-            f"{where}: its weights are not on disk; looked for {shown(path)}. Fetch {url} to "
-            "there, let download=True do so, or give a checkpoint"
+            f"{where}: its weights are not on disk; looked for {shown(path)}. Fetch "
+            f"{url} to there, let download=True do so, or give a checkpoint"
         )
-    options = {
-        "map_location": "cpu",
-        "progress": False,
-        "check_hash": True,
-        "weights_only": True,
-    }
-    return guarded(where, lambda: hub.load_state_dict_from_url(url, **options))
+
+    def read() -> Any:
+        return hub.load_state_dict_from_url(
+            url,
+            map_location="cpu",
+            progress=False,
+            check_hash=True,
+            weights_only=True,
+        )
+
+    return guarded(where, read)

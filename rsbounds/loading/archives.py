@@ -81,14 +81,18 @@ class ArrayData(Data):
             require_scale(name, self._x.dtype, scale)
             if y.shape != self._x.shape[:1]:
                 raise ValueError(
-                    f"{name}: y must have one label for each of the {self._x.shape[0]} inputs; "
-                    f"got shape {y.shape}"
+                    f"{name}: y must have one label for each of the {self._x.shape[0]} "
+                    f"inputs; got shape {y.shape}"
                 )
             labels = class_numbers(f"{name}: y", y.rows(0, y.shape[0]), classes)
             self._files = files.pop_all()
-        kind, shape = path.suffix.removeprefix("."), list(self._x.shape[1:])
         super().__init__(
-            name, scale, labels, kind=kind, shape=shape, dtype=self._x.dtype.str
+            name,
+            scale,
+            labels,
+            kind=path.suffix.removeprefix("."),
+            shape=list(self._x.shape[1:]),
+            dtype=self._x.dtype.str,
         )
 
     def __len__(self) -> int:
@@ -105,10 +109,11 @@ class ArrayData(Data):
         return None, x, int(self.labels[i])
 
     def _contents(self) -> str:
-        """A hash of every input: a file is read quickly from its beginning to its end."""
-        contents, rows = hashlib.sha256(), len(self)
-        row = math.prod(self._x.shape[1:]) * self._x.dtype.itemsize
-        step = max(_HASHED // row, 1)
+        """A hash of every input: a file is read quickly from its first to its last."""
+        contents = hashlib.sha256()
+        rows = len(self)
+        bytes_of_row = math.prod(self._x.shape[1:]) * self._x.dtype.itemsize
+        step = max(_HASHED // bytes_of_row, 1)
         with self._lock:
             for start in range(0, rows, step):
                 contents.update(self._x.rows(start, min(step, rows - start)).data)
@@ -125,16 +130,15 @@ def _arrays(path: Path, files: ExitStack, *names: str) -> list[_Stored]:
     try:
         if zipped:
             return _npz(opened(path), files, names)
-        beside = [
-            files.enter_context(opened(p))
-            for p in (path, path.with_suffix(".labels.npy"))
-        ]
-        return [_stored(file, file.seek(0, 2), 0) for file in beside]
+        arrays = []
+        for place in (path, path.with_suffix(".labels.npy")):
+            file = files.enter_context(opened(place))
+            arrays.append(_stored(file, file.seek(0, 2), 0))
+        return arrays
     except OSError:
         raise
-    except (
-        Exception
-    ) as error:  # the readers raise a dozen kinds for bytes that are no array
+    except Exception as error:
+        # the readers raise a dozen kinds for bytes that are no array
         wanted = f"an npz file with {' and '.join(names)}" if zipped else "an npy file"
         detail = shown(error) if type(error) is ValueError else reason(error)
         raise ValueError(f"{shown(path)} must be {wanted}; got {detail}") from error
@@ -169,7 +173,7 @@ def _npz(file: IO[bytes], files: ExitStack, names: tuple[str, ...]) -> list[_Sto
 
 
 def _stored(file: IO[bytes], size: int, start: int) -> _Stored:
-    """The array that begins at ``start`` and has ``size`` bytes, its header included."""
+    """The array that begins at ``start`` and has ``size`` bytes, header included."""
     file.seek(start)
     version = npy.read_magic(file)
     if version not in ((1, 0), (2, 0)):

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def build(argument: str, spec: str, **arguments: Any) -> Any:
-    """What the CALLABLE of ``MODULE:CALLABLE`` returns, which must be callable itself."""
+    """What the CALLABLE of ``MODULE:CALLABLE`` returns, which must be callable too."""
     built = call(argument, spec, **arguments)
     if not callable(built):
         raise ArgumentError(
@@ -54,7 +54,8 @@ def call(argument: str, spec: str, **arguments: Any) -> Any:
         raise ArgumentError(
             argument,
             f"{what} must name a function that returns what is wanted; got the "
-            f"{type(function).__name__} itself: write def load(): return {shown(attribute)}",
+            f"{type(function).__name__} itself: write def load(): return "
+            f"{shown(attribute)}",
         )
     try:
         inspect.signature(function).bind(**arguments)
@@ -103,10 +104,9 @@ def guarded(what: str, call: Callable[[], T]) -> T:
     try:
         return call()
     except (Exception, SystemExit) as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        raise ValueError(
-            f"{shown(what)} failed: {reason(error)} ({shown(where.filename)}:{where.lineno})"
-        ) from error
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{shown(last.filename)}:{last.lineno}"
+        raise ValueError(f"{shown(what)} failed: {reason(error)} ({place})") from error
 
 
 def reason(error: BaseException) -> str:
@@ -116,9 +116,9 @@ def reason(error: BaseException) -> str:
 
 
 def _module(name: str) -> ModuleType:
-    importlib.import_module(
-        "rsbounds_ext"
-    )  # the installed one, even in a clone of this project
+    # before the current folder is searched: in a clone of this project it holds a
+    # rsbounds_ext that isn't the installed one
+    importlib.import_module("rsbounds_ext")
     if not name.endswith(".py"):
         _search(os.getcwd())
         return importlib.import_module(name)

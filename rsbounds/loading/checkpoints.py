@@ -1,4 +1,4 @@
-"""Weights from a file that runs nothing: safetensors, or torch with ``weights_only``."""
+"""Weights from a file that runs nothing: safetensors, or torch's ``weights_only``."""
 
 import os
 from functools import partial
@@ -38,9 +38,12 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Any]:
     torch = need("torch", "a checkpoint")
     name = shown(os.fspath(path))
     if name.endswith(".safetensors"):
-        kind, load = "a safetensors file", need("safetensors.torch", name).load_file
+        kind = "a safetensors file"
+        load = need("safetensors.torch", name).load_file
     else:
-        kind = "a file of torch.save with tensors alone, which can be read without running it"
+        kind = (
+            "a file of torch.save with tensors alone, so that reading it runs nothing"
+        )
         load = partial(torch.load, map_location="cpu", weights_only=True)
     try:
         weights: Any = load(path)

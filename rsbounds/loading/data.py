@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics import threads
 from rsbounds._numerics.checks import as_floats, count, number, on_host
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 from rsbounds.loading.archives import ArrayData
 from rsbounds.loading.callables import call, guarded
@@ -74,13 +75,14 @@ def open_data(
             "scale", as_floats("scale", scale, 0, closed="neither", nan=False)
         )
     if preprocess is not None and not isinstance(preprocess, Preprocess):
-        raise ValueError(
-            f"preprocess must be a Preprocess; got {type(preprocess).__name__}"
+        raise ArgumentError(
+            "preprocess", f"must be a Preprocess; got {type(preprocess).__name__}"
         )
     if not isinstance(spec, str | os.PathLike):
-        raise ValueError(
-            f"the data's name must be text or a path; got {type(spec).__name__} (certify_dataset "
-            "and as_data take arrays and sequences as they are)"
+        raise ArgumentError(
+            "data",
+            f"must be named by text or a path; got {type(spec).__name__} "
+            "(certify_dataset and as_data take arrays and sequences as they are)",
         )
     text = os.fspath(spec)
     kind, colon, place = text.partition(":")
@@ -93,13 +95,15 @@ def open_data(
     if text.endswith((".npz", ".npy")):
         return ArrayData(Path(text), scale, labels)
     if Path(text).is_dir():
-        raise ValueError(
-            f"{shown(text)} is a directory: say imagefolder:{shown(text)} or hf:..."
+        raise ArgumentError(
+            "data",
+            f"{shown(text)} is a directory: say imagefolder:{shown(text)} or hf:...",
         )
     if ":" not in text:
-        raise ValueError(
-            "the data must be FILE.npz, FILE.npy, imagefolder:DIR, hf:ID_OR_DIRECTORY[:SPLIT], "
-            f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(text)!r}"
+        raise ArgumentError(
+            "data",
+            "must be FILE.npz, FILE.npy, imagefolder:DIR, hf:ID_OR_DIRECTORY[:SPLIT], "
+            f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(text)!r}",
         )
     return SequenceData(call("data", text), text, preprocess, scale, labels)
 
@@ -141,7 +145,8 @@ def _is_array(y: Any) -> bool:
 
 class _Pairs:
     def __init__(self, x: Any, y: Any) -> None:
-        self.x, self.y = x, y
+        self.x = x
+        self.y = y
 
     def __len__(self) -> int:
         return len(self.x)
@@ -162,9 +167,8 @@ class SequenceData(Data):
         classes: Sequence[Any] | None = None,
     ) -> None:
         name = shown(name)
-        if not (hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")) or not len(
-            pairs
-        ):
+        sequence = hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")
+        if not sequence or not len(pairs):
             got = type(pairs).__name__
             if hasattr(pairs, "dataset"):
                 got += ", which loads batches: give its dataset"
@@ -173,7 +177,9 @@ class SequenceData(Data):
             raise ValueError(
                 f"{name} must be a sequence of pairs (x, y), at least one; got {got}"
             )
-        self._pairs, self._preprocess, self._classes = pairs, preprocess, classes
+        self._pairs = pairs
+        self._preprocess = preprocess
+        self._classes = classes
         description = preprocess and preprocess.description
         super().__init__(name, scale, None, kind="sequence", preprocessing=description)
 
@@ -189,10 +195,11 @@ class SequenceData(Data):
                 f"{what} must be a pair (x, y); got {type(pair).__name__}{length}"
             )
         x, y = pair
-        label = count(
-            f"{what}: label", class_numbers(f"{what}: label", y, self._classes)[()]
-        )
-        images = sys.modules.get("PIL.Image")
+        number = class_numbers(f"{what}: label", y, self._classes)[()]
+        label = count(f"{what}: label", number)
+        images = sys.modules.get(
+            "PIL.Image"
+        )  # without it there is no image of Pillow's
         if images is None or not isinstance(x, images.Image):
             array = guarded(what, lambda: np.asarray(on_host(what, x)))
             return None, array, label
@@ -212,15 +219,15 @@ def check_labels(
     """
     if data.labels is None:
         return
-    chosen = (
-        data.labels
-        if indices is None
-        else data.labels[np.fromiter(indices, dtype=np.int64)]
-    )
-    if (wrong := chosen >= classes).any():
+    labels = data.labels
+    if indices is not None:
+        labels = labels[np.fromiter(indices, dtype=np.int64)]
+    wrong = labels >= classes
+    if wrong.any():
         raise ValueError(
-            f"{data.name}: labels must be below the model's number of classes, {classes}; "
-            f"{int(wrong.sum())} of {len(chosen)} are not, the first {chosen[wrong][0]}"
+            f"{data.name}: labels must be below the model's number of classes, "
+            f"{classes}; {int(wrong.sum())} of {len(labels)} are not, the first "
+            f"{labels[wrong][0]}"
         )
 
 

@@ -97,15 +97,12 @@ def load_denoiser(spec: str, *, download: bool = False) -> Denoiser:
     else:
         parts = call("denoiser", spec)
         describe = fingerprint(spec, None)
-    if (
-        not isinstance(parts, tuple)
-        or len(parts) not in (2, 3)
-        or not is_torch(parts[0])
-    ):
+    several = isinstance(parts, tuple) and len(parts) in (2, 3)
+    if not several or not is_torch(parts[0]):
         raise ArgumentError(
             "denoiser",
-            f"{shown(spec)} must return (torch module, alphas_cumprod) or (torch module, "
-            f"alphas_cumprod, prediction); got {type(parts).__name__}",
+            f"{shown(spec)} must return (torch module, alphas_cumprod) or (torch "
+            f"module, alphas_cumprod, prediction); got {type(parts).__name__}",
         )
     net, alphas, prediction = parts if len(parts) == 3 else (*parts, "epsilon")
     describe |= {
@@ -124,14 +121,21 @@ def denoised(loaded: Loaded, denoiser: Denoiser, sigma: float) -> Loaded:
     """
     if not is_torch(loaded.model):
         raise ValueError("a denoiser needs a torch classifier; this model is none")
-    net, alphas, prediction, describe = denoiser
-    own = loaded.describe.get("preprocessing", {}).get("input_range")
     model = Denoised(
-        net, loaded.model, alphas, sigma, prediction=prediction, input_range=own
+        denoiser.net,
+        loaded.model,
+        denoiser.alphas_cumprod,
+        sigma,
+        prediction=denoiser.prediction,
+        input_range=loaded.describe.get("preprocessing", {}).get("input_range"),
     )
-    levels = {"timestep": model.timestep, "timestep_sigma": model.timestep_sigma}
-    about = {**loaded.describe, "denoiser": {**describe, **levels}}
-    return replace(loaded, model=model.eval(), describe=about)
+    described = {
+        **denoiser.describe,
+        "timestep": model.timestep,
+        "timestep_sigma": model.timestep_sigma,
+    }
+    describe = {**loaded.describe, "denoiser": described}
+    return replace(loaded, model=model.eval(), describe=describe)
 
 
 class Denoised(nn.Module):
@@ -154,12 +158,14 @@ class Denoised(nn.Module):
         input_range: tuple[float, float] | None = None,
     ) -> None:
         super().__init__()
-        self.denoiser, self.classifier = denoiser, classifier
+        self.denoiser = denoiser
+        self.classifier = classifier
         self.prediction = choice(
             "prediction", prediction, ("epsilon", "sample", "v_prediction")
         )
         low, high = span(input_range)
-        self._low, self._half = low, (high - low) / 2
+        self._low = low
+        self._half = (high - low) / 2
         alphas = as_floats(
             "alphas_cumprod", alphas_cumprod, 0, 1, closed="neither", nan=False
         )
@@ -201,13 +207,16 @@ def timestep(alphas_cumprod: Any, level: float) -> int:
     """
     alphas = np.asarray(alphas_cumprod, dtype=np.float64)
     if not 0 < level < np.inf:
-        raise ValueError(f"sigma must be > 0; got level {level}")
+        raise ArgumentError("sigma", f"must be > 0; got level {level}")
     levels = np.log((1 - alphas) / alphas) / 2
-    wanted, step = np.log(level), np.diff(levels)
+    wanted = np.log(level)
+    step = np.diff(levels)
     if not levels[0] - step[0] <= wanted <= levels[-1] + step[-1]:
-        raise ValueError(
-            f"sigma must be a level of the denoiser's schedule; on images in [-1, 1] it is "
-            f"{level:.4g}, and the schedule has {np.exp(levels[0]):.4g} to {np.exp(levels[-1]):.4g}"
+        low, high = np.exp(levels[[0, -1]])
+        raise ArgumentError(
+            "sigma",
+            "must be a level of the denoiser's schedule; on images in [-1, 1] it is "
+            f"{level:.4g}, and the schedule has {low:.4g} to {high:.4g}",
         )
     return int(np.argmin(np.abs(levels - wanted)))
 
@@ -217,14 +226,22 @@ def _pipeline(place: str, download: bool) -> tuple[Any, Any, str]:
     where = f"hf:{shown(place)}"
     diffusers = need("diffusers", where)
     located(where, place, "unet/config.json", download=download)
-    offline: dict[str, Any] = {"local_files_only": not download}
-    # without low_cpu_mem_usage diffusers says at length that it lacks accelerate
-    weights = {"use_safetensors": True, "low_cpu_mem_usage": False, **offline}
-    network, schedule = diffusers.UNet2DModel, diffusers.DDPMScheduler
-    net = guarded(
-        where, lambda: network.from_pretrained(place, subfolder="unet", **weights)
-    )
-    scheduler = guarded(
-        where, lambda: schedule.from_pretrained(place, subfolder="scheduler", **offline)
-    )
+
+    def network() -> Any:
+        return diffusers.UNet2DModel.from_pretrained(
+            place,
+            subfolder="unet",
+            use_safetensors=True,
+            # otherwise diffusers says at length that it lacks accelerate
+            low_cpu_mem_usage=False,
+            local_files_only=not download,
+        )
+
+    def schedule() -> Any:
+        return diffusers.DDPMScheduler.from_pretrained(
+            place, subfolder="scheduler", local_files_only=not download
+        )
+
+    net = guarded(where, network)
+    scheduler = guarded(where, schedule)
     return net, scheduler.alphas_cumprod.numpy(), scheduler.config.prediction_type

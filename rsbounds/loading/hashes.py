@@ -51,14 +51,13 @@ def parameters_hash(model: Any) -> str | None:
     parameters = hashlib.sha256()
     for key, value in sorted(model.state_dict().items()):
         try:
-            array = (
-                value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-            )
+            flat = value.detach().cpu().contiguous().reshape(-1)
+            array = flat.view(torch.uint8).numpy()
         except (AttributeError, RuntimeError) as error:
             raise ValueError(
                 f"the model's {key!r} must be a tensor that holds numbers; got "
-                f"{type(value).__name__}: quantized modules and parameters on the device meta "
-                "can't be certified"
+                f"{type(value).__name__}: quantized modules and parameters on the "
+                "device meta can't be certified"
             ) from error
         parameters.update(f"{key} {value.dtype} {tuple(value.shape)}".encode())
         parameters.update(array.tobytes())

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import choice, count
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import reason
 from rsbounds.loading.hashes import opened
@@ -77,17 +78,12 @@ class Preprocess:
     rounding: str = "even"
 
     def __post_init__(self) -> None:
-        for name, kinds in (("resize", "a number or "), ("crop", "")):
-            value = getattr(self, name)
-            sides = value if isinstance(value, tuple) else (value, value)
-            if len(sides) != 2 or (isinstance(value, int) and not kinds):
-                raise ValueError(f"{name} must be {kinds}(height, width); got {value}")
-            for side in sides if value is not None else ():
-                count(name, side, 1)
+        _check_sides("resize", self.resize, or_number=True)
+        _check_sides("crop", self.crop, or_number=False)
         choice("interpolation", self.interpolation, INTERPOLATIONS)
         choice("rounding", self.rounding, ("even", "down"))
         if self.channels not in (1, 3):
-            raise ValueError(f"channels must be 1 or 3; got {self.channels}")
+            raise ArgumentError("channels", f"must be 1 or 3; got {self.channels}")
 
     def __call__(self, image: Any) -> NDArray[np.uint8]:
         """The pixels (channels, height, width) of a Pillow image."""
@@ -97,12 +93,10 @@ class Preprocess:
             )
         image = image.convert("RGB" if self.channels == 3 else "L")
         if self.resize is not None:
-            width, height = _resized(image.size, self.resize)
-            if (width, height) != image.size:
+            size = _resized(image.size, self.resize)
+            if size != image.size:
                 filters = need("PIL.Image", "an image").Resampling
-                image = image.resize(
-                    (width, height), filters[self.interpolation.upper()]
-                )
+                image = image.resize(size, filters[self.interpolation.upper()])
         if self.crop is not None:
             image = image.crop(self._middle(image.size, self.crop))
         pixels = np.asarray(image, dtype=np.uint8)
@@ -113,11 +107,14 @@ class Preprocess:
         self, size: tuple[int, int], crop: tuple[int, int]
     ) -> tuple[int, int, int, int]:
         """The crop's box (left, top, right, bottom)."""
-        left, top = (
-            rest // 2 if self.rounding == "down" else round(rest / 2)
-            for rest in (size[0] - crop[1], size[1] - crop[0])
-        )
-        return left, top, left + crop[1], top + crop[0]
+        width, height = size
+        crop_height, crop_width = crop
+        left = self._half(width - crop_width)
+        top = self._half(height - crop_height)
+        return left, top, left + crop_width, top + crop_height
+
+    def _half(self, rest: int) -> int:
+        return rest // 2 if self.rounding == "down" else round(rest / 2)
 
     @property
     def description(self) -> dict[str, Any]:
@@ -127,12 +124,31 @@ class Preprocess:
         }
 
 
+def _check_sides(name: str, value: Any, *, or_number: bool) -> None:
+    """ValueError unless the value is (height, width), one number if that may stand for
+    both, or None.
+    """
+    if value is None:
+        return
+    sides: tuple[Any, ...]
+    if isinstance(value, tuple) and len(value) == 2:
+        sides = value
+    elif or_number and not isinstance(value, tuple):
+        sides = (value,)
+    else:
+        kinds = "a number or (height, width)" if or_number else "(height, width)"
+        raise ArgumentError(name, f"must be {kinds}; got {value}")
+    for side in sides:
+        count(name, side, 1)
+
+
 def read_image(path: str | os.PathLike[str]) -> bytes:
     """The bytes of an encoded image; ValueError if they are too many, or may have no
     end.
     """
     with opened(path) as file:
-        if (size := os.fstat(file.fileno()).st_size) > LARGEST_FILE:
+        size = os.fstat(file.fileno()).st_size
+        if size > LARGEST_FILE:
             raise ValueError(f"a file of {size} bytes; at most {LARGEST_FILE} are read")
         return file.read()
 
@@ -147,16 +163,13 @@ def decode(raw: bytes, preprocess: Preprocess | None) -> NDArray[np.uint8]:
     try:
         with image_module.open(io.BytesIO(raw)) as image:
             return (preprocess or Preprocess())(image)
-    except (
-        image_module.UnidentifiedImageError
-    ) as error:  # its text names an object in memory
+    except image_module.UnidentifiedImageError as error:
+        # whose own text names an object in memory
         raise ValueError(
             "the image can't be decoded: it has no format of Pillow's"
         ) from error
-    except (
-        Exception,
-        image_module.DecompressionBombWarning,
-    ) as error:  # as many as formats
+    except (Exception, image_module.DecompressionBombWarning) as error:
+        # each format's decoder raises kinds of its own
         raise ValueError(f"the image can't be decoded: {reason(error)}") from error
 
 
@@ -194,10 +207,11 @@ class FolderData(Data):
             )
         self._preprocess = preprocess
         places = "\n".join(f.relative_to(root).as_posix() for f in self._files)
+        counts = [len(images[folder]) for folder in classes]
         super().__init__(
             name,
             255.0 if scale is None else scale,
-            np.repeat([numbers[c] for c in classes], [len(images[c]) for c in classes]),
+            np.repeat([numbers[folder] for folder in classes], counts),
             kind="imagefolder",
             names=hashlib.sha256(os.fsencode(places)).hexdigest(),
             numbered_by=rule,
@@ -231,16 +245,18 @@ def number_classes(
         return {c: list(labels).index(c) for c in classes}, "name"
     if labels is not None and len(labels) != len(classes):
         raise ValueError(
-            f"{name} has {len(classes)} classes and the model {len(labels)}: name each folder by "
-            "its class's number (0, 1, ...) or by the model's name for it"
+            f"{name} has {len(classes)} classes and the model {len(labels)}: name each "
+            "folder by its class's number (0, 1, ...) or by the model's name for it"
         )
     return {c: i for i, c in enumerate(sorted(classes))}, "order"
 
 
 def _images(folder: Path) -> list[Path]:
-    files = (
-        Path(directory, name)
-        for directory, _, names in os.walk(folder)
-        for name in names
-    )
-    return sorted(f for f in files if f.suffix.lower() in ENDINGS and f.name[0] != ".")
+    """The images in a folder and below, in the order of their paths."""
+    images = []
+    for directory, _, names in os.walk(folder):
+        for name in names:
+            path = Path(directory, name)
+            if path.suffix.lower() in ENDINGS and not name.startswith("."):
+                images.append(path)
+    return sorted(images)

@@ -177,8 +177,8 @@ def _own_code(request: Request) -> Loaded:
     if not callable(loaded.model):
         raise ArgumentError(
             "model",
-            f"{request.where} must return a torch module or a callable on a batch, or a "
-            f"Loaded with one; got {type(loaded.model).__name__}",
+            f"{request.where} must return a torch module or a callable on a batch, or "
+            f"a Loaded with one; got {type(loaded.model).__name__}",
         )
     source = fingerprint(request.spec, None)["source"]
     return replace(loaded, describe={**loaded.describe, "source": source})
@@ -274,7 +274,7 @@ def _normalised(
 def _affine(
     mean: Any, std: Any, low: float, high: float
 ) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:
-    """shift and spread with (x - shift)/spread = ((x - low)/(high - low) - mean)/std."""
+    """shift and spread: (x - shift)/spread = ((x - low)/(high - low) - mean)/std."""
     centre = as_floats("mean", mean, closed="neither", nan=False)
     spread = as_floats("std", std, 0, closed="neither", nan=False)
     if centre.ndim > 1 or spread.ndim > 1:

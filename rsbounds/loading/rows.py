@@ -60,7 +60,10 @@ class Data(AbstractContextManager["Data"], ABC):
         labels: NDArray[np.int64] | None,
         **facts: Any,
     ) -> None:
-        self.name, self.labels, self._scale, self._facts = name, labels, scale, facts
+        self.name = name
+        self.labels = labels
+        self._scale = scale
+        self._facts = facts
         self._lock = threading.Lock()
 
     @cached_property
@@ -75,9 +78,8 @@ class Data(AbstractContextManager["Data"], ABC):
             "x": self._contents(),
         }
         if self.labels is not None:
-            facts["labels"] = hashlib.sha256(
-                self.labels.astype("<i8").tobytes()
-            ).hexdigest()
+            stored = self.labels.astype("<i8").tobytes()
+            facts["labels"] = hashlib.sha256(stored).hexdigest()
         return facts
 
     @abstractmethod
@@ -138,21 +140,24 @@ class Data(AbstractContextManager["Data"], ABC):
     def _numbers(self, i: int, x: NDArray[Any]) -> NDArray[np.float32]:
         if x.dtype.kind not in "fiu" or not x.size:
             raise ValueError(
-                f"{self.name}: input {i} must be numbers; got {x.dtype} of shape {x.shape}"
+                f"{self.name}: input {i} must be numbers; got {x.dtype} of shape "
+                f"{x.shape}"
             )
         if x.size > LARGEST:
             raise CorruptInput(
-                f"{self.name}: input {i} has {x.size} numbers; at most {LARGEST} can be certified"
+                f"{self.name}: input {i} has {x.size} numbers; at most {LARGEST} can "
+                "be certified"
             )
         require_scale(self.name, x.dtype, self._scale)
         with np.errstate(over="ignore"):
             x = x.astype(np.float32)
         if self._scale not in (None, 1):
             x /= np.float32(self._scale)
-        if not (good := np.isfinite(x)).all():
+        good = np.isfinite(x)
+        if not good.all():
             raise CorruptInput(
-                f"{self.name}: input {i} must be finite; {int((~good).sum())} of {x.size} "
-                "numbers are not"
+                f"{self.name}: input {i} must be finite; {int((~good).sum())} of "
+                f"{x.size} numbers are not"
             )
         return x
 
@@ -167,14 +172,14 @@ def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np
     if not labels or (y.dtype.kind != "U" and isinstance(labels[0], str)):
         return as_integers(name, y)
     places = {label: i for i, label in enumerate(labels)}
-    if other := [label for label in np.unique(y).tolist() if label not in places]:
-        known = ", ".join(map(repr, labels[:9]))
-        raise ValueError(
-            f"{name} must be of the model's classes {known}; got {other[0]!r:.40}"
-        )
-    return np.array([places[label] for label in y.ravel().tolist()], np.int64).reshape(
-        y.shape
-    )
+    for label in np.unique(y).tolist():
+        if label not in places:
+            known = ", ".join(map(repr, labels[:9]))
+            raise ValueError(
+                f"{name} must be of the model's classes {known}; got {label!r:.40}"
+            )
+    numbers = [places[label] for label in y.ravel().tolist()]
+    return np.array(numbers, np.int64).reshape(y.shape)
 
 
 def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:
@@ -183,8 +188,8 @@ def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:
     """
     if scale is None and dtype.kind in "iu":
         raise ValueError(
-            f"{name}: x must be floating point, or come with a scale to divide by (255 for "
-            f"pixels in 0 ... 255, 1 to take the numbers as they are; in Python "
+            f"{name}: x must be floating point, or come with a scale to divide by (255 "
+            "for pixels in 0 ... 255, 1 to take the numbers as they are; in Python "
             f"rsbounds.loading.as_data(data, scale=255)); got {dtype}"
         )
 

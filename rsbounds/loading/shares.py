@@ -19,19 +19,24 @@ def share(text: str | None) -> tuple[int, int, str]:
     """
     if text is not None:
         return *checks.share("shard", text), "default"
-    rank, size = 0, 1
-    origins: dict[str, None] = {}
-    for i, n, origin in filter(None, (_element(), _rank())):
-        rank, size = rank * n + i, size * n
-        origins[origin] = None
-    return rank, size, " in ".join(reversed(origins)) or "default"
+    rank = 0
+    size = 1
+    origins: list[str] = []
+    for part in (_element(), _rank()):
+        if part is not None:
+            i, n, origin = part
+            rank = rank * n + i
+            size *= n
+            origins.insert(0, origin)
+    return rank, size, " in ".join(origins) or "default"
 
 
 def _rank() -> tuple[int, int, str] | None:
+    """The place of this process among those of torchrun or of SLURM."""
     for origin, rank, size in _RANKS:
         if rank in os.environ and size in os.environ:
-            text = f"{os.environ[rank]}/{os.environ[size]}"
-            return *checks.share(f"{rank}/{size} in the environment", text), origin
+            place = f"{os.environ[rank]}/{os.environ[size]}"
+            return *checks.share(f"{rank}/{size} in the environment", place), origin
     return None
 
 
@@ -41,13 +46,14 @@ def _element() -> tuple[int, int, str] | None:
         return None
     defaults = {"ID": "", "COUNT": "", "MIN": "0", "STEP": "1"}
     given = [os.environ.get(f"SLURM_ARRAY_TASK_{k}", v) for k, v in defaults.items()]
-    text = ", ".join(given)
+    place = ", ".join(given)  # what the error shows, unless it is i/N
     if all(re.fullmatch(r"[0-9]{1,18}", value) for value in given):
         task, count, low, step = map(int, given)
-        place, over = divmod(task - low, max(step, 1))
-        text = f"{place}/{count}" if step and not over else text
+        i, rest = divmod(task - low, max(step, 1))
+        if step and not rest:  # else the elements are not equally far apart
+            place = f"{i}/{count}"
     what = "SLURM_ARRAY_TASK_ID/COUNT/MIN/STEP in the environment"
     try:
-        return *checks.share(what, text), "SLURM array"
+        return *checks.share(what, place), "SLURM array"
     except ArgumentError as error:
         raise ArgumentError("shard", f"must be given: {error}") from None

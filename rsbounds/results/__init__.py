@@ -15,7 +15,8 @@ from rsbounds.results._file import commitment_path as commitment_path
 from rsbounds.results._html import board, html
 from rsbounds.results._manifest import FORMAT, Manifest, manifest_path
 from rsbounds.results._plot import plot
-from rsbounds.results._results import Results, read, read_rows
+from rsbounds.results._read import read, read_rows
+from rsbounds.results._results import Results
 from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._table import STYLES, summary, table
 from rsbounds.results._text import naming as naming

@@ -22,17 +22,22 @@ from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._file import _replace, digest
 from rsbounds.results._manifest import manifest_path
 from rsbounds.results._results import Results
-from rsbounds.results._table import _markdown, _radii, footnote, setting
+from rsbounds.results._table import _markdown, _radii
+from rsbounds.results._terms import footnote, setting
 from rsbounds.results._text import as_path, conform, plain, quoted
 
 _SCHEMA = Path(__file__).parent / "card.schema.json"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _TAIL = 0.025  # on either side of an interval
 _RUNS = (
-    "How many runs were made: the best of many seeds, models or noise levels looks like a single "
+    "How many runs were made: the best of many seeds, models or noise levels looks "
+    "like a single "
     "run."
 )
-_COMMITTED = "Whether the commitment was published before the first sample, and how many others were made."
+_COMMITTED = (
+    "Whether the commitment was published before the first sample, and how many others "
+    "were made."
+)
 _COUNTS = "Whether the model drew the counts: rsbounds verify --rerun draws rows again."
 _SEEN = "Whether the model was trained or chosen on these inputs."
 
@@ -218,7 +223,8 @@ def read_card(path: str | os.PathLike[str]) -> dict[str, Any]:
         made: dict[str, Any] = json.loads(place.read_bytes(), parse_constant=_refuse)
         if isinstance(made, dict) and made.get("card", 1) != 1:
             raise ValueError(
-                f"its version is {quoted(made['card'])}, this rsbounds reads version 1: make it "
+                f"its version is {quoted(made['card'])}, this rsbounds reads version "
+                "1: make it "
                 "again with rsbounds report --card"
             )
         conform("", made, _schema())
@@ -250,7 +256,6 @@ def _as_markdown(made: Mapping[str, Any]) -> str:
         table = [[_code(cell) for cell in line] for line in report["table"]]
     about = {name: f"`{_code(text)}`" for name, text in made["about"].items()}
     about["method"] = _code(made["noise"]["method"])
-    about["bound"] = _code(made["procedure"].get("bound", ""))
     about["scope"] = _code(". ".join(filter(None, (scope["text"], scope["footnote"]))))
     about["inputs"] = made["inputs"]
     if report is None:
@@ -280,7 +285,8 @@ def proof(verified: Mapping[str, Any] | None) -> str:
     if verified is None:
         return "no"
     parts = [
-        f"{verified['proved']} of {verified['rows']} rows, {verified['findings']} findings"
+        f"{verified['proved']} of {verified['rows']} rows, {verified['findings']} "
+        "findings"
     ]
     parts += [*verified["first"][:3], "taken as stated: the counts"]
     return _code(", ".join(["; ".join(parts), *verified["stated"]]))

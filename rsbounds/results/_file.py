@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rsbounds.results._manifest import Manifest, manifest_path
-from rsbounds.results._results import load
+from rsbounds.results._read import load
 from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._text import as_path, naming, quoted
 
@@ -31,6 +31,13 @@ _ACCEPTABLE = ("model.", "probe.", "versions.", "engine.")
 #: What a disk that failed or is full answers to a flush; all else is a file system
 #: without it.
 _DISK = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
+
+
+#: What a writer says of a file that is no longer the one that it opened.
+_GONE = (
+    "was deleted or replaced while it was written: what is at its path lacks rows of "
+    "this run, the same command makes them"
+)
 
 
 class Writer:
@@ -148,7 +155,8 @@ class Writer:
             _replace(self._place, _text(self.columns, load(self._place).rows))
         except OSError as error:
             warnings.warn(
-                f"all rows are in {self.path}, but not in order of the inputs ({error}): the same "
+                f"all rows are in {self.path}, but not in order of the inputs "
+                f"({error}): the same "
                 "command sorts them when there is room",
                 RuntimeWarning,
                 stacklevel=3,
@@ -164,15 +172,12 @@ class Writer:
         except OSError as error:
             self._file.truncate(end)
             raise OSError(
-                f"can't write {self.path}: {error.strerror}; the rows in it are kept, the "
+                f"can't write {self.path}: {error.strerror}; the rows in it are kept, "
+                "the "
                 "same command goes on from there"
             ) from error
 
-    def _require_place(
-        self,
-        gone: str = "was deleted or replaced while it was written: what is at its path lacks rows "
-        "of this run, the same command makes them",
-    ) -> None:
+    def _require_place(self, gone: str = _GONE) -> None:
         """OSError if the file was deleted, or another put in its place."""
         try:
             there = os.stat(self._place)
@@ -197,7 +202,8 @@ class Writer:
             raise OSError(f"{self.path} is being written by another process") from None
         except OSError as error:
             warnings.warn(
-                f"can't lock {self.path} ({error.strerror}): no other process may write it",
+                f"can't lock {self.path} ({error.strerror}): no other process may "
+                "write it",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -232,7 +238,8 @@ class Writer:
         if refused:
             hint = "; --accept-change goes on all the same and records it"
             raise ValueError(
-                f"{self.path} belongs to another run ({'; '.join(refused.values())}): repeat that "
+                f"{self.path} belongs to another run ({'; '.join(refused.values())}): "
+                "repeat that "
                 "run's arguments, or choose another output file"
                 + (hint if refused.keys() <= accepted.keys() else "")
             )
@@ -263,7 +270,8 @@ def commit(
         there = digest(place.read_bytes())
         if there != own and not accept:
             raise ValueError(
-                f"{place} commits to another run: repeat that run's arguments, or choose another "
+                f"{place} commits to another run: repeat that run's arguments, or "
+                "choose another "
                 "output file"
             )
         return {"commitment": there}

@@ -27,14 +27,8 @@ from rsbounds.results._card import card as card_of
 from rsbounds.results._plot import COLOURS, Curve, curves, steps
 from rsbounds.results._results import Results
 from rsbounds.results._row import Row
-from rsbounds.results._table import (
-    as_files,
-    comparable,
-    default_radii,
-    heading,
-    marked,
-    numbered,
-)
+from rsbounds.results._table import as_files, default_radii, heading
+from rsbounds.results._terms import comparable, marked, numbered
 from rsbounds.results._text import as_path, naming
 
 _PAGE = Path(__file__).parent / "_page"
@@ -52,20 +46,27 @@ _COLUMNS = (
     "time",
 )
 _BEST = (
-    "Best of several runs: at each radius the highest of their certified accuracies. Another "
-    "classifier may be the best at another radius, so that this is no certificate of any one."
+    "Best of several runs: at each radius the highest of their certified accuracies. "
+    "Another "
+    "classifier may be the best at another radius, so that this is no certificate of "
+    "any one."
 )
 _NOTES = (
-    "The intervals (Clopper-Pearson, 95 %) are for inputs drawn at random from many: smaller "
+    "The intervals (Clopper-Pearson, 95 %) are for inputs drawn at random from many: "
+    "smaller "
     "differences between runs may be chance, unless the runs saw the same inputs.",
-    "ACR grows most with what is easy already and can be raised by giving up the hard inputs "
-    "[Sun, Mao, Müller, Vechev, Average certified radius is a poor metric for randomized "
+    "ACR grows most with what is easy already and can be raised by giving up the hard "
+    "inputs "
+    "[Sun, Mao, Müller, Vechev, Average certified radius is a poor metric for "
+    "randomized "
     "smoothing, ICML 2025, arXiv 2410.06895]: compare the curves of p_A beside it.",
 )
 _ABOUT_CARDS = (
-    "Each card is its writer's word: rsbounds verify shows whether a result file is true, and "
+    "Each card is its writer's word: rsbounds verify shows whether a result file is "
+    "true, and "
     "its SHA-256 whether it is the card's.",
-    "The best of several cards was chosen after looking: its accuracy is not that of one run.",
+    "The best of several cards was chosen after looking: its accuracy is not that of "
+    "one run.",
 )
 Card = Mapping[str, Any]
 
@@ -170,7 +171,8 @@ def board(cards: Sequence[Card], path: str | os.PathLike[str]) -> None:
 
     Examples
     --------
-    >>> board([read_card("a.json"), read_card("b.json")], "cards.html")  # doctest: +SKIP
+    >>> cards = [read_card("a.json"), read_card("b.json")]  # doctest: +SKIP
+    >>> board(cards, "cards.html")  # doctest: +SKIP
     """
     place, notes = as_path("path", path), list[list[str]]()
     for card in cards:
@@ -186,7 +188,10 @@ def board(cards: Sequence[Card], path: str | os.PathLike[str]) -> None:
     ]
     terms = ("norm", "alpha", "n", "bound", "data")
     if apart := [name for name in terms if len({own.get(name) for own in each}) > 1]:
-        text = f"The cards differ in {', '.join(apart)}: their numbers are not of one kind."
+        text = (
+            f"The cards differ in {', '.join(apart)}: their numbers are not of one "
+            "kind."
+        )
         footnotes.append(text)
     below = _noted([*footnotes, *_ABOUT_CARDS, *_NOTES[:1]])
     _write(place, "cards", [_sortable(_side_by_side(cards, names)), *below])
@@ -206,7 +211,10 @@ def _write(
     )
     nothing = "default-src 'none'; form-action 'none'; base-uri 'none'"
     parts = {
-        "policy": f"{nothing}; style-src 'unsafe-inline'; img-src data: blob:; script-src {own}",
+        "policy": (
+            f"{nothing}; style-src 'unsafe-inline'; img-src data: blob:; script-src "
+            f"{own}"
+        ),
         "title": escape(title),
         "style": style,
         "version": escape(rsbounds.__version__),

@@ -69,7 +69,8 @@ class Manifest:
         ``data`` with ``start``, ``skip``, ``max``, and ``inputs``, the number selected
         in all shards together.
     answer : mapping
-        The answer: its ``name`` and its parameters, see :class:`rsbounds.answers.Answer`.
+        The answer: its ``name`` and its parameters, see
+        :class:`rsbounds.answers.Answer`.
     method, scope, parameters
         The scheme: see :class:`rsbounds.schemes.Scheme`.
     procedure : Procedure
@@ -234,7 +235,8 @@ class Manifest:
         # another probe follows from any other difference
         keys = [key for key in keys if not key.startswith("probe.")] or keys
         return {
-            key: f"{shown(key)} was {json.dumps(a.get(key))} and is now {json.dumps(b.get(key))}"
+            key: f"{shown(key)} was {json.dumps(a.get(key))} and is now "
+            f"{json.dumps(b.get(key))}"
             for key in keys
         }
 

@@ -10,13 +10,8 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.extras import need
 from rsbounds.results._results import Results
-from rsbounds.results._table import (
-    as_files,
-    comparable,
-    marked,
-    setting,
-    with_accuracies,
-)
+from rsbounds.results._table import as_files, with_accuracies
+from rsbounds.results._terms import comparable, marked, setting
 from rsbounds.results._text import as_path, naming
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -36,7 +31,7 @@ class Curve(NamedTuple):
 
 
 def curves(files: Sequence[Results], names: Sequence[str]) -> list[Curve]:
-    """Certified accuracy of each file, and the best of comparable files at each radius."""
+    """Certified accuracy of each file, and the best of comparable ones."""
     largest = max((file.counted.largest for file in files), default=0.0)
     end = min(1.05 * largest, 1e307) or 1.0
     # a row that is not correct holds nowhere

@@ -52,7 +52,7 @@ def some(indices: Sequence[int]) -> str:
 
 
 def conform(name: str, value: Any, schema: Mapping[str, Any]) -> None:
-    """ValueError unless a value of JSON is what a JSON schema says, as far as ours go."""
+    """ValueError unless a value of JSON is what a schema of ours says."""
     kind, at = _TYPES.get(type(value), ""), name or "it"
     kinds = schema.get("type", kind)
     kinds = [kinds] if isinstance(kinds, str) else kinds

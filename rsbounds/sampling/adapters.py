@@ -1,9 +1,6 @@
-"""The port between certification and a classifier; from a model of any framework to a
-sampler.
-"""
+"""The port between certification and a classifier, for models of any framework."""
 
 import sys
-from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any, Protocol
 
@@ -34,8 +31,9 @@ def require_law(sampler: Sampler, law: str) -> None:
     """ValueError unless the sampler draws noise of that law; "" is sigma N(0, I)."""
     if getattr(sampler, "law", "") != law:
         raise ValueError(
-            "the sampler must draw the noise that the radius is for: noise with a mean or a level "
-            "of its own on every axis gives both, as noise.sampler(model) and noise.scheme()"
+            "the sampler must draw the noise that the radius is for: noise with a mean "
+            "or a level of its own on every axis gives both, as noise.sampler(model) "
+            "and noise.scheme()"
         )
 
 
@@ -61,56 +59,58 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
     """
     if hasattr(model, "base_classifier") and hasattr(model, "certify"):
         raise ValueError(
-            f"the model must be the classifier that is smoothed; got {type(model).__name__}, which "
-            "is smoothed already: give its base_classifier"
+            "the model must be the classifier that is smoothed; got "
+            f"{type(model).__name__}, which is smoothed already: give its "
+            "base_classifier"
         )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
         from rsbounds.sampling.torch_modules import TorchSampler
 
         return TorchSampler(model, **options)
-    model = as_function(model)
-    if not callable(model) or isinstance(model, type):
-        got = (
-            f"the class {model.__name__}"
-            if isinstance(model, type)
-            else type(model).__name__
-        )
+    function = as_function(model)
+    if not callable(function) or isinstance(function, type):
+        kind = type(function).__name__
+        if isinstance(function, type):
+            kind = f"the class {function.__name__}"
         raise ValueError(
-            "the model must be a torch module, an estimator, a callable or a sampler; got "
-            + got
+            "the model must be a torch module, an estimator, a callable or a sampler; "
+            f"got {kind}"
         )
-    try:
-        signature(model).bind(None, 1.0, 1, None)  # x, sigma, n, generator: a sampler
-        ready = True
-    except (
-        TypeError,
-        ValueError,
-    ):  # ValueError: a builtin says nothing of its arguments
-        ready = False
+    ready = _is_sampler(function)
+    _refuse_options(options, ready)
     if ready:
-        _require_options(
-            options,
-            ("batch",),
-            "a model; this one is a sampler, which draws its own noise",
-        )
-        sampler: Sampler = model
+        sampler: Sampler = function
         return sampler
-    _require_options(options, ("batch", "sound_noise"))
-    return ArraySampler(model, sound_noise=bool(options.get("sound_noise")))
+    return ArraySampler(function, sound_noise=bool(options.get("sound_noise")))
 
 
-def _require_options(
-    options: Mapping[str, Any], accepted: Sequence[str], sound: str = ""
+def _is_sampler(function: Any) -> bool:
+    """Whether a callable takes x, sigma, n and a generator."""
+    try:
+        signature(function).bind(None, 1.0, 1, None)
+    except (TypeError, ValueError):  # ValueError: a builtin doesn't tell its arguments
+        return False
+    return True
+
+
+def _refuse_options(
+    options: dict[str, Any], ready: bool, *, scores: bool = True
 ) -> None:
-    """ValueError for an option, other than a default, that only a torch module has."""
+    """ArgumentError for an option that a model without torch doesn't take.
+
+    Sound noise goes with the ``scores`` of a model that isn't a sampler yet.
+    """
     for name, value in options.items():
-        if name in accepted or value in (None, False, "cpu"):
+        if name == "batch" or value in (None, False, "cpu"):
             continue
-        needed = "a torch module; the model is none"
-        if name == "sound_noise" and sound:
-            needed = sound
-        raise ArgumentError(name, f"needs {needed}")
+        if name == "sound_noise" and scores:
+            if not ready:
+                continue
+            raise ArgumentError(
+                name, "needs a model; this one is a sampler, which draws its own noise"
+            )
+        raise ArgumentError(name, "needs a torch module; the model is none")
 
 
 def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sampler:
@@ -156,18 +156,18 @@ def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sam
     ready: Sampler = as_sampler(model)
     if ready is model:
         require_law(ready, law)
-        _require_options(options, ("batch",))
+        _refuse_options(options, ready=True, scores=False)
         own_sampler: Sampler = model
         return own_sampler
     if law:
         raise ValueError(
-            f"{kind} under noise that is not sigma N(0, I) need a sampler of your own, called as "
-            "sampler(x, sigma, n, generator), with the law of the scheme"
+            f"{kind} under noise that is not sigma N(0, I) need a sampler of your own, "
+            "called as sampler(x, sigma, n, generator), with the law of the scheme"
         )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
         from rsbounds.sampling.torch_modules import TorchOutputs
 
         return TorchOutputs(model, kind, **options)
-    _require_options(options, ("batch",))
+    _refuse_options(options, ready=True, scores=False)
     return ArrayOutputs(model, kind)

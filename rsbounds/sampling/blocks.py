@@ -1,6 +1,4 @@
-"""One input, and the noise on it: its level, its blocks, and the random streams that
-give both.
-"""
+"""One input, and the noise on it: its level, its blocks, and its random streams."""
 
 from enum import IntEnum
 from functools import lru_cache
@@ -10,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_floats, on_host
+from rsbounds._numerics.errors import ArgumentError
 
-_TINY, _LARGEST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
+_TINY = float(np.finfo(np.float32).tiny)
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 def single(x: Any) -> NDArray[np.float32]:
@@ -23,8 +23,9 @@ def single(x: Any) -> NDArray[np.float32]:
     given = np.asarray(on_host("x", x))
     if given.dtype.kind != "f":
         raise ValueError(
-            "x must be floating point (pixels in 0 ... 255: divided by 255, or as floats if the "
-            f"noise level is in their unit); got {given.dtype} of shape {given.shape}"
+            "x must be floating point (pixels in 0 ... 255: divided by 255, or as "
+            "floats if the noise level is in their unit); got "
+            f"{given.dtype} of shape {given.shape}"
         )
     if given.dtype != np.float32 or not np.isfinite(given).all():
         given = as_floats("x", given, -_LARGEST, _LARGEST, nan=False)
@@ -32,9 +33,7 @@ def single(x: Any) -> NDArray[np.float32]:
 
 
 def noise_level(sigma: float) -> float:
-    """``sigma`` itself, if noise of this level can be drawn in float32; else
-    ValueError.
-    """
+    """``sigma`` itself; ValueError where float32 holds no noise of this level."""
     if not _TINY <= sigma <= _LARGEST:
         ends = f"[{_TINY:.2g}, {_LARGEST:.2g}]"
         raise ValueError(f"sigma must be in {ends} to draw noise; got {sigma}")
@@ -53,8 +52,9 @@ def is_single(sigma: float) -> bool:
 def noisy(
     x: NDArray[np.float32], sigma: float, size: int, generator: np.random.Generator
 ) -> NDArray[np.float32]:
-    """``size`` copies of x + sigma Z, the level exact, each number rounded to float32
-    at last.
+    """``size`` copies of x + sigma Z.
+
+    The level is exact, and each number is rounded to float32 at last.
     """
     level = noise_level(sigma)
     batch = generator.standard_normal((size, *x.shape), dtype=np.float32)
@@ -78,6 +78,8 @@ def block_size(n: int, dim: int, cells: int = 2**18) -> int:
     """
     if dim < 1:
         raise ValueError("x must have at least one number; got an empty input")
+    if n < 1:
+        raise ArgumentError("n", f"must be >= 1; got {n}")
     blocks = -(-n // min(max(cells // dim, 16), 4096))
     return -(-n // blocks)
 
@@ -95,8 +97,7 @@ class Phase(IntEnum):
 _PHASES = 8
 _STAGES = 64
 _BLOCKS = 2**32 // _PHASES
-#: Last word of the keys of a stage: four words or more, where a key without one has
-#: three at most.
+# last word of the keys of a stage, of four words or more; other keys have three at most
 _OF_STAGES = 0x52554C45
 _ODD = 0x9E3779B1  # any odd number makes k -> k odd + start mod 2^32 one-to-one
 
@@ -128,16 +129,21 @@ class Stream(np.random.Generator):
     def __init__(
         self, seed: int, index: int, phase: int, stage: int | None = None
     ) -> None:
-        own = () if stage is None else (stage, _OF_STAGES)
-        key = (index, phase, *own)
+        key: tuple[int, ...] = (index, phase)
+        input_key: tuple[int, ...] = (index,)
+        if stage is not None:
+            key = (index, phase, stage, _OF_STAGES)
+            input_key = (index, _OF_STAGES)
         super().__init__(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
         if not 0 <= phase < _PHASES:
             raise ValueError(f"phase must be in [0, {_PHASES}); got {phase}")
         if not 0 <= (stage or 0) < _STAGES:
             raise ValueError(f"stage must be in [0, {_STAGES}); got {stage}")
-        self._start = _start(seed, (index, *own[1:]))
+        self.index = index
+        self._start = _start(seed, input_key)
         self._most = _BLOCKS if stage is None else _BLOCKS // _STAGES
-        self._first, self._used = int(phase) * _BLOCKS + (stage or 0) * self._most, 0
+        self._first = int(phase) * _BLOCKS + (stage or 0) * self._most
+        self._used = 0
 
     def seeds(self, blocks: int) -> list[int]:
         """Seeds of the next ``blocks`` blocks, each in [0, 2^32)."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 LEVELS = 255
 BITS = 63
 CELL_BITS = 16
+_LARGEST_STEP = 2**30  # of an input, so that noise stays within 32 bits
 LARGEST = 100  # level: its table has half a million thresholds
 STEP = 2.0**-10  # of the scores in :func:`scores`
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
@@ -44,12 +45,18 @@ def on_grid(x: Any) -> NDArray[np.int32]:
             f"sound noise needs inputs on the grid of 1/{LEVELS}; {int(off.sum())} of "
             f"{off.size} numbers are off it, the first {np.asarray(x)[off].flat[0]}"
         )
+    if not np.all(np.abs(steps) < _LARGEST_STEP):
+        raise ValueError(
+            f"sound noise needs inputs below 2^30/{LEVELS} in size; the largest is "
+            f"{np.abs(np.asarray(x)).max()}"
+        )
     return steps.astype(np.int32)
 
 
 def points(x: Any) -> NDArray[np.float64]:
-    """The whole numbers of :func:`on_grid` over 255, in float64; ValueError outside [0,
-    1].
+    """The whole numbers of :func:`on_grid` over 255, in float64.
+
+    ValueError outside [0, 1].
 
     What follows from them is a function of the point of the grid, in whatever type it
     came; each number is within 2^-53 of the point's.
@@ -58,9 +65,9 @@ def points(x: Any) -> NDArray[np.float64]:
     outside = (steps < 0) | (steps > LEVELS)
     if outside.any():
         raise ValueError(
-            "sound noise whose level follows the input needs inputs in [0, 1], where the error of "
-            f"that level is bounded; {int(outside.sum())} of {steps.size} numbers lie outside, "
-            f"the first {np.asarray(x)[outside].flat[0]}"
+            "sound noise whose level follows the input needs inputs in [0, 1], where "
+            f"the error of that level is bounded; {int(outside.sum())} of {steps.size} "
+            f"numbers lie outside, the first {np.asarray(x)[outside].flat[0]}"
         )
     return steps / LEVELS
 
@@ -90,8 +97,9 @@ def tables(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
 
 
 def _cells(thresholds: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The number of thresholds <= u for each first 16 bits of u; -1 where it takes more
-    of them.
+    """The number of thresholds <= u for each first 16 bits of u.
+
+    -1 where it takes more bits of u.
     """
     edges = np.arange(2**CELL_BITS, dtype=np.int64) << (BITS - CELL_BITS)
     last = edges + (2 ** (BITS - CELL_BITS) - 1)
@@ -128,18 +136,15 @@ def scores() -> Scores:
 def noisy(
     steps: NDArray[np.int32], sigma: float, size: int, generator: np.random.Generator
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """``size`` copies of an input with noise, over 255, and which hold an ambiguous
-    draw.
-    """
+    """``size`` copies of an input with noise, over 255; which are ambiguous."""
     thresholds, cells, zero = tables(sigma)
     u = generator.integers(0, 2**BITS, size=size * steps.size, dtype=np.int64)
     count = cells[u >> (BITS - CELL_BITS)]
     (rest,) = np.nonzero(count < 0)
     count[rest] = np.searchsorted(thresholds, u[rest], side="right")
+    ambiguous = thresholds[np.maximum(count[rest] - 1, 0)] == u[rest]
     void = np.zeros(size, dtype=np.bool_)
-    void[rest[thresholds[np.maximum(count[rest] - 1, 0)] == u[rest]] // steps.size] = (
-        True
-    )
+    void[rest[ambiguous] // steps.size] = True
     batch = count.reshape(size, *steps.shape) + (steps - np.int32(zero))
     return batch.astype(np.float32) / np.float32(LEVELS), void
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,7 +18,14 @@ from numpy.typing import NDArray
 from rsbounds._numerics import threads
 from rsbounds._numerics.checks import choice, count
 from rsbounds.sampling import torch_noise
-from rsbounds.sampling.arrays import Kind, checked_shape, require_same_row
+from rsbounds.sampling.arrays import (
+    Kind,
+    checked_shape,
+    look_is_due,
+    place_of,
+    require_same_function,
+    require_same_row,
+)
 from rsbounds.sampling.blocks import block_seeds, block_size, single
 from rsbounds.sampling.grid_noise import LEVELS
 
@@ -33,20 +41,15 @@ _NO_MEMORY = (
 
 
 class Counts:
-    """Counts, or blocks of values, that stay on their device until NumPy asks for them."""
+    """Counts, or blocks of values, on their device until NumPy asks for them."""
 
     def __init__(self, drawn: torch.Tensor | list[torch.Tensor]) -> None:
         self._drawn = drawn
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if isinstance(self._drawn, list):
-            return (
-                torch.cat(self._drawn)
-                .double()
-                .cpu()
-                .numpy()
-                .astype(dtype or np.float64)
-            )
+            values = torch.cat(self._drawn).cpu().double().numpy()
+            return values.astype(dtype or np.float64)
         return self._drawn.cpu().numpy().astype(dtype or np.int64)
 
 
@@ -70,11 +73,14 @@ class TorchSampler:
     seed for each block; the noisy input is cast to the model's type. Counts are summed
     on the device, and only reading them waits for it.
 
-    A certificate needs samples that are independent of each other. So the model must be
-    in eval mode at every call, and once, at the first block of two rows or more, the
-    scores of a row among others are compared with its scores among copies of itself.
-    They may differ by the square root of the machine epsilon of their type, relative to
-    the largest: another order of summation passes, batch statistics don't.
+    A certificate needs samples that are independent of each other, of one function. So
+    the model must be in eval mode at every call; and at the first block of two rows or
+    more, and at one in 1024 from then on, the scores of a row among others are compared
+    with its scores among copies of itself, and those of a row of the call's first block
+    with what they were. They may differ by eps^(2/3), relative to the largest (2.4e-5
+    in float32): another order of summation passes, batch statistics don't.
+
+    Calls may come from several threads at once, if the model can be called so.
 
     Parameters
     ----------
@@ -106,7 +112,8 @@ class TorchSampler:
     ValueError
         If an argument is out of its domain, an input isn't in floating point and
         finite, the model's scores have the wrong shape, a part of the model is in
-        training mode when called, or rows depend on each other or on chance.
+        training mode when called, or rows are seen to depend on each other, on chance
+        or on what was asked before.
     MemoryError
         When one sample, or the noise of one block, doesn't fit on the device. Before
         that, with a RuntimeWarning, the number of samples held at once is halved, at
@@ -140,6 +147,7 @@ class TorchSampler:
             None if forward_batch is None else count("forward_batch", forward_batch, 1)
         )
         self.num_classes = num_classes
+        self.sound_noise = sound_noise
         self._autocast = autocast_type(autocast)
         model = model.eval()
         own = home(model)
@@ -157,8 +165,6 @@ class TorchSampler:
         self._dtype = next(floats, torch.float32)
         self._plain = model
         self._model: Any = torch.compile(model, dynamic=False) if compile else model
-        self.sound_noise = sound_noise
-        self._generator = torch.Generator(self.device)
         self._cells = _CELLS.get(self.device.type, _CELLS["cuda"])
         self._parts = 1
         self._rows_checked = False
@@ -174,27 +180,43 @@ class TorchSampler:
                     f"the model must be in eval mode; its part {name} is training"
                 )
         single(x)
-        x = self.centre(x)
-        x = (torch_noise.whole(x) if self.sound_noise else x).to(self.device)
-        size = block_size(n, x.numel(), self._cells)
-        if self._model is not self._plain:
+        centre = self.centre(x)
+        if self.sound_noise:
+            centre = torch_noise.whole(centre)
+        centre = centre.to(self.device)
+        size = block_size(n, centre.numel(), self._cells)
+        if self._model is not self._plain:  # compiled, for few shapes
             size = 1 << (size - 1).bit_length()
-        return Counts(
-            self._blocks(x, sigma, n, size, block_seeds(generator, -(-n // size)))
+        call = _Call(
+            x=centre,
+            sigma=sigma,
+            n=n,
+            size=size,
+            seeds=block_seeds(generator, -(-n // size)),
+            # its own: another thread may be in a call of this sampler
+            noise=torch.Generator(self.device),
+            source=generator,
         )
+        return Counts(self._total(call))
 
     def centre(self, x: Any) -> torch.Tensor:
-        """The mean of the noisy copies; in float64 it keeps its precision until noise
-        is added.
+        """The mean of the noisy copies.
+
+        In float64 it keeps its precision until noise is added.
         """
-        return torch.as_tensor(x).detach().float()
+        return as_tensor(x).detach().float()
 
     def noisy(
-        self, x: torch.Tensor, sigma: float, size: int, seeds: list[int]
+        self,
+        x: torch.Tensor,
+        sigma: float,
+        size: int,
+        seeds: list[int],
+        generator: torch.Generator,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Blocks of noisy copies, one for each seed, and which copies are void."""
         law = torch_noise.on_grid if self.sound_noise else torch_noise.gaussian
-        return law(x, sigma, size, seeds, self._generator)
+        return law(x, sigma, size, seeds, generator)
 
     def forward(self, batch: torch.Tensor) -> Any:
         """What the model returns for a float32 batch on the device."""
@@ -203,63 +225,112 @@ class TorchSampler:
         ):
             return self._model(batch.to(self._dtype))
 
-    def _blocks(
-        self, x: torch.Tensor, sigma: float, n: int, size: int, seeds: list[int]
-    ) -> Any:
-        """Counts of n samples from blocks of one size, as many of them at once as fit."""
-        total: Any = None
-        done = 0
-        draw = partial(
-            torch.inference_mode()(self.noisy), x, sigma, size
-        )  # in any thread
-        while done < len(seeds):
-            held = max(self.batch // size, 1)
-            # on a CPU a thread draws a block while the model looks at the one before
-            ahead = (
-                held > 1 and self.device.type == "cpu" and torch.get_num_threads() > 1
-            )
-            step = 1 if ahead else held
-            groups = [seeds[k : k + step] for k in range(done, len(seeds), step)]
-            drawn, failure, noisy, void = False, "", None, None
-            try:
-                several = ahead and len(groups) > 1
-                for noisy, void in (
-                    threads.ahead(draw, groups, 1) if several else map(draw, groups)
-                ):
-                    drawn = True
-                    counts = self._count(noisy, void[: n - done * size])
-                    total = counts if total is None else total + counts
-                    done += len(noisy)
-                    drawn, noisy, void = (
-                        False,
-                        None,
-                        None,
-                    )  # not held while the next is drawn
-            except RuntimeError as error:
-                failure = _memory_failure(error)
-            if done < len(seeds):
-                noisy, void = None, None
-                self._halve(
-                    2 if ahead else min(step, len(seeds) - done), size, drawn, failure
-                )
-        return total
+    def _total(self, call: _Call) -> Any:
+        """Counts of all samples of a call, as many blocks at once as fit in memory."""
+        while call.done < len(call.seeds):
+            failure = self._count_blocks(call)
+            if failure is not None:
+                self._halve(call.size, failure)
+        return call.total
 
-    @torch.inference_mode()
-    def _count(self, noisy: torch.Tensor, void: torch.Tensor) -> Any:
+    def _count_blocks(self, call: _Call) -> _Failure | None:
+        """Count the blocks that are left; what went wrong if memory ran out."""
+        held = max(self.batch // call.size, 1)
+        # on a CPU a thread draws a block while the model looks at the one before
+        ahead = held > 1 and self.device.type == "cpu" and torch.get_num_threads() > 1
+        step = 1 if ahead else held
+        groups = [
+            call.seeds[k : k + step] for k in range(call.done, len(call.seeds), step)
+        ]
+        draw = partial(self._drawn, call)
+        if ahead and len(groups) > 1:
+            blocks: Any = threads.ahead(draw, groups, 1)
+        else:
+            blocks = map(draw, groups)
+        drawn = False
+        noisy: Any = None
+        void: Any = None
+        try:
+            for noisy, void in blocks:
+                drawn = True
+                left = call.n - call.done * call.size
+                call.add(self._count(noisy, void[:left], call), len(noisy))
+                # not held while the next blocks are drawn
+                drawn = False
+                noisy = void = None
+        except RuntimeError as error:
+            held = 2 if ahead else min(step, len(call.seeds) - call.done)
+            return _Failure(_memory_failure(error), held, drawn)
+        return None
+
+    def _drawn(
+        self, call: _Call, seeds: list[int]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The blocks of some seeds; in any thread, where autograd is on by default."""
+        with torch.no_grad():
+            return self.noisy(call.x, call.sigma, call.size, seeds, call.noise)
+
+    @torch.no_grad()
+    def _count(self, noisy: torch.Tensor, void: torch.Tensor, call: _Call) -> Any:
         """Counts of the classes; rows that are void or hold a NaN count for none."""
-        scores = self._returned(noisy)[: len(void)]
+        scores = self._returned(noisy, call)[: len(void)]
         classes = scores.shape[1]
         label = scores.argmax(1).masked_fill_(void | scores.isnan().any(1), classes)
         counts = torch.zeros(classes + 1, dtype=torch.int64, device=scores.device)
         counts.scatter_add_(0, label, torch.ones_like(label))
         return counts[:classes]
 
-    def _returned(self, noisy: torch.Tensor) -> torch.Tensor:
+    def _returned(self, noisy: torch.Tensor, call: _Call) -> torch.Tensor:
         """What the model returns for all samples of some blocks."""
         size = noisy.shape[1]
         split = max(self._parts, -(-size // (self._rows or size)))
-        parts = [part for block in noisy for part in block.tensor_split(split)]
-        return torch.cat([self._checked(part) for part in parts])
+        returned = []
+        for number, block in enumerate(noisy, start=call.done):
+            due = look_is_due(call.seeds[number])
+            for part in block.tensor_split(split):
+                middle = len(part) // 2
+                # copies: the model may change its batch, or write over its scores
+                row = part[middle].clone() if call.first is None else None
+                if len(part) > 1 and (due or not self._rows_checked):
+                    returned.append(self._looked_at(part, number, call))
+                    due = False
+                else:
+                    returned.append(self._scores(part))
+                if row is not None:
+                    call.first = _Seen(row, returned[-1][middle].clone(), len(part))
+        return torch.cat(returned)
+
+    def _looked_at(self, batch: torch.Tensor, number: int, call: _Call) -> torch.Tensor:
+        """The scores of a batch, if each row's depend on that row alone.
+
+        Two looks, each at a batch of the same shape, so that the same kernels run and
+        nothing is compiled again: at copies of the middle row, and at copies of a row
+        that the call's first block held.
+        """
+        middle = len(batch) // 2
+        # before the model sees the batch itself, which it may change
+        alone = self._of_copies(batch[middle], len(batch))
+        scores = self._scores(batch)
+        eps = torch.finfo(scores.dtype).eps if scores.is_floating_point() else 0.0
+        place = place_of(call.source, number)
+        among = scores[middle].double().cpu().numpy()
+        require_same_row(alone, among, len(batch), eps, place)
+        self._rows_checked = True
+        if call.first is not None and call.first.rows == len(batch):
+            kept = scores.clone()
+            again = self._of_copies(call.first.row, len(batch))
+            before = call.first.scores.double().cpu().numpy()
+            require_same_function(before, again, eps, place)
+            scores = kept
+        return scores
+
+    def _of_copies(self, row: torch.Tensor, rows: int) -> NDArray[np.float64]:
+        """The scores of the middle one of so many copies of a row."""
+        copies = row[None].expand(rows, *row.shape).contiguous()
+        scores: NDArray[np.float64] = (
+            self._scores(copies)[rows // 2].double().cpu().numpy()
+        )
+        return scores
 
     def _scores(self, batch: torch.Tensor) -> torch.Tensor:
         """What the model returns for ``batch``, if it has the shape of scores."""
@@ -269,59 +340,80 @@ class TorchSampler:
         if shape != (len(batch), classes) or classes < 2:
             raise ValueError(
                 f"the model must return scores of shape ({len(batch)}, "
-                f"{self.num_classes or 'classes'}), at least two classes, for a batch of shape "
-                f"{tuple(batch.shape)}; got {shape or type(returned).__name__}"
+                f"{self.num_classes or 'classes'}), at least two classes, for a batch "
+                f"of shape {tuple(batch.shape)}; got {shape or type(returned).__name__}"
             )
         self.num_classes = classes
         return returned  # type: ignore[no-any-return]
 
-    def _checked(self, batch: torch.Tensor) -> torch.Tensor:
-        """The scores of a batch; the first time, each row's must not depend on the
-        others.
-        """
-        first = not self._rows_checked and len(batch) > 1
-        middle = len(batch) // 2
-        if first:
-            # copies of one row in a batch of the same shape, so that the same kernels
-            # run and nothing is compiled again, and first: the model may change its
-            # batch, or write its next scores over these
-            copies = batch[middle : middle + 1].expand_as(batch).contiguous()
-            own = self._scores(copies)[middle].double().cpu().numpy()
-        scores = self._scores(batch)
-        if first:
-            among = scores[middle].double().cpu().numpy()
-            floating = scores.is_floating_point()
-            tolerance = float(torch.finfo(scores.dtype).eps ** 0.5) if floating else 0.0
-            require_same_row(own, among, len(batch), tolerance)
-            self._rows_checked = True
-        return scores
-
-    def _halve(self, blocks: int, size: int, drawn: bool, failure: str) -> None:
-        if blocks > 1:
-            self.batch = blocks * size // 2
+    def _halve(self, size: int, failure: _Failure) -> None:
+        """Hold less at once, or MemoryError where nothing less can be held."""
+        if failure.blocks > 1:
+            self.batch = failure.blocks * size // 2
             now = f"holding {self.batch} samples at once"
-        elif drawn and self._parts < size:
-            self._parts = min(
-                2 * max(self._parts, -(-size // (self._rows or size))), size
-            )
+        elif failure.drawn and self._parts < size:
+            parts = max(self._parts, -(-size // (self._rows or size)))
+            self._parts = min(2 * parts, size)
             now = f"running the model on {-(-size // self._parts)} samples at once"
         else:
-            what = "one sample" if drawn else f"the noise of {size} samples"
-            raise MemoryError(f"{what} doesn't fit on {self.device}: {failure}")
+            what = "one sample" if failure.drawn else f"the noise of {size} samples"
+            raise MemoryError(f"{what} doesn't fit on {self.device}: {failure.message}")
         torch.cuda.empty_cache()
-        warnings.warn(f"out of memory ({failure}); {now}", RuntimeWarning, stacklevel=4)
+        message = f"out of memory ({failure.message}); {now}"
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+
+
+class _Seen(NamedTuple):
+    """A row of a batch of so many, and what the model returned for it."""
+
+    row: torch.Tensor
+    scores: torch.Tensor
+    rows: int
+
+
+class _Failure(NamedTuple):
+    """Memory ran out: the first line of the error, the blocks held, whether drawn."""
+
+    message: str
+    blocks: int
+    drawn: bool
+
+
+@dataclass
+class _Call:
+    """One call of a sampler, and how far it is."""
+
+    x: torch.Tensor
+    sigma: float
+    n: int
+    size: int
+    seeds: list[int]
+    noise: torch.Generator
+    source: np.random.Generator
+    done: int = 0  # blocks counted
+    total: Any = None
+    first: _Seen | None = None  # of the first block
+
+    def add(self, counts: Any, blocks: int) -> None:
+        """Add the counts of so many further blocks."""
+        self.total = counts if self.total is None else self.total + counts
+        self.done += blocks
 
 
 def _memory_failure(error: RuntimeError) -> str:
-    """The first line of an error that says that memory ran out; any other is raised
-    again.
-    """
-    text = str(error)
-    if isinstance(error, torch.OutOfMemoryError) or any(
-        words in text for words in _NO_MEMORY
-    ):
-        return text.partition("\n")[0]
+    """The first line of an error of memory; any other error is raised again."""
+    message = str(error)
+    ran_out = isinstance(error, torch.OutOfMemoryError)
+    if ran_out or any(words in message for words in _NO_MEMORY):
+        return message.partition("\n")[0]
     raise error
+
+
+def as_tensor(x: Any) -> torch.Tensor:
+    """``x`` if it is a tensor, else one on the CPU, whatever the default device is."""
+    if isinstance(x, torch.Tensor):
+        return x
+    return torch.as_tensor(np.asarray(x), device="cpu")
 
 
 class TorchOutputs(TorchSampler):
@@ -341,9 +433,9 @@ class TorchOutputs(TorchSampler):
         self._shape = shape[1:]
         return returned
 
-    @torch.inference_mode()
-    def _count(self, noisy: torch.Tensor, void: torch.Tensor) -> Any:
-        drawn = self._returned(noisy)[: len(void)]
+    @torch.no_grad()
+    def _count(self, noisy: torch.Tensor, void: torch.Tensor, call: _Call) -> Any:
+        drawn = self._returned(noisy, call)[: len(void)]
         if self.kind == "values":
             rows = drawn.reshape(len(void), -1)
             rows = rows if rows.is_floating_point() else rows.double()
@@ -358,8 +450,9 @@ class TorchOutputs(TorchSampler):
 
 
 class _Shaped(TorchSampler):
-    """Noise with a mean and a level on every axis: isotropic once divided by the
-    noise's shape.
+    """Noise with a mean and a level on every axis.
+
+    Divided by the noise's shape it is isotropic.
 
     ``noise`` is a :class:`rsbounds.torch.FixedNoise` or ``CertifiedNoise``:
     ``centre(x)`` is x + mean and ``offset(x)`` the mean alone, both in float64 and
@@ -370,7 +463,8 @@ class _Shaped(TorchSampler):
         self, noise: Any, model: Any, num_classes: int | None, **options: Any
     ) -> None:
         super().__init__(model, num_classes, **options)
-        self.law, self._noise = noise.law, noise
+        self.law = noise.law
+        self._noise = noise
         self._shape = noise.shape.detach().float().to(self.device)
 
 
@@ -378,10 +472,10 @@ class ShapedSampler(_Shaped):
     """Noise in float32, drawn in the coordinates divided by the shape."""
 
     def centre(self, x: Any) -> torch.Tensor:
-        x = torch.as_tensor(x, dtype=torch.float64, device="cpu")
-        check_shape("x", x, self._shape.shape)
+        point = torch.as_tensor(x, dtype=torch.float64, device="cpu")
+        check_shape("x", point, self._shape.shape)
         with torch.no_grad():
-            centre: torch.Tensor = self._noise.centre(x)
+            centre: torch.Tensor = self._noise.centre(point)
         return centre
 
     def forward(self, batch: torch.Tensor) -> Any:
@@ -396,7 +490,12 @@ class GridSampler(_Shaped):
         return super().centre(x)
 
     def noisy(
-        self, x: torch.Tensor, sigma: float, size: int, seeds: list[int]
+        self,
+        x: torch.Tensor,
+        sigma: float,
+        size: int,
+        seeds: list[int],
+        generator: torch.Generator,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         scale = LEVELS * self._noise.shape.detach().cpu().double()
         with torch.no_grad():
@@ -406,14 +505,18 @@ class GridSampler(_Shaped):
             raise ValueError(
                 f"mean and level must be below 2^30/255 in sum; got {reach:.3g}/255"
             )
-        place = centre.to(self.device), (scale * sigma).to(self.device)
-        steps = partial(torch_noise.rounded, centre=place[0], scale=place[1])
-        return torch_noise.moved(x, steps, size, seeds, self._generator)
+        steps = partial(
+            torch_noise.rounded,
+            centre=centre.to(self.device),
+            scale=(scale * sigma).to(self.device),
+        )
+        return torch_noise.moved(x, steps, size, seeds, generator)
 
 
 def check_shape(name: str, value: Any, expected: tuple[int, ...]) -> None:
-    """ValueError for another shape: torch would broadcast, and the radius be of other
-    dimension.
+    """ValueError for another shape.
+
+    torch would broadcast, and the radius be of another dimension.
     """
     if np.shape(value) != expected:
         raise ValueError(

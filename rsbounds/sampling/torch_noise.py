@@ -37,10 +37,26 @@ def gaussian(
     for block, seed in zip(noisy, seeds, strict=True):
         block.normal_(generator=generator.manual_seed(seed))
         if exact:
-            block.copy_(block.double().mul_(level).add_(x))
+            block.copy_(wide(block).mul_(level).add_(x.to(wide_device(x.device))))
     if not exact:
         noisy.mul_(level).add_(x)
     return noisy, torch.zeros(len(seeds) * size, dtype=torch.bool, device=x.device)
+
+
+def wide_device(device: torch.device) -> torch.device:
+    """Where numbers of a device are computed with in float64.
+
+    Apple's GPUs have no such type: the CPU has.
+    """
+    return torch.device("cpu") if device.type in NO_FLOAT64 else device
+
+
+NO_FLOAT64 = {"mps"}
+
+
+def wide(x: torch.Tensor) -> torch.Tensor:
+    """``x`` in float64, on its device if that has the type; a gradient passes."""
+    return x.to(wide_device(x.device)).double()
 
 
 def on_grid(
@@ -50,10 +66,9 @@ def on_grid(
     seeds: list[int],
     generator: torch.Generator,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """x + sigma Z rounded to the grid of 1/255, drawn exactly; ambiguous draws are
-    void.
+    """x + sigma Z rounded to the grid of 1/255, drawn exactly.
 
-    ``x`` holds whole numbers: 255 times the input.
+    Ambiguous draws are void. ``x`` holds whole numbers: 255 times the input.
     """
     thresholds, cells, zero = _tables(float(sigma), x.device)
 
@@ -71,8 +86,9 @@ def moved(
     seeds: list[int],
     generator: torch.Generator,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """x and the steps that 63 random bits give, over 255; ``steps`` says which are
-    ambiguous.
+    """x and the steps that 63 random bits give, over 255.
+
+    ``steps`` says which are ambiguous.
     """
     noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
     void = torch.zeros((len(seeds), size), dtype=torch.bool, device=x.device)
@@ -137,13 +153,9 @@ def _beyond(z: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 def _scores(device: torch.device) -> tuple[Any, Any, Any, Any]:
     """The table of scores on one device; cells for a CPU alone."""
     *columns, cells = grid_noise.scores()
-    z, thresholds, density = (torch.as_tensor(a, device=device) for a in columns)
-    return (
-        z,
-        thresholds,
-        density,
-        torch.as_tensor(cells) if device.type == "cpu" else None,
-    )
+    z, thresholds, density = (torch.from_numpy(a).to(device) for a in columns)
+    on_cpu = torch.from_numpy(cells) if device.type == "cpu" else None
+    return z, thresholds, density, on_cpu
 
 
 @lru_cache(maxsize=16)
@@ -152,8 +164,8 @@ def _tables(
 ) -> tuple[torch.Tensor, torch.Tensor | None, int]:
     """The tables of one level on one device; cells for a CPU alone."""
     thresholds, cells, zero = grid_noise.tables(sigma)
-    on_cpu = torch.as_tensor(cells) if device.type == "cpu" else None
-    return torch.as_tensor(thresholds, device=device), on_cpu, zero
+    on_cpu = torch.from_numpy(cells) if device.type == "cpu" else None
+    return torch.from_numpy(thresholds).to(device), on_cpu, zero
 
 
 def count_below(
@@ -172,15 +184,12 @@ def count_below(
     rest = u[place]
     searched = torch.bucketize(rest, thresholds, right=True)
     count[place] = searched.int()
-    ambiguous = torch.zeros(u.shape, dtype=torch.bool)
+    ambiguous = torch.zeros(u.shape, dtype=torch.bool, device=u.device)
     ambiguous[place] = thresholds[(searched - 1).clamp_(min=0)] == rest
     return count, ambiguous
 
 
 def whole(x: torch.Tensor) -> torch.Tensor:
-    """255 x in whole numbers, for :func:`on_grid`; ValueError for an input off the
-    grid.
-    """
-    return torch.as_tensor(
-        grid_noise.on_grid(x.detach().cpu().numpy()), device=x.device
-    )
+    """255 x in whole numbers, for :func:`on_grid`; ValueError off the grid."""
+    steps = grid_noise.on_grid(x.detach().cpu().numpy())
+    return torch.from_numpy(steps).to(x.device)

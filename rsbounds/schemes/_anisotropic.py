@@ -10,12 +10,9 @@ Hong, Hong, Certified adversarial robustness via anisotropic randomized smoothin
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from rsbounds import anisotropic, gaussian
-from rsbounds._numerics.checks import as_floats
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.rounding import EPS, product, round_down, round_up
+from rsbounds._numerics.rounding import EPS, product, round_down
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.sampling import Sampler
 from rsbounds.schemes._domains import NORM, POSITIVE, Domains
@@ -25,7 +22,7 @@ from rsbounds.schemes._scheme import Scheme
 __all__ = ["Anisotropic"]
 
 NOISE_OPTION = Option(
-    "--noise",
+    "noise",
     "CALLABLE() returns the noise: NoiseMaps or FixedNoise (anisotropic), "
     "CertifiedGenerator (generator)",
     type=str,
@@ -47,7 +44,7 @@ class Anisotropic(Scheme):
     help = "a noise level for each coordinate"
     options = (NOISE_OPTION, Shared.NORM)
     inputs: ClassVar[tuple[Option, ...]] = (
-        Option("--sigma", "noise level of each coordinate", nargs="+"),
+        Option("sigma", "noise level of each coordinate", nargs="+"),
         Shared.NORM,
     )
     noise: Any = None
@@ -70,9 +67,9 @@ class Anisotropic(Scheme):
     def transport(
         self, z: Any, radius: Any, sigma: float | None = None
     ) -> tuple[Any, Any]:
-        distance = as_floats("radius", radius, 0.0, towards=np.inf)
-        distance = round_up(distance / self.parameters["inner"], EPS)
-        return gaussian.transport(z, distance, self.fixed_level(sigma))
+        level = self.fixed_level(sigma)
+        inner = self.parameters["inner"]
+        return anisotropic.transport(z, radius, level, inner=inner)
 
     @property
     def own_level(self) -> float | None:

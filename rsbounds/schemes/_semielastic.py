@@ -31,7 +31,7 @@ def _shift(text: str) -> str | float:
         raise ValueError(f"expected a number, mean or min; got {text!r}") from None
 
 
-_RATE = Option("--rate", "rate of log sigma(x)")
+_RATE = Option("rate", "rate of log sigma(x)")
 
 
 class SemiElastic(EnvelopeScheme):
@@ -46,17 +46,17 @@ class SemiElastic(EnvelopeScheme):
     envelope, bounds = theory.SemiElastic, ("rate",)
     help = "log sigma(x) with a bounded rate"
     options = (
-        Option("--sigma", "base level"),
+        Option("sigma", "base level"),
         Option(
-            "--anchors",
+            "anchors",
             "x: inputs whose distance sets sigma(x)",
             type=Path,
             metavar="FILE.npz",
         ),
         _RATE,
-        Option("--k", "number of nearest anchors (20)", type=int, default=20),
+        Option("k", "number of nearest anchors (20)", type=int, default=20),
         Option(
-            "--shift",
+            "shift",
             "mean distance at which sigma(x) is the base level: a number, or mean (the "
             "default) or min for that of the anchors themselves",
             type=_shift,
@@ -124,8 +124,8 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
     if not (hasattr(knn, "rate") and callable(getattr(knn, "sigma", None))):
         raise ArgumentError(
             "knn",
-            "must be a rsbounds.semielastic.KNNSigma, or have a rate and a method sigma; "
-            f"got {type(knn).__name__}",
+            "must be a rsbounds.semielastic.KNNSigma, or have a rate and a method "
+            f"sigma; got {type(knn).__name__}",
         )
     knn = copy.copy(knn)  # a rate that is set later is not the one certified
     proven = type(knn) is KNNSigma and not any(map(callable, vars(knn).values()))

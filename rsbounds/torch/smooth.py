@@ -1,20 +1,23 @@
 """The field's ``Smooth`` class, with certificates that are never too large."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from itertools import count as counter
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from rsbounds import certify as procedure
 from rsbounds._numerics.checks import count, on_host
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.sampling import as_sampler
-from rsbounds.sampling.torch_modules import autocast_type, home
+from rsbounds.confidence import lower_bound
+from rsbounds.sampling import Phase, as_sampler, stream
+from rsbounds.sampling.torch_modules import as_tensor, autocast_type, home
 from rsbounds.schemes import Scheme, gaussian
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.training.fitting import soft_vote
+from rsbounds.torch.training.seeds import seeded
 
 
 class Smooth(torch.nn.Module):
@@ -92,8 +95,9 @@ class Smooth(torch.nn.Module):
         self.seed = count("seed", seed)
         self.samples = count("samples", samples, 1)
         self.runner_up = runner_up
-        self._autocast, self._sound = autocast, sound_noise
-        autocast_type(autocast)
+        autocast_type(autocast)  # refuses what is none
+        self._autocast = autocast
+        self._sound = sound_noise
         self._calls = counter()
         self.sigma = sigma
 
@@ -110,9 +114,8 @@ class Smooth(torch.nn.Module):
             self._scheme = sigma if isinstance(sigma, Scheme) else gaussian(sigma)
         given = isinstance(sigma, Scheme | FixedNoise | CertifiedNoise)
         self._sigma = sigma if given else self.scheme.parameters["sigma"]
-        self._kept: tuple[torch.nn.Module, Any] | None = (
-            None  # may be a sampler of other noise
-        )
+        # what is kept may be a sampler of other noise
+        self._kept: tuple[torch.nn.Module, Any] | None = None
 
     @property
     def scheme(self) -> Scheme:
@@ -120,8 +123,7 @@ class Smooth(torch.nn.Module):
         return self._scheme
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Mean class probabilities of each input of a batch under noise, shape (n,
-        num_classes).
+        """Mean class probabilities of a batch under noise, shape (n, num_classes).
 
         Differentiable, with ``samples`` copies and torch's global generator: for
         training and attacks, not for certificates. Refused for noise with a level on
@@ -132,7 +134,8 @@ class Smooth(torch.nn.Module):
                 "soft votes need noise of one level at an input; got noise of a shape"
             )
         levels = [self.scheme.sigma(_host(row)) for row in x]
-        return soft_vote(self._scores, x, torch.tensor(levels).to(x), self.samples)
+        sigma = torch.tensor(levels, device="cpu").to(x)
+        return soft_vote(self._scores, x, sigma, self.samples)
 
     def predict(self, x: torch.Tensor, n: int, alpha: float, batch_size: int) -> int:
         """The class at one input, wrong with probability at most alpha, or ``ABSTAIN``.
@@ -148,9 +151,14 @@ class Smooth(torch.nn.Module):
         batch_size : int
             Samples held in memory at once, >= 1.
         """
-        host, sampler = _host(x), self._sampler(batch_size, x)
         return procedure.predict(
-            sampler, host, self.scheme, n=n, alpha=alpha, **self._draw()
+            self._sampler(batch_size, x),
+            _host(x),
+            self.scheme,
+            n=n,
+            alpha=alpha,
+            seed=self.seed,
+            index=next(self._calls),
         )
 
     def certify(
@@ -168,19 +176,20 @@ class Smooth(torch.nn.Module):
     def certificate(
         self, x: torch.Tensor, n0: int, n: int, alpha: float, batch_size: int
     ) -> Certificate:
-        """The same as :meth:`certify` with all its evidence: counts, bounds, level and
-        scope.
+        """The same as :meth:`certify` with all its evidence.
+
+        Counts, bounds, level and scope.
         """
-        host, sampler, draw = _host(x), self._sampler(batch_size, x), self._draw()
         return procedure.certify(
-            sampler,
-            host,
+            self._sampler(batch_size, x),
+            _host(x),
             self.scheme,
             n0=n0,
             n=n,
             alpha=alpha,
             runner_up=self.runner_up,
-            **draw,
+            seed=self.seed,
+            index=next(self._calls),
         )
 
     def _scores(self, batch: torch.Tensor) -> torch.Tensor:
@@ -189,32 +198,47 @@ class Smooth(torch.nn.Module):
             scores: torch.Tensor = self.base_classifier(batch)
         return scores.to(batch.dtype)
 
-    def _draw(self) -> dict[str, Any]:
-        return {"seed": self.seed, "index": next(self._calls)}
+    def _sample_noise(
+        self, x: torch.Tensor, num: int, batch_size: int
+    ) -> NDArray[np.int64]:
+        """Counts of the classes of ``num`` noisy copies of x: the field's method.
+
+        Programs that build on Cohen's class call it. Each call draws its own samples.
+        """
+        host = _host(x)
+        generator = stream(self.seed, next(self._calls), Phase.PREDICT)
+        sampler = self._sampler(batch_size, x)
+        drawn = sampler(host, self.scheme.sigma(host), num, generator)
+        counts = np.zeros(self.num_classes, dtype=np.int64)
+        drawn = np.asarray(drawn)
+        counts[: len(drawn)] = drawn
+        return counts
+
+    def _lower_confidence_bound(self, NA: int, N: int, alpha: float) -> float:
+        """The lower bound of a probability from NA of N samples: the field's method."""
+        return float(lower_bound(NA, N, alpha))
 
     def _sampler(self, batch_size: int, x: torch.Tensor) -> Any:
-        """A sampler of the classifier where it is now, kept so that it checks rows
-        once.
+        """A sampler of the classifier where it is now.
+
+        It is kept, so that it doesn't look at the rows again in every call.
         """
         model = self.base_classifier.eval()
-        device = (
-            torch.as_tensor(x).device if isinstance(model, _Function) else home(model)
-        )
-        if (
-            self._kept is None
-            or self._kept[0] is not model
-            or self._kept[1].device != device
-        ):
-            options = {
-                "sound_noise": self._sound,
-                "autocast": self._autocast,
-                "device": device,
-            }
-            self._kept = (
+        device = home(model)
+        if isinstance(model, _Function):
+            device = as_tensor(x).device
+        kept = self._kept
+        if kept is None or kept[0] is not model or kept[1].device != device:
+            made = self.scheme.sampler(
                 model,
-                self.scheme.sampler(model, num_classes=self.num_classes, **options),
+                num_classes=self.num_classes,
+                sound_noise=self._sound,
+                autocast=self._autocast,
+                device=device,
             )
-        sampler: Any = self._kept[1]
+            kept = (model, made)
+            self._kept = kept
+        sampler: Any = kept[1]
         sampler.batch = count("batch", batch_size, 1)
         return sampler
 
@@ -242,7 +266,9 @@ class LogVotes(torch.nn.Module):
     --------
     >>> import torch
     >>> from rsbounds.torch import LogVotes, Smooth
-    >>> smooth = Smooth(lambda x: torch.stack([x[:, 0], -x[:, 0]], 1), 2, 0.5, samples=100)
+    >>> def model(x):
+    ...     return torch.stack([x[:, 0], -x[:, 0]], 1)
+    >>> smooth = Smooth(model, 2, 0.5, samples=100)
     >>> scores = LogVotes(smooth, seed=0)
     >>> x = torch.tensor([[0.5, 0.0]])
     >>> bool((scores(x) == scores(x)).all()), int(scores(x).argmax())
@@ -259,11 +285,11 @@ class LogVotes(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Scores (count, classes) of a batch, at most 0."""
-        devices = [x.device] if x.device.type == "cuda" else []
-        with nullcontext() if self.seed is None else torch.random.fork_rng(devices):
-            if self.seed is not None:
-                torch.manual_seed(self.seed)
+        if self.seed is None:
             votes: torch.Tensor = self.smooth(x)
+        else:
+            with seeded(self.seed, [x.device]):
+                votes = self.smooth(x)
         return votes.clamp_min(torch.finfo(votes.dtype).tiny).log()
 
 
@@ -276,11 +302,9 @@ class _Function(torch.nn.Module):
 
 
 def _host(x: torch.Tensor) -> torch.Tensor:
-    """x as any scheme can read it: on the host, without a gradient, in a type that
-    NumPy has.
-    """
+    """x as any scheme can read it: on the host, without a gradient, as NumPy has it."""
     try:
-        return torch.as_tensor(on_host("x", x))
+        return as_tensor(on_host("x", x))
     except (TypeError, RuntimeError):
         raise ValueError(
             f"x must be a tensor of one input; got {type(x).__name__}"

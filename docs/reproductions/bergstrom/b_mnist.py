@@ -1,4 +1,4 @@
-"""[B]'s MNIST setting: the constant L and the largest radius that Theorem 3 can give."""
+"""[B]'s MNIST setting: the constant L and the largest radius by Theorem 3."""
 
 from shared import Table, columns, publish
 

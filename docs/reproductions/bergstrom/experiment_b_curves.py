@@ -1,4 +1,4 @@
-"""[B] Figure 1 and Table 1: Lipschitz sigma networks on images, by three certificates."""
+"""[B] Figure 1 and Table 1: Lipschitz sigma networks on images, three certificates."""
 
 import time
 from functools import partial

@@ -94,10 +94,22 @@ def table(quick: bool = False) -> Table:
                     again = certify(sampler, moved, scheme, n=data.n, index=i)
                     radii.append(again.radius if again.predict == y else 0.0)
                 scope = found[kept[0]].scope
-                rows.append((data.name, name, scope, share, len(kept), average,
-                             float(np.mean(radii)), int(abstains), int(flips)))  # fmt: skip
+                rows.append(
+                    (
+                        data.name,
+                        name,
+                        scope,
+                        share,
+                        len(kept),
+                        average,
+                        float(np.mean(radii)),
+                        int(abstains),
+                        int(flips),
+                    )
+                )
     return columns(
-        "data noise scope share certified average_radius average_radius_after abstains flips",
+        "data noise scope share certified average_radius average_radius_after "
+        "abstains flips",
         rows,
     )
 
@@ -111,8 +123,14 @@ def figure(table: Table) -> Any:
             colour = "C0" if name == "chosen" else "C1"
             for what, line in (("flips", "-"), ("abstains", ":")):
                 part = table[what][rows] / table["certified"][rows]
-                panel.plot(table["share"][rows], part, line, marker="o", color=colour,
-                           label=f"{name} noise: {what}")  # fmt: skip
+                panel.plot(
+                    table["share"][rows],
+                    part,
+                    line,
+                    marker="o",
+                    color=colour,
+                    label=f"{name} noise: {what}",
+                )
         panel.set(xlabel="distance over the radius", title=data)
     panels[0].set_ylabel("part of the certified")
     panels[0].legend()

@@ -29,7 +29,7 @@ def sigma_at(distance: Any, rate: float) -> Any:
 
 
 def scores(distance: Any, angle: Any, sigma: Any) -> Any:
-    """The score of the narrow sector, whose axis is at angle 0, cut off on both sides."""
+    """The score of the narrow sector, axis at angle 0, cut off on both sides."""
     p = probability(
         distance * np.cos(angle) / sigma, distance * np.sin(angle) / sigma, ANGLE, DIM
     )
@@ -83,7 +83,10 @@ def table(quick: bool = False) -> Table:
         z, radius = radii(along, np.zeros_like(along), level, rate)
         first = float(along[np.argmax(z > 0)])
         rows.append((name, first, *accuracy, *average, float(radius.max()), *curve))
-    names = "right_from accuracy_narrow accuracy_wide radius_narrow radius_wide largest_on_axis"
+    names = (
+        "right_from accuracy_narrow accuracy_wide radius_narrow radius_wide "
+        "largest_on_axis"
+    )
     above = " ".join(f"above_{r:g}" for r in RADII)
     return columns(f"classifier {names} {above}", rows)
 

@@ -10,7 +10,7 @@ stride makes k smaller and the number of input channels larger (polyphase form).
 """
 
 import math
-from hashlib import blake2b
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -20,6 +20,7 @@ import torch
 from rsbounds._numerics.rounding import EPS
 from rsbounds.torch.networks._layers import (
     Matrix,
+    kept,
     one_thread,
     padding,
     spectral_norm,
@@ -36,7 +37,9 @@ _CELLS = 2**19  # complex numbers of the symbol held at once
 def convolution(module: Any) -> float:
     """Of a convolution or transposed convolution; kept until its weights change."""
     values = weight(module)
-    stride, before = tuple(module.stride), 1.0
+    stride = tuple(module.stride)
+    dilation = tuple(module.dilation)
+    before = 1.0
     if module.padding_mode == "circular":
         reach = [
             d * (k - 1) for d, k in zip(module.dilation, values.shape[2:], strict=True)
@@ -54,30 +57,17 @@ def convolution(module: Any) -> float:
     elif module.padding_mode != "zeros":
         raise ValueError(f"no proven bound for padding_mode {module.padding_mode!r}")
     groups = values.reshape(module.groups, -1, *values.shape[1:])
-    norm = max(_kept(group, stride, tuple(module.dilation)) for group in groups)
-    return norm * before * _UP
-
-
-_norms: dict[tuple[Any, ...], float] = {}
-
-
-def _kept(group: Matrix, stride: tuple[int, ...], dilation: tuple[int, ...]) -> float:
-    """:func:`_lattice_norm`, found by the weights themselves: a version number misses
-    ``.data``.
-    """
-    group = np.ascontiguousarray(group)
-    key = (blake2b(group.tobytes()).digest(), group.shape, stride, dilation)
-    if key not in _norms:
-        while len(_norms) >= 256:
-            _norms.pop(next(iter(_norms)))
-        _norms[key] = _lattice_norm(group, stride, dilation)
-    return _norms[key]
+    norms = []
+    for group in groups:
+        norm = partial(_lattice_norm, group, stride, dilation)
+        norms.append(kept(group, (stride, dilation), norm))
+    return max(norms) * before * _UP
 
 
 def _lattice_norm(
     weights: Matrix, stride: tuple[int, ...], dilation: tuple[int, ...]
 ) -> float:
-    """Norm on the infinite lattice of the convolution with weights (out, in, *kernel)."""
+    """Norm on the infinite lattice of a convolution, weights (out, in, *kernel)."""
     for axis, (step, spread) in enumerate(zip(stride, dilation, strict=True), start=2):
         if step > 1:
             weights = _polyphase(weights, axis, step, spread)
@@ -95,7 +85,8 @@ def _lattice_norm(
         for axis, n in enumerate(points)
     )
     phases = np.exp(2j * np.pi * turns)
-    rows, largest = max(_CELLS // flat[..., 0].size, 1), 0.0
+    rows = max(_CELLS // flat[..., 0].size, 1)
+    largest = 0.0
     with one_thread():
         symbol = torch.from_numpy(flat.reshape(-1, len(taps)).T + 0j)
         for part in torch.split(torch.from_numpy(phases), rows):
@@ -105,8 +96,9 @@ def _lattice_norm(
     error = (
         2 * (len(taps) + 32 * len(points)) * EPS * np.linalg.norm(np.abs(flat).sum(-1))
     )
-    riesz = math.prod(1 / math.cos(math.pi * (k - 1) / (2 * n))
-                      for k, n in zip(shape, points, strict=True))  # fmt: skip
+    riesz = 1.0
+    for k, n in zip(shape, points, strict=True):
+        riesz *= 1 / math.cos(math.pi * (k - 1) / (2 * n))
     return float((largest + error) * riesz * _UP)
 
 

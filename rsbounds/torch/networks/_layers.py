@@ -1,15 +1,15 @@
-"""Bounds of one layer each: dense, batch normalisation, pooling, padding, activations."""
+"""Bounds of one layer each: dense, normalisation, pooling, padding, activations."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
-from torch.nn.utils.parametrize import is_parametrized
 
 from rsbounds._numerics.rounding import EPS
 from rsbounds.torch.networks._trust import is_plain, name
@@ -32,18 +32,12 @@ _UP = 1 + 8 * EPS
 
 
 def weight(module: nn.Module) -> NDArray[np.float64]:
-    """The weight of a layer in float64; ValueError unless it is real, finite and
-    constant.
-    """
+    """The weight of a layer in float64; ValueError unless it is real and finite."""
     value = module.weight
     assert isinstance(value, torch.Tensor)
     if value.is_complex():
         raise ValueError(
             f"the weights of {name(module)} must be real; got {value.dtype}"
-        )
-    if is_parametrized(module) and not torch.equal(value, module.weight):  # type: ignore[arg-type]
-        raise ValueError(
-            f"the weights of {name(module)} change from one look to the next"
         )
     array: NDArray[np.float64] = value.detach().cpu().double().numpy()
     if not np.isfinite(array).all():
@@ -51,13 +45,38 @@ def weight(module: nn.Module) -> NDArray[np.float64]:
     return array
 
 
-def spectral_norm(matrices: Matrix | torch.Tensor) -> float:
+def dense(layer: nn.Module) -> float:
+    """Of a dense layer; kept until its weights change."""
+    values = weight(layer)
+    return kept(values, ("dense",), lambda: spectral_norm(torch.from_numpy(values)))
+
+
+_KEPT = 256
+_norms: dict[tuple[Any, ...], float] = {}
+
+
+def kept(array: Matrix, kind: tuple[Any, ...], norm: Callable[[], float]) -> float:
+    """``norm()``, found again by the numbers of ``array`` and by ``kind``.
+
+    The numbers themselves are the key: a tensor's version misses changes by ``.data``.
+    """
+    array = np.ascontiguousarray(array)
+    key = (blake2b(array.tobytes()).digest(), array.shape, *kind)
+    if key not in _norms:
+        while len(_norms) >= _KEPT:
+            _norms.pop(next(iter(_norms)), None)
+        _norms[key] = norm()
+    return _norms[key]
+
+
+def spectral_norm(matrices: torch.Tensor) -> float:
     """The largest singular value of a stack of matrices, rounded up.
 
-    LAPACK's backward error is below 10 max(m, n) eps.
+    LAPACK's backward error is below 10 max(m, n) eps. It runs on a CPU alone: the
+    error of another library is another.
     """
     with one_thread():
-        value = float(torch.linalg.svdvals(torch.as_tensor(matrices)).max())
+        value = float(torch.linalg.svdvals(matrices.cpu()).max())
     return value * (1 + 10 * float(max(matrices.shape[-2:])) * EPS)
 
 
@@ -209,8 +228,9 @@ def _softplus(module: nn.Module) -> float:
     jump = math.log1p(math.exp(-threshold)) / beta if beta > 0 else math.inf
     if not jump <= _JUMP:
         raise ValueError(
-            f"Softplus with beta = {beta:g} and threshold = {threshold:g} jumps by {jump:.2g} "
-            f"where torch's linear part begins; at most {_JUMP:g} is allowed: raise one of them"
+            f"Softplus with beta = {beta:g} and threshold = {threshold:g} jumps by "
+            f"{jump:.2g} where torch's linear part begins; at most {_JUMP:g} is "
+            "allowed: raise one of them"
         )
     return beta / 4
 

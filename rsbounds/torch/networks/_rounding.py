@@ -44,10 +44,21 @@ _SAME = (
 )
 
 
+# Terms in a sum of adaptive pooling, at most: the module doesn't know its windows,
+# and one of more numbers would fill 8 GiB.
+_WINDOW = 2**30
+# How large the rounding may be where no radius allows for it: a thousandth of what
+# the level (or the mean) may move by over one lowest level, or this part of the level.
+_SHARE = 1 / 1000
+_LEAST = 2.0**-33
+
+
+class NoBound(ValueError):
+    """No bound of the rounding of a layer is known."""
+
+
 class Range(NamedTuple):
-    """Bounds in the maximum norm: of the exact value's size and of the computed value's
-    error.
-    """
+    """Bounds in the maximum norm: the exact value's size, the computed one's error."""
 
     size: float
     error: float
@@ -62,8 +73,7 @@ UNIT = Range(1.0, _U)  # the points of the grid in [0, 1], as whole numbers over
 
 
 def computed(module: nn.Module, given: Range) -> Range:
-    """The range of a module's output; ValueError for a layer without a bound of its
-    rounding.
+    """The range of a module's output; NoBound for a layer whose rounding has none.
 
     The caller has asked for the module's Lipschitz bound before, which refuses hooks
     and overrides.
@@ -79,21 +89,67 @@ def level(network: Any, given: Range) -> float:
     return (error + EPS * (size + error + floor)) * _UP
 
 
-def rounding_slacks(generator: Any) -> dict[str, float]:
-    """What a generator's level and mean may move by beyond their bounds, on the grid.
+def require_small(network: Any, lip: float, given: Range = UNIT) -> None:
+    """ValueError where rounding would move a sigma network's level beyond its rate.
 
-    The coordinates are divided by the shape: each is within 3 u of a number of at most
-    1 over the smallest axis. The l2 error of the mean is at most sqrt(d) times that in
-    the maximum norm.
+    A radius without an allowance for rounding rests on the exact function. The layers
+    may cancel, however: with biases of 1e16 and -1e16 between them, what runs is a
+    staircase whose steps no constant bounds. The author of a module that brings its
+    own Lipschitz bound answers for its rounding.
+    """
+    try:
+        error = level(network, given)
+    except NoBound:
+        return
+    floor = float(network.sigma_min)
+    if not 2 * error <= max(_SHARE * lip, _LEAST) * floor:
+        raise ValueError(
+            "the level must not drown in rounding: in float64 it may be off by "
+            f"{error:.2g} with a Lipschitz bound of {lip:.2g} and a floor of {floor}; "
+            "its layers compute with numbers that are too large"
+        )
+
+
+def require_small_maps(generator: Any, lip: float, mean_lip: float) -> None:
+    """The same for the level and the mean of a generator."""
+    given = _scaled_input(generator)
+    require_small(generator.level, lip, given)
+    try:
+        moved = _shift(generator, given)
+    except NoBound:
+        return
+    floor = float(generator.level.sigma_min)
+    if not moved <= _SHARE * (1 + mean_lip) * floor:
+        raise ValueError(
+            "the mean must not drown in rounding: in float64 it may be off by "
+            f"{moved:.2g} where the lowest level is {floor:g}; its layers compute with "
+            "numbers that are too large"
+        )
+
+
+def rounding_slacks(generator: Any) -> dict[str, float]:
+    """How far a level and a mean on the grid may move beyond their bounds."""
+    given = _scaled_input(generator)
+    slack = level_slack(level(generator.level, given), generator.level.sigma_min)
+    return {"slack": slack, "shift": _shift(generator, given)}
+
+
+def _scaled_input(generator: Any) -> Range:
+    """Of the grid's points divided by the shape.
+
+    Each coordinate is within 3 u of a number of at most 1 over the smallest axis.
     """
     size = 1 / float(generator.shape.min()) * _UP
-    given = Range(size, 3 * _U * size)
-    slack = level_slack(level(generator.level, given), generator.level.sigma_min)
+    return Range(size, 3 * _U * size)
+
+
+def _shift(generator: Any, given: Range) -> float:
+    """How much further apart than their exact values two means may be, in l2.
+
+    Each is off by at most sqrt(d) times its error in the maximum norm.
+    """
     moved = computed(generator.mean, given).error
-    return {
-        "slack": slack,
-        "shift": 2 * math.sqrt(generator.shape.numel()) * moved * _UP,
-    }
+    return 2 * math.sqrt(generator.shape.numel()) * moved * _UP
 
 
 def _computed(part: Any, given: Range) -> Range:
@@ -150,10 +206,12 @@ def _affine(part: Any, given: Range) -> Range:
         sums, terms = kernels.sum((1, 3)).max(), inputs * kernels.shape[-1]
     elif is_plain(part, _layers.AVERAGE):
         sums, terms = 1.0, _layers.windows(part)[1]
+    elif is_plain(part, _layers.ADAPTIVE):
+        sums, terms = 1.0, _WINDOW
     else:
-        raise ValueError(
-            f"no bound of the rounding of {name(part)} is known, which sound noise needs; use "
-            "layers, pooling and activations of torch.nn other than adaptive pooling"
+        raise NoBound(
+            f"no bound of the rounding of {name(part)} is known, which sound noise "
+            "needs; use layers, pooling and activations of torch.nn"
         )
     offset = 0.0 if bias is None else float(bias.detach().abs().max())
     gamma = (terms + 1) * _U / (1 - (terms + 1) * _U)

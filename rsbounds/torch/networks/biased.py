@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch import nn
 
 from rsbounds._numerics.checks import on_host
 from rsbounds.lbrs import LocallyBiased
-from rsbounds.torch.networks._trust import frozen
+from rsbounds.torch.networks._trust import frozen, run
 from rsbounds.torch.networks.lipschitz_bound import gradient_lipschitz_upper_bound
 
 Array = NDArray[np.float64]
@@ -20,8 +21,7 @@ Array = NDArray[np.float64]
 def value_and_grad(
     model: nn.Module, shape: tuple[int, ...]
 ) -> Callable[[Array], tuple[Array, Array]]:
-    """Turn a torch model into the function that :class:`rsbounds.lbrs.LocallyBiased`
-    takes.
+    """A torch model as the function that :class:`rsbounds.lbrs.LocallyBiased` takes.
 
     It maps x of shape (n, d), d the product of ``shape``, to values and gradients in
     float64.
@@ -44,18 +44,22 @@ def value_and_grad(
     >>> value.tolist(), grad.tolist()
     ([3.0], [[1.0, 2.0]])
     """
-    network = frozen(model)
+    return _evaluator(frozen(model), shape)
 
+
+def _evaluator(
+    network: Callable[[torch.Tensor], torch.Tensor], shape: tuple[int, ...]
+) -> Callable[[Array], tuple[Array, Array]]:
     def evaluate(x: Array) -> tuple[Array, Array]:
-        rows = (
-            torch.as_tensor(x, dtype=torch.float64).reshape(-1, *shape).requires_grad_()
-        )
+        rows = torch.as_tensor(x, dtype=torch.float64, device="cpu")
+        rows = rows.reshape(-1, *shape).requires_grad_()
         values = network(rows).reshape(len(rows), -1)
         grads = [
             torch.autograd.grad(column.sum(), rows, retain_graph=True)[0].flatten(1)
             for column in values.unbind(1)
         ]
-        value, grad = values.detach().numpy(), torch.stack(grads, 1).numpy()
+        value = values.detach().numpy()
+        grad = torch.stack(grads, 1).numpy()
         return (value[:, 0], grad[:, 0]) if value.shape[1] == 1 else (value, grad)
 
     return evaluate
@@ -71,8 +75,9 @@ def locally_biased(
     norm: float = 2,
     method: str = "tight",
 ) -> LocallyBiased:
-    """The :class:`rsbounds.lbrs.LocallyBiased` of a torch model, for inputs flattened
-    to (n, d).
+    """The :class:`rsbounds.lbrs.LocallyBiased` of a torch model.
+
+    Its inputs are flattened to (n, d).
 
     Parameters
     ----------
@@ -100,9 +105,12 @@ def locally_biased(
     """
     points = np.asarray(on_host("anchors", anchors), dtype=np.float64)
     shape = points.shape[1:]
-    call = value_and_grad(model, shape)
+    network = frozen(model)
+    call = _evaluator(network, shape)
     if lip_grad is None:
-        lip_grad = gradient_lipschitz_upper_bound(frozen(model))
+        lip_grad = gradient_lipschitz_upper_bound(network)
+        # a hook registered for all modules later must not act on what was bounded
+        call = _evaluator(partial(run, network), shape)
         if call(points[:1].reshape(1, -1))[0].ndim == 2:
             lip_grad *= math.sqrt(2) * (1 + 1e-12)
         if norm == np.inf:

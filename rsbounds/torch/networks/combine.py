@@ -2,14 +2,18 @@
 sorting.
 """
 
+from typing import Any
+
 import torch
 from torch import nn
 
-from rsbounds._numerics.checks import count
+from rsbounds._numerics.checks import count, number
 
 
 class Scale(nn.Module):
     """Multiply by a fixed number: the simplest way to keep a network's constant small.
+
+    ``state_dict`` holds the factor, in float64 whatever the type of the network.
 
     Examples
     --------
@@ -21,6 +25,12 @@ class Scale(nn.Module):
     def __init__(self, factor: float) -> None:
         super().__init__()
         self.factor = float(factor)
+
+    def get_extra_state(self) -> torch.Tensor:
+        return torch.tensor(self.factor, dtype=torch.float64, device="cpu")
+
+    def set_extra_state(self, state: Any) -> None:
+        self.factor = number("factor", float(state))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.factor * x
@@ -48,14 +58,16 @@ class Residual(nn.Module):
         self.shortcut = nn.Identity() if shortcut is None else shortcut
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        side: torch.Tensor = self.branch(
-            x.clone()
-        )  # it may begin with an in-place module
-        straight: torch.Tensor = self.shortcut(x)
+        # a copy: the branch may begin with an in-place module
+        return self.add(self.branch(x.clone()), self.shortcut(x))
+
+    @staticmethod
+    def add(side: torch.Tensor, straight: torch.Tensor) -> torch.Tensor:
+        """The sum of what branch and shortcut return; ValueError for two shapes."""
         if side.shape != straight.shape:
             raise ValueError(
-                f"the branch must return the shape of the shortcut, {tuple(straight.shape)}; got "
-                f"{tuple(side.shape)}"
+                "the branch must return the shape of the shortcut, "
+                f"{tuple(straight.shape)}; got {tuple(side.shape)}"
             )
         return straight + side
 

@@ -29,11 +29,12 @@ from rsbounds.torch.networks._trust import (
     overridden,
     refuse_hooks,
     require_eval,
+    require_steady,
 )
 from rsbounds.torch.networks.combine import Concatenation, Residual, Scale
 
 _LINEAR: dict[tuple[type[nn.Module], ...], Callable[[Any], float]] = {
-    (nn.Linear,): lambda layer: _layers.spectral_norm(weight(layer)),
+    (nn.Linear,): _layers.dense,
     (*_layers.CONVOLUTIONS, *_layers.TRANSPOSES): convolution,
     _layers.AVERAGE: _layers.average_pool,
     _layers.ADAPTIVE: _layers.adaptive_average_pool,
@@ -85,7 +86,8 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
     >>> from rsbounds.torch import lipschitz_upper_bound
     >>> layer = torch.nn.Linear(2, 2)
     >>> _ = layer.weight.data.copy_(torch.tensor([[3.0, 0.0], [0.0, 1.0]]))
-    >>> 3.0 <= lipschitz_upper_bound(torch.nn.Sequential(layer, torch.nn.ReLU()).eval()) < 3.001
+    >>> net = torch.nn.Sequential(layer, torch.nn.ReLU()).eval()
+    >>> 3.0 <= lipschitz_upper_bound(net) < 3.001
     True
     """
     refuse_hooks(module)
@@ -93,14 +95,17 @@ def lipschitz_upper_bound(module: nn.Module) -> float:
         (c for c in type(module).__mro__ if "lipschitz_upper_bound" in vars(c)), None
     )
     if supplier is not None:
-        own: Any = module
-        if changed := overridden(module, supplier):
+        changed = overridden(module, supplier)
+        if changed:
             raise ValueError(
-                f"no proven Lipschitz bound for {name(module)}: it overrides {', '.join(changed)} "
-                f"of {supplier.__name__}, whose bound it would inherit"
+                f"no proven Lipschitz bound for {name(module)}: it overrides "
+                f"{', '.join(changed)} of {supplier.__name__}, whose bound it would "
+                "inherit"
             )
-        return _finite(float(own.lipschitz_upper_bound()), module)
+        bound = module.lipschitz_upper_bound()  # type: ignore[operator]
+        return _finite(float(bound), module)
     require_eval(module)
+    require_steady(module)
     if is_plain(module, nn.Sequential):
         return _round_up(reduce(mul, _bounds(list(module)), Fraction(1)))  # type: ignore[call-overload]
     if is_plain(module, Residual):
@@ -152,18 +157,20 @@ def gradient_lipschitz_upper_bound(module: nn.Module) -> float:
     """
     refuse_hooks(module)
     chain = _layers_of(module)
-    bound, slope, own = Fraction(0), Fraction(1), Fraction(0)
+    bound = Fraction(0)
+    slope = Fraction(1)
+    of_last = Fraction(0)  # the part of the bound by the last layer, if elementwise
     for layer, lip in zip(chain, _bounds(chain), strict=True):
         curvature = Fraction(_curvature(layer))
         elementwise = activation(layer) is not None
         if elementwise and lip == 1 and curvature == 0:
             continue
-        # own: the last layer's part of the bound, where that layer is elementwise
-        if own and is_plain(layer, nn.Linear):
-            bound = lip * (bound - own) + Fraction(_longest_column(layer)) * own
+        if of_last and is_plain(layer, nn.Linear):
+            column = Fraction(_longest_column(layer))
+            bound = lip * (bound - of_last) + column * of_last
         else:
             bound = curvature * slope**2 + lip * bound
-        own = curvature * slope**2 if elementwise else Fraction(0)
+        of_last = curvature * slope**2 if elementwise else Fraction(0)
         slope *= lip
     return _round_up(bound)
 
@@ -183,8 +190,8 @@ def _curvature(layer: nn.Module) -> float:
         raise ValueError(f"no proven bound of the derivative of {name(layer)}")
     if constants[1] is None:
         raise ValueError(
-            f"the derivative of {name(layer)} is not Lipschitz: use a smooth activation "
-            "(Softplus, Tanh, Sigmoid, SiLU, GELU)"
+            f"the derivative of {name(layer)} is not Lipschitz: use a smooth "
+            "activation (Softplus, Tanh, Sigmoid, SiLU, GELU)"
         )
     return constants[1]
 
@@ -208,18 +215,17 @@ def _branches(module: Any) -> list[nn.Module]:
 
 
 def _bounds(parts: list[nn.Module]) -> list[Fraction]:
-    """The bound of each part, if floating-point numbers can carry what the chain
-    computes.
-    """
-    bounds, total = [], Fraction(1)
+    """The bound of each part; ValueError where their products leave floating point."""
+    bounds = []
+    total = Fraction(1)
     for part in parts:
         bounds.append(Fraction(lipschitz_upper_bound(part)))
         total *= bounds[-1]
         if total and not _SMALLEST <= total <= _LARGEST:
             power = total.numerator.bit_length() - total.denominator.bit_length()
             raise ValueError(
-                f"the bounds up to {name(part)} multiply to 2^{power}: floating-point numbers "
-                "under- or overflow there, and compute another function"
+                f"the bounds up to {name(part)} multiply to 2^{power}: floating-point "
+                "numbers under- or overflow there, and compute another function"
             )
     return bounds
 

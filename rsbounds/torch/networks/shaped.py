@@ -34,8 +34,8 @@ from rsbounds.sampling.torch_modules import (
     check_shape,
 )
 from rsbounds.schemes import Anisotropic, Generator, Scheme
-from rsbounds.torch.networks._rounding import rounding_slacks
-from rsbounds.torch.networks._trust import frozen, settle
+from rsbounds.torch.networks._rounding import require_small_maps, rounding_slacks
+from rsbounds.torch.networks._trust import frozen, run
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 from rsbounds.torch.networks.sigma import SigmaNetwork
 
@@ -85,7 +85,8 @@ class FixedNoise(_Noise):
     >>> model = torch.nn.Linear(2, 2, bias=False)
     >>> _ = model.weight.data.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
     >>> noise = FixedNoise(torch.zeros(2), torch.tensor([0.5, 2.0]))
-    >>> result = certify(noise.sampler(model), torch.tensor([0.5, 0.0]), noise.scheme(), n=1000)
+    >>> x = torch.tensor([0.5, 0.0])
+    >>> result = certify(noise.sampler(model), x, noise.scheme(), n=1000)
     >>> result.scope, result.sigma, result.radius < 0.5
     ('fixed noise', 1.0, True)
     """
@@ -95,14 +96,17 @@ class FixedNoise(_Noise):
     scope: str = FIXED_NOISE
 
     def __post_init__(self) -> None:
+        # copies: a tensor that is changed later would change the noise between inputs
+        object.__setattr__(self, "mean", self.mean.detach().clone())
+        object.__setattr__(self, "sigma", self.sigma.detach().clone())
         levels = self.sigma.detach().cpu().numpy()
         as_floats("sigma", levels, 0, closed="neither", nan=False)
         check_shape("mean", self.mean, self.sigma.shape)
         shape = self.shape.double().numpy()
         if not ((shape >= _TINY) & (shape < np.inf)).all():
             raise ValueError(
-                "sigma must keep its ratios to the geometric mean within float32's range; got "
-                f"levels from {levels.min():.2g} to {levels.max():.2g}"
+                "sigma must keep its ratios to the geometric mean within float32's "
+                f"range; got levels from {levels.min():.2g} to {levels.max():.2g}"
             )
 
     @cached_property
@@ -147,20 +151,20 @@ class FixedNoise(_Noise):
 
 
 class CertifiedNoise(_Noise):
-    """The noise of a ``CertifiedGenerator`` as it is now: later training doesn't move
-    it.
+    """The noise of a ``CertifiedGenerator`` as it is now.
 
-    ``generator`` is copied, in float64 and eval mode; its ``level`` is a
+    ``generator`` is copied, in float64 and eval mode, so later training doesn't move
+    the noise; its ``level`` is a
     :class:`SigmaNetwork`, whose floor is proven.
     """
 
     def __init__(self, generator: nn.Module) -> None:
-        if not isinstance(level := getattr(generator, "level", None), SigmaNetwork):
+        level = getattr(generator, "level", None)
+        if not isinstance(level, SigmaNetwork):
             raise ValueError(
                 f"level must be a SigmaNetwork; got {type(level).__name__}"
             )
         self._generator: Any = frozen(generator)
-        settle(self._generator)
         self.shape: Any = self._generator.shape
         self.law = _law(repr(self._generator), *self._generator.state_dict().values())
 
@@ -171,32 +175,35 @@ class CertifiedNoise(_Noise):
 
     def offset(self, x: torch.Tensor) -> torch.Tensor:
         """The mean at the point of the grid, divided by the shape."""
-        return self._mean(torch.as_tensor(grid_noise.points(x)) / self.shape)
+        return self._mean(torch.from_numpy(grid_noise.points(x)) / self.shape)
 
     def _mean(self, u: torch.Tensor) -> torch.Tensor:
-        mean: torch.Tensor = self._generator.mean(
-            u[None].clone()
-        )  # it may work in place
+        # a copy: the map may begin with a module that works in place
+        mean = run(self._generator.mean, u[None].clone())
         check_shape("what the mean map returns", mean, (1, *u.shape))
         return mean[0]
 
     def scheme(self, norm: float = 2, *, sound: bool = False) -> Scheme:
-        """The scheme of the envelope certificate with the proven bounds, in an l_p
-        norm.
+        """The scheme of the envelope certificate with the proven bounds.
 
-        With ``sound`` the level is that at the input's point of the grid, and the
-        radius allows for the rounding of the level and of the mean; ValueError where
-        that has no bound.
+        The radius is in an l_p norm. With ``sound`` the level is that at the input's
+        point of the grid, and the radius allows for the rounding of the level and of
+        the mean; ValueError where that has no bound. Without, ValueError where
+        rounding moves them more than the bounds allow.
         """
         kept = self._generator
+        lip = lipschitz_upper_bound(kept.level)
+        mean_lip = lipschitz_upper_bound(kept.mean)
         parameters = {
-            "lip": lipschitz_upper_bound(kept.level),
-            "mean_lip": lipschitz_upper_bound(kept.mean),
+            "lip": lip,
+            "mean_lip": mean_lip,
             "sigma_min": kept.level.sigma_min,
             **_ball(kept.shape, norm),
         }
         if sound:
             parameters |= rounding_slacks(kept)
+        else:
+            require_small_maps(kept, lip, mean_lip)
         scheme = Generator(parameters, level=self.level_at, proven=True)
         scheme.drawn_by(self)
         return scheme
@@ -205,13 +212,13 @@ class CertifiedNoise(_Noise):
         """The level at one input."""
         check_shape("x", x, self.shape.shape)
         point = torch.as_tensor(x, device="cpu").double()
-        with torch.no_grad():
-            return float(self._generator.level((point / self.shape)[None]))
+        return SigmaNetwork.level_at(self._generator.level, point / self.shape)
 
 
 class NoiseGenerator(nn.Module):
-    """Choose mean and level on every axis for each input; scope "fixed noise at this
-    input only".
+    """Choose mean and level on every axis for each input, for that input alone.
+
+    The scope of its certificates is "fixed noise at this input only".
 
     Parameters
     ----------
@@ -305,8 +312,9 @@ class CertifiedGenerator(nn.Module):
     --------
     >>> import torch
     >>> from rsbounds.torch import CertifiedGenerator, Scale, SigmaNetwork
-    >>> level = SigmaNetwork(torch.nn.Sequential(torch.nn.Linear(2, 1), Scale(0.0)), 0.5)
-    >>> scheme = CertifiedGenerator(Scale(1.0), level, torch.ones(2)).noise().scheme()
+    >>> h = torch.nn.Sequential(torch.nn.Linear(2, 1), Scale(0.0))
+    >>> generator = CertifiedGenerator(Scale(1.0), SigmaNetwork(h, 0.5), torch.ones(2))
+    >>> scheme = generator.noise().scheme()
     >>> round(scheme.radius(2.0, 0.5), 6), scheme.scope  # sigma z/(1 + M)
     (0.5, 'sigma(x), mu(x) with proven bounds')
     """
@@ -341,8 +349,7 @@ def generator_loss(
     variance_weight: float = 1.0,
     mean_weight: float = 1e-3,
 ) -> torch.Tensor:
-    """The loss of a noise generator: cross-entropy, distance of the variance, norm of
-    the mean.
+    """The loss of a noise generator: cross-entropy, variance and norm of the mean.
 
     Cross-entropy under the noise, plus ``variance_weight`` times the squared distance
     of the mean log level from log ``target`` (which fixes the volume of the noise and
@@ -368,7 +375,8 @@ def generator_loss(
     >>> import torch
     >>> from rsbounds.torch import NoiseMaps, generator_loss
     >>> x, y = torch.zeros(4, 3), torch.zeros(4, dtype=torch.long)
-    >>> loss = generator_loss(torch.nn.Linear(3, 2), NoiseMaps((3,), 0.5), x, y, target=0.5)
+    >>> model, maps = torch.nn.Linear(3, 2), NoiseMaps((3,), 0.5)
+    >>> loss = generator_loss(model, maps, x, y, target=0.5)
     """
     as_floats("target", target, 0, closed="neither", nan=False)
     as_floats("variance_weight", variance_weight, 0, nan=False)
@@ -392,7 +400,7 @@ def _law(kind: str, *tensors: torch.Tensor) -> str:
 
 
 def _ball(shape: torch.Tensor, norm: float) -> dict[str, Any]:
-    """The l_p radius inside the ellipsoid sum (delta_i/shape_i)^2 <= 1, rounded down."""
+    """The l_p radius inside sum (delta_i/shape_i)^2 <= 1, rounded down."""
     axes = shape.double().numpy().ravel()
     inner = float(anisotropic.radius(1.0, axes, norm=norm, scores=True))
     return {"norm": norm, "inner": inner, "dim": axes.size}

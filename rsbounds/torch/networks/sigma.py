@@ -10,7 +10,7 @@ from rsbounds import schemes
 from rsbounds._numerics.checks import as_floats
 from rsbounds.schemes import Scheme
 from rsbounds.torch.networks import _rounding
-from rsbounds.torch.networks._trust import frozen, settle
+from rsbounds.torch.networks._trust import frozen, run
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 
 
@@ -19,6 +19,7 @@ class SigmaNetwork(nn.Module):
 
     Train it under ``torch.nn.utils.parametrizations.spectral_norm`` to keep its
     constant small; certificates never use that norm, but :func:`lipschitz_upper_bound`.
+    ``state_dict`` holds the floor, in float64 whatever the type of the network.
 
     Parameters
     ----------
@@ -52,9 +53,19 @@ class SigmaNetwork(nn.Module):
             as_floats("sigma_min", sigma_min, 0, closed="neither", nan=False)
         )
 
+    def get_extra_state(self) -> torch.Tensor:
+        return torch.tensor(self.sigma_min, dtype=torch.float64, device="cpu")
+
+    def set_extra_state(self, state: Any) -> None:
+        floor = as_floats("sigma_min", float(state), 0, closed="neither", nan=False)
+        self.sigma_min = float(floor)
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """The noise levels of a batch (n, *shape of x), shape (n,)."""
-        level: torch.Tensor = self.h(x).reshape(len(x)).relu() + self.sigma_min
+        return self._level(self.h(x), len(x))
+
+    def _level(self, h: torch.Tensor, rows: int) -> torch.Tensor:
+        level: torch.Tensor = h.reshape(rows).relu() + self.sigma_min
         return level
 
     def lipschitz_upper_bound(self) -> float:
@@ -67,8 +78,7 @@ class SigmaNetwork(nn.Module):
         return lipschitz_upper_bound(frozen(self))
 
     def rounding(self) -> float:
-        """How far float64 arithmetic may take sigma(x) from the exact function, on the
-        grid.
+        """How far float64 arithmetic may take sigma(x) from the exact function.
 
         In the input's unit. It bounds the error for every x on the grid of 1/255 in [0,
         1], given as whole numbers over 255, and for every order of the sums, and grows
@@ -77,16 +87,14 @@ class SigmaNetwork(nn.Module):
         bound of its rounding.
         """
         network = frozen(self)
-        settle(network)
         lipschitz_upper_bound(network)  # refuses hooks and overrides
         return _rounding.level(network, _rounding.UNIT)
 
     def scheme(self, dim: float, *, sound: bool = False) -> Scheme:
-        """The scheme that certifies smoothing by this network's noise level, as it is
-        now.
+        """The scheme that certifies smoothing by this network's level, as it is now.
 
-        Levels and bound come from one copy in float64; ValueError if ``h`` has no
-        proven bound.
+        Levels and bound come from one copy in float64, whose parametrised weights are
+        numbers; hooks are not called.
 
         Parameters
         ----------
@@ -95,18 +103,32 @@ class SigmaNetwork(nn.Module):
         sound : bool
             For sound noise: levels at the inputs' points of the grid of 1/255, in [0,
             1], and radii that allow for :meth:`rounding`.
+
+        Raises
+        ------
+        ValueError
+            If ``h`` has no proven bound, or its layers compute with numbers so large
+            that rounding moves the level more than the bound allows.
         """
-        network, rounding = frozen(self), None
+        network = frozen(self)
+        lip = lipschitz_upper_bound(network)
+        rounding = None
         if sound:
-            settle(network)
             rounding = SigmaNetwork.rounding(network)
-        lip, floor = lipschitz_upper_bound(network), self.sigma_min
-        level = partial(SigmaNetwork.level_at, network)
-        return schemes.lipschitz(level, lip, floor, dim, rounding=rounding, proven=True)
+        else:
+            _rounding.require_small(network, lip)
+        return schemes.lipschitz(
+            partial(SigmaNetwork.level_at, network),
+            lip,
+            network.sigma_min,
+            dim,
+            rounding=rounding,
+            proven=True,
+        )
 
     def level_at(self, x: Any) -> float:
         """The noise level at one input."""
         with torch.no_grad():
             # a copy: h may begin with a module that works in place
             batch = torch.as_tensor(x, dtype=torch.float64, device="cpu")[None].clone()
-            return float(self(batch))
+            return float(self._level(run(self.h, batch), 1))

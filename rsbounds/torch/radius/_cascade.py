@@ -8,6 +8,7 @@ import torch
 
 from rsbounds._numerics.checks import choice
 from rsbounds._numerics.rounding import EPS
+from rsbounds.sampling.torch_noise import wide
 from rsbounds.torch.radius._radii import Number, inside, result_type, round_down, tensor
 
 Bounds = tuple[torch.Tensor, torch.Tensor]
@@ -69,9 +70,7 @@ def cascade(
     >>> radius.cascade(rule, z, 0, scores=True)  # min(margin .5, .75 to sure class 1)
     tensor([0.5000])
     """
-    z = p.double()
-    if not scores:
-        z = torch.special.ndtri(inside("p", z, 0.0, 1.0, closed=True))
+    z = _scores(p, scores)
     if z.ndim < 2 or z.shape[-1] < 2:
         raise ValueError(
             f"p must have shape (..., stages, classes >= 2); got {tuple(p.shape)}"
@@ -81,7 +80,8 @@ def cascade(
         raise ValueError(
             f"p must have {len(level)} stages, as the rule has; got {z.shape[-2]}"
         )
-    values = inside("sigmas", level, 0.0)[:, None] * z
+    level = inside("sigmas", level, 0.0)
+    values = _times(level[:, None], z)
     chosen = torch.as_tensor(cls, device=z.device).expand(z.shape[:-2])[..., None]
     others = torch.arange(z.shape[-1], device=z.device) != chosen
     lowest = -math.inf if signed else 0.0
@@ -90,18 +90,40 @@ def cascade(
     size = values.detach().abs().nan_to_num(posinf=0.0).amax((-1, -2))
     for item in rule.items:
         conditions = _conditions(item)
-        size = size + sum(abs(c.threshold) for c in conditions)
-        bounds = [_bounds(c, values, level, z) for c in conditions]
-        least, most = (
-            torch.stack(
-                [v - c.threshold for v, c in zip(side, conditions, strict=True)]
-            ).amin(0)
-            for side in zip(*bounds, strict=True)
-        )
-        fires = least.gather(-1, chosen)[..., 0]
+        least = []  # how far each class is above each condition's threshold, at least
+        most = []
+        for condition in conditions:
+            size = size + abs(condition.threshold)
+            low, high = _bounds(condition, values, level, z)
+            least.append(low - condition.threshold)
+            most.append(high - condition.threshold)
+        fires = torch.stack(least).amin(0).gather(-1, chosen)[..., 0]
         best = torch.maximum(best, torch.minimum(fires, blocked))
-        blocked = torch.minimum(blocked, (-most).where(others, math.inf).amin(-1))
-    return round_down((best - 4e-14 * size).clamp(min=lowest), result_type(p, sigmas))
+        # every other class lacks at least one of the conditions by so much
+        lacking = -torch.stack(most).amin(0)
+        blocked = torch.minimum(blocked, lacking.where(others, math.inf).amin(-1))
+    exact = (best - 4e-14 * size).clamp(min=lowest)
+    return round_down(exact, result_type(p, sigmas)).to(p.device)
+
+
+def _scores(p: torch.Tensor, scores: bool) -> torch.Tensor:
+    """Normal scores in double precision, whose slope at probabilities 0 and 1 is 0."""
+    z = wide(p)
+    if scores:
+        return z
+    z = inside("p", z, 0.0, 1.0, closed=True)
+    exact = torch.special.ndtri(z.detach())
+    # torch's own slope is infinite there, and NaN once it meets a 0
+    slope_only = torch.special.ndtri(z.clamp(1e-300, 1 - EPS / 2))
+    moved: torch.Tensor = exact + (slope_only - slope_only.detach())
+    return moved
+
+
+def _times(level: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    """level z; an infinite score stays as it is, with no slope."""
+    finite = z.isfinite()
+    product: torch.Tensor = level * torch.where(finite, z, 0.0)
+    return torch.where(finite, product, z.detach())
 
 
 def _conditions(item: Any) -> list[Any]:
@@ -114,7 +136,8 @@ def _conditions(item: Any) -> list[Any]:
             )
     if not any(c.kind in ("score", "margin") and c.threshold >= 0 for c in conditions):
         raise ValueError(
-            "each item must have a 'score' or 'margin' condition with threshold >= 0; got none"
+            "each item must have a 'score' or 'margin' condition with threshold >= 0; "
+            "got none"
         )
     return conditions
 
@@ -134,8 +157,9 @@ def _bounds(
 
 
 def _set(condition: Any, level: torch.Tensor, z: torch.Tensor) -> Bounds:
-    """sigma Phi^-1 of the set's probability; near 0 or 1 the score enlarges the sum's
-    rounding.
+    """sigma Phi^-1 of the set's probability, from below and from above.
+
+    Near 0 or 1 the score enlarges the sum's rounding.
     """
     classes = torch.as_tensor(condition.classes, device=z.device)
     if not (classes < z.shape[-1]).all():

@@ -13,6 +13,7 @@ from rsbounds._numerics.checks import as_floats
 from rsbounds._numerics.rounding import EPS
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.envelope import LipschitzSigma, SemiElastic, branch_radii, radius
+from rsbounds.sampling.torch_noise import wide, wide_device
 from rsbounds.torch.radius._slopes import lipschitz_move, semielastic_move, slopes
 
 Number = float | torch.Tensor
@@ -49,9 +50,10 @@ def gaussian(
     >>> [round(r, 6) for r in radius.gaussian(p, 0.5).tolist()]
     [0.0, 1.163174]
     """
-    level = inside("sigma", tensor("sigma", sigma), 0.0)
-    exact = level * _half_gap(p_a, p_b, scores) * (1 - 1e-15)
-    return round_down(exact, result_type(p_a, p_b, sigma))
+    given, device = _together(p_a=p_a, p_b=p_b, sigma=sigma)
+    level = inside("sigma", given["sigma"], 0.0)
+    exact = level * _half_gap(given["p_a"], given["p_b"], scores) * (1 - 1e-15)
+    return round_down(exact, result_type(p_a, p_b, sigma)).to(device)
 
 
 def anisotropic(
@@ -62,8 +64,7 @@ def anisotropic(
     norm: float = 2,
     scores: bool = False,
 ) -> torch.Tensor:
-    """:func:`rsbounds.anisotropic.radius`: the largest l_p ball in the certified
-    ellipsoid.
+    """:func:`rsbounds.anisotropic.radius`: the largest ball in the ellipsoid.
 
     Parameters
     ----------
@@ -84,11 +85,13 @@ def anisotropic(
     >>> import torch
     >>> from rsbounds.torch import radius
     >>> sigma = torch.tensor([0.25, 0.5, 1.0], requires_grad=True)
-    >>> round(radius.anisotropic(torch.tensor(0.99), sigma, norm=float("inf")).item(), 6)
+    >>> r = radius.anisotropic(torch.tensor(0.99), sigma, norm=float("inf"))
+    >>> round(r.item(), 6)
     0.507651
     """
     as_floats("norm", norm, 1.0, nan=False)
-    levels = inside("sigma", tensor("sigma", sigma), 0.0)
+    given, device = _together(p_a=p_a, p_b=p_b, sigma=sigma)
+    levels = inside("sigma", given["sigma"], 0.0)
     if not levels.ndim or not levels.shape[-1]:
         raise ValueError(
             f"sigma must have the axes last; got shape {tuple(levels.shape)}"
@@ -98,8 +101,8 @@ def anisotropic(
     else:
         power = 1 / (0.5 - 1 / norm)
         reach = (-(-power * levels.log()).logsumexp(-1) / power).exp()
-    exact = reach * _half_gap(p_a, p_b, scores) * (1 - 5e-13)
-    return round_down(exact, result_type(p_a, p_b, sigma))
+    exact = reach * _half_gap(given["p_a"], given["p_b"], scores) * (1 - 5e-13)
+    return round_down(exact, result_type(p_a, p_b, sigma)).to(device)
 
 
 def semielastic(
@@ -139,9 +142,9 @@ def semielastic(
     >>> round(r.item(), 6), round(rate.grad.item(), 4)
     (0.578751, -0.5642)
     """
-    given = {"p_a": p_a, "p_b": p_b, "sigma": sigma, "rate": rate}
+    given, device = _together(p_a=p_a, p_b=p_b, sigma=sigma, rate=rate)
     exact = _exact(_Theory(SemiElastic, semielastic_move, scores), dim, given)
-    return round_down(exact, result_type(*given.values()))
+    return round_down(exact, result_type(p_a, p_b, sigma, rate)).to(device)
 
 
 def lipschitz(
@@ -154,10 +157,10 @@ def lipschitz(
     p_b: Number | None = None,
     scores: bool = False,
 ) -> torch.Tensor:
-    """:func:`rsbounds.lipschitz.radius`, method "exact": sigma(x) is Lipschitz and has
-    a floor.
+    """:func:`rsbounds.lipschitz.radius`, method "exact".
 
-    Other parameters and returns as in :func:`semielastic`.
+    sigma(x) is Lipschitz and has a floor. Other parameters and returns as in
+    :func:`semielastic`.
 
     Parameters
     ----------
@@ -175,20 +178,23 @@ def lipschitz(
     >>> round(r.item(), 4), round(sigma.grad.item(), 4)
     (1.081, 2.1621)
     """
-    given = {"p_a": p_a, "p_b": p_b, "sigma": sigma, "lip": lip, "sigma_min": sigma_min}
-    dtype = result_type(*given.values())
+    given, device = _together(
+        p_a=p_a, p_b=p_b, sigma=sigma, lip=lip, sigma_min=sigma_min
+    )
+    level = given["sigma"]
+    floor = given["sigma_min"]
     # a level that lies below its floor by a rounding alone is at it
-    level, floor = tensor("sigma", sigma), tensor("sigma_min", sigma_min)
-    near = (level < floor) & (
-        level >= floor * (1 - 2 * torch.finfo(result_type(sigma)).eps)
-    )
+    lowest = floor * (1 - 2 * torch.finfo(result_type(sigma)).eps)
+    near = (level < floor) & (level >= lowest)
     given["sigma"] = level + torch.where(near, floor - level, 0.0).detach()
-    return round_down(
-        _exact(_Theory(LipschitzSigma, lipschitz_move, scores), dim, given), dtype
-    )
+    exact = _exact(_Theory(LipschitzSigma, lipschitz_move, scores), dim, given)
+    dtype = result_type(p_a, p_b, sigma, lip, sigma_min)
+    return round_down(exact, dtype).to(device)
 
 
-def _half_gap(p_a: Number, p_b: Number | None, scores: bool) -> torch.Tensor:
+def _half_gap(
+    p_a: torch.Tensor, p_b: torch.Tensor | None, scores: bool
+) -> torch.Tensor:
     """A lower bound of max(z_a - z_b, 0)/2 in double precision."""
     z_a = _score("p_a", p_a, scores, -_SLACK)
     if p_b is None:
@@ -197,36 +203,31 @@ def _half_gap(p_a: Number, p_b: Number | None, scores: bool) -> torch.Tensor:
     return torch.where(z_a <= z_b, 0.0, z_a - z_b) / 2
 
 
-def _score(name: str, p: Number, scores: bool, slack: float) -> torch.Tensor:
-    """The score of p, moved outward by its error: the kernel's value with the slope of
-    torch's.
+def _score(name: str, p: torch.Tensor, scores: bool, slack: float) -> torch.Tensor:
+    """The score of p, moved outward by its error.
+
+    It has the kernel's value and the slope of torch's function.
     """
     if scores:
-        return tensor(name, p)
-    p = inside(name, tensor(name, p), 0.0, 1.0, closed=True)
-    exact = torch.as_tensor(
-        np.asarray(ndtri(p.detach().cpu().numpy())), device=p.device
-    )
-    slope_only = torch.special.ndtri(
-        p.clamp(1e-300, 1 - EPS / 2)
-    )  # 0 at probabilities 0 and 1
+        return p
+    p = inside(name, p, 0.0, 1.0, closed=True)
+    exact = _from_numpy(ndtri(p.detach().cpu().numpy()), p.device)
+    # of slope 0 at probabilities 0 and 1
+    slope_only = torch.special.ndtri(p.clamp(1e-300, 1 - EPS / 2))
     z = exact + (slope_only - slope_only.detach())
     moved: torch.Tensor = z + slack * z.abs().clamp(max=40.0)  # infinity stays
     return moved
 
 
 class _Theory(NamedTuple):
-    """How sigma may vary, how the extreme level moves with the radius, and whether p
-    are scores.
-    """
+    """How sigma may vary, how the extreme level moves, and whether p are scores."""
 
     envelope: Callable[..., Any]
     move: Callable[..., Any]
     scores: bool
 
 
-def _exact(theory: _Theory, dim: Any, given: dict[str, Number | None]) -> torch.Tensor:
-    values = {name: None if x is None else tensor(name, x) for name, x in given.items()}
+def _exact(theory: _Theory, dim: Any, values: dict[str, Any]) -> torch.Tensor:
     dim = as_floats("dim", dim, 1.0, 1e8)
     try:
         shape = torch.broadcast_shapes(  # type: ignore[no-untyped-call]
@@ -252,20 +253,21 @@ class _TwoPoint(torch.autograd.Function):
         ]
         p_a, p_b, sigma, *rest = arrays
         bounds = theory.envelope(*rest)
-        exact = np.asarray(
-            radius(p_a, sigma, bounds, dim, p_b=p_b, scores=theory.scores)
-        )
+        with np.errstate(invalid="ignore"):  # tensors carry NaN without a warning
+            exact = np.asarray(
+                radius(p_a, sigma, bounds, dim, p_b=p_b, scores=theory.scores)
+            )
         ctx.theory, ctx.dim, ctx.arrays, ctx.exact = theory, dim, arrays, exact
-        devices = [x.device for x in given if x is not None]
-        device = next((d for d in devices if d.type != "cpu"), devices[0])
-        return torch.as_tensor(exact, device=device)
+        device = next(x.device for x in given if x is not None)
+        return _from_numpy(exact, device)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        slopes = _derivatives(ctx.theory, ctx.dim, ctx.exact, *ctx.arrays)
+        with np.errstate(invalid="ignore"):
+            slopes = _derivatives(ctx.theory, ctx.dim, ctx.exact, *ctx.arrays)
         grads = (
-            grad * torch.as_tensor(slope, device=grad.device) if needed else None
+            grad * _from_numpy(slope, grad.device) if needed else None
             for slope, needed in zip(slopes, ctx.needs_input_grad[2:], strict=True)
         )
         return None, None, *grads
@@ -306,12 +308,31 @@ def _derivatives(
 
 
 def tensor(name: str, value: Number) -> torch.Tensor:
-    """A tensor or a number in double precision."""
+    """A tensor or a number in double precision, on a device that has it."""
     if isinstance(value, torch.Tensor):
         if value.is_complex():
             raise ValueError(f"{name} must be real numbers; got {value.dtype}")
-        return value.double()
-    return torch.as_tensor(np.asarray(as_floats(name, value)))
+        return wide(value)
+    return _from_numpy(as_floats(name, value), torch.device("cpu"))
+
+
+def _from_numpy(array: Any, device: torch.device) -> torch.Tensor:
+    """On that device, whatever the default one is."""
+    return torch.as_tensor(np.asarray(array), device=device)
+
+
+def _together(**given: Number | None) -> tuple[dict[str, Any], torch.device]:
+    """The arguments in double precision on one device, and where the result belongs.
+
+    That is where the first tensor is that isn't on the CPU.
+    """
+    devices = [x.device for x in given.values() if isinstance(x, torch.Tensor)]
+    home = next((d for d in devices if d.type != "cpu"), torch.device("cpu"))
+    values = {
+        name: None if x is None else tensor(name, x).to(wide_device(home))
+        for name, x in given.items()
+    }
+    return values, home
 
 
 def inside(
@@ -328,14 +349,14 @@ def inside(
     if bad.any():
         ends = f"[{low:g}, {high:g}]" if closed else f"({low:g}, {high:g})"
         raise ValueError(
-            f"{name} must be in {ends}; got {int(bad.sum())} of {bad.numel()} values outside, "
-            f"the first {x[bad][0].item()}"
+            f"{name} must be in {ends}; got {int(bad.sum())} of {bad.numel()} values "
+            f"outside, the first {x[bad][0].item()}"
         )
     return x
 
 
 def result_type(*given: Number | None) -> torch.dtype:
-    """That of the tensors among the arguments, at least float32; double without any."""
+    """That of the tensors among the arguments, at least float32; or double."""
     types = [x.dtype for x in given if isinstance(x, torch.Tensor)]
     return reduce(torch.promote_types, types, torch.float32) if types else torch.float64
 

@@ -1,33 +1,32 @@
-"""Train the stages of a decision list: each learns which inputs are its own, and leaves
-others.
-"""
+"""Train the stages of a decision list, which leave to others what isn't their own."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
 from rsbounds._numerics.checks import as_floats, count
-from rsbounds.torch.training.fitting import augment, evaluating, fit, pgd
+from rsbounds.torch.networks._modes import evaluating
+from rsbounds.torch.training.fitting import augment, fit, pgd
 from rsbounds.torch.training.recipes import smooth_adversarial_loss
+from rsbounds.torch.training.seeds import reseed, seeded
 
 __all__ = ["Stage", "cascade"]
 
-_SAMPLES, _STEPS = 2, 3  # noisy copies of an input, and steps of an attack
+_SAMPLES = 2  # noisy copies of an input
+_STEPS = 3  # of an attack
 _FLOOR = 1e-3  # shares of votes are kept this far from 0 and 1
 
 
 class Stage(NamedTuple):
-    """A level, the margin that makes an input the stage's own, its attack, the others'
-    weight.
-    """
+    """A level, and how its network is trained."""
 
     sigma: float
-    own: float
-    radius: float
-    weight: float = 0.3
+    own: float  # the margin from which an input is the stage's own
+    radius: float  # of the attack on own inputs
+    weight: float = 0.3  # of the other inputs
 
 
 def aside_loss(
@@ -38,9 +37,9 @@ def aside_loss(
     stage: Stage,
     classes: int,
 ) -> torch.Tensor:
-    """SmoothAdv for own inputs: -log p_y; for others, unmoved, stage.weight * -log(p_y
-    + p_void).
+    """SmoothAdv for own inputs, and for the others -log(p_y + p_void), unmoved.
 
+    Own inputs have -log p_y at the attacked point, others the weight ``stage.weight``.
     Votes for the outputs beyond ``classes`` are void.
     """
     noise = stage.sigma * torch.randn(
@@ -59,15 +58,12 @@ def aside_loss(
         void = scores[..., classes:].logsumexp(2)
         return torch.where(own[:, None], of_class, torch.logaddexp(of_class, void))
 
+    def harm(points: torch.Tensor) -> torch.Tensor:
+        return -right(points).logsumexp(1)
+
     reach = stage.radius * own.to(x)
     with evaluating(model):
-        moved = pgd(
-            lambda points: -right(points).logsumexp(1),
-            x,
-            reach,
-            steps=_STEPS,
-            step=2 / 3,
-        )
+        moved = pgd(harm, x, reach, steps=_STEPS, step=2 / 3)
     weight = torch.where(own, 1.0, stage.weight).to(x)
     return -(weight * right(moved).mean(1)).mean()
 
@@ -84,8 +80,7 @@ def cascade(
     rate: float = 4e-3,
     seed: int = 0,
 ) -> list[nn.Module]:
-    """Networks for the gated stages of a decision list, trained to step aside where
-    they are weak.
+    """Networks for a decision list's gated stages, which step aside where weak.
 
     A stage owns the inputs whose class has a margin above ``stage.own`` under its
     noise. Margins are those of networks that did not see the input: one is trained on
@@ -119,43 +114,82 @@ def cascade(
     --------
     >>> import torch
     >>> from rsbounds.torch.training import Stage, cascade
-    >>> x, y = torch.tensor([[-2.0], [2.0]]).repeat(50, 1), torch.tensor([0, 1]).repeat(50)
+    >>> x = torch.tensor([[-2.0], [2.0]]).repeat(50, 1)
+    >>> y = torch.tensor([0, 1]).repeat(50)
     >>> stages = [Stage(1.0, 0.5, 0.5)]
-    >>> [model] = cascade(lambda: torch.nn.Linear(1, 3), stages, (x, y), classes=2, epochs=2)
+    >>> def network():
+    ...     return torch.nn.Linear(1, 3)
+    >>> [model] = cascade(network, stages, (x, y), classes=2, epochs=2)
     >>> model(x).shape
     torch.Size([100, 3])
     """
     as_floats("stages", [list(stage) for stage in stages], 0.0, nan=False)
-    options: dict[str, Any] = {"epochs": epochs, "batch_size": batch_size, "rate": rate}
-    options["seed"] = count("seed", seed)
+    seed = count("seed", seed)
+    x, y = train
+    devices = {x.device}
 
-    def noisy(sigma: float, columns: Any) -> nn.Module:
-        torch.manual_seed(seed)
+    def trained(
+        model: nn.Module,
+        loss: Callable[..., torch.Tensor],
+        columns: Sequence[torch.Tensor],
+    ) -> None:
+        fit(
+            model,
+            loss,
+            columns,
+            epochs=epochs,
+            batch_size=batch_size,
+            rate=rate,
+            seed=seed,
+        )
+
+    def noisy(sigma: float, columns: Sequence[torch.Tensor]) -> nn.Module:
+        """A network trained under noise on its classes alone."""
+        reseed(seed, devices)
         model = network()
-        fit(model, lambda x, y: cross_entropy(model(augment(x, sigma))[:, :classes], y), columns,
-            **options)  # fmt: skip
+
+        def noise_loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            scores = model(augment(x, sigma))[:, :classes]
+            return cross_entropy(scores, y)
+
+        trained(model, noise_loss, columns)
         return model
 
-    def margins(stage: Stage) -> torch.Tensor:
-        result, odd = torch.zeros(len(train[0])), torch.arange(len(train[0])) % 2 == 1
-        for half in (odd, ~odd):
-            columns = train[0][half], train[1][half]
-            model = noisy(stage.sigma, columns)
-            fit(model, lambda x, y, m=model: smooth_adversarial_loss(
-                m, x, y, stage.sigma, stage.radius, steps=_STEPS), columns, **options)  # fmt: skip
-            result[~half] = _margin(
-                model, train[0][~half], train[1][~half], stage.sigma, votes
+    def attacked(stage: Stage, columns: Sequence[torch.Tensor]) -> nn.Module:
+        """A network trained under noise, then by SmoothAdv."""
+        model = noisy(stage.sigma, columns)
+
+        def attack_loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return smooth_adversarial_loss(
+                model, x, y, stage.sigma, stage.radius, steps=_STEPS
             )
-        return result
+
+        trained(model, attack_loss, columns)
+        return model
+
+    def stepping_aside(stage: Stage, own: torch.Tensor) -> nn.Module:
+        """The stage's network: sure of its own inputs, class or void on others."""
+        model = noisy(stage.sigma, train)
+
+        def stage_loss(
+            x: torch.Tensor, y: torch.Tensor, own: torch.Tensor
+        ) -> torch.Tensor:
+            return aside_loss(model, x, y, own, stage, classes=classes)
+
+        trained(model, stage_loss, (x, y, own))
+        return model
 
     models = []
-    with torch.random.fork_rng():
+    halves = slice(0, None, 2), slice(1, None, 2)
+    with seeded(seed, devices):
         for stage in stages:
-            own = margins(stage) > stage.own
-            model = noisy(stage.sigma, train)
-            fit(model, lambda x, y, own, m=model, s=stage: aside_loss(m, x, y, own, s,
-                classes=classes), (*train, own), **options)  # fmt: skip
-            models.append(model)
+            margins = torch.zeros(len(x), device=x.device)
+            for seen, other in (halves[::-1], halves):
+                model = attacked(stage, (x[seen], y[seen]))
+                # of the half that this network did not see
+                unseen = _margin(model, x[other], y[other], stage.sigma, votes)
+                margins[other] = unseen.to(margins)
+            models.append(stepping_aside(stage, margins > stage.own))
     return models
 
 
@@ -170,6 +204,7 @@ def _margin(
         hits = nn.functional.one_hot(scores.argmax(1), scores.shape[1]).to(scores)
         shares = hits.reshape(len(points), votes, -1).mean(1)
         z = torch.special.ndtri(shares.clamp(_FLOOR, 1 - _FLOOR))
-        true = nn.functional.one_hot(labels, z.shape[1]).bool()
-        margins.append(sigma * (z[true] - z.masked_fill(true, -torch.inf).amax(1)) / 2)
+        own = labels[:, None]
+        rival = z.scatter(1, own, -torch.inf).amax(1)
+        margins.append(sigma * (z.gather(1, own)[:, 0] - rival) / 2)
     return torch.cat(margins)

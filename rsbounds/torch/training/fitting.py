@@ -1,14 +1,24 @@
 """A seeded training loop, noise augmentation and projected gradient attacks."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
-from rsbounds._numerics.checks import as_floats, as_integers, count
+from rsbounds._numerics.checks import as_floats, as_integers, choice, count
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.progress import Progress
+from rsbounds.sampling.torch_modules import autocast_type
+from rsbounds.sampling.torch_noise import NO_FLOAT64
+from rsbounds.torch.training.seeds import restore, seeded, states
+
+Schedule = str | Callable[[torch.optim.Optimizer, int], Any]
 
 
 def fit(
@@ -20,27 +30,58 @@ def fit(
     batch_size: int = 100,
     rate: float = 3e-3,
     seed: int = 0,
+    weight_decay: float = 0.01,
+    optimizer: torch.optim.Optimizer | None = None,
+    schedule: Schedule = "cosine",
+    autocast: str | None = None,
+    progress: bool = False,
+    callback: Callable[[int, float], Any] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> list[float]:
-    """Train a module with AdamW and a cosine schedule; the same weights for the same
-    seed.
+    """Train a module with AdamW; the same weights for the same seed.
 
     Parameters
     ----------
     module : torch.nn.Module
-        Holds the parameters to train; left in eval mode.
+        Holds the parameters to train; left in eval mode. Batch normalisation whose
+        weight and bias don't require gradients is frozen: it keeps its statistics.
     loss : callable
         ``loss(*batch)`` with one batch of rows from each column; returns a number.
     columns : sequence of Tensor
-        Of one length, such as inputs, labels and noise levels.
+        Of one length, such as inputs, labels and noise levels, on any device.
     epochs, batch_size, rate
         >= 1, >= 1, and the first learning rate, > 0.
     seed : int
-        Seed of order and noise, >= 0; torch's global generator is restored afterwards.
+        Seed of order and noise, >= 0; torch's global generators are restored
+        afterwards, and only those of the CPU and of the tensors' devices are touched.
+    weight_decay : float
+        Of AdamW, >= 0.
+    optimizer : torch.optim.Optimizer, optional
+        Your own, in place of AdamW with ``rate`` and ``weight_decay``.
+    schedule : {"cosine", "constant"} or callable
+        Of the learning rate, a step a batch: ``schedule(optimizer, steps)`` returns
+        one of torch's schedulers.
+    autocast : {"bfloat16", "float16"}, optional
+        Mixed precision of the loss; float16 with a scaled gradient.
+    progress : bool
+        Show a bar of epochs and the mean loss.
+    callback : callable, optional
+        Called as ``callback(epoch, mean_loss)`` after each epoch, from 0 on; a true
+        answer ends the training.
+    checkpoint : path, optional
+        A file that is written after each epoch. If it exists the training goes on from
+        there, to the same weights; delete it to begin anew.
 
     Returns
     -------
     list of float
         The mean loss of each epoch; ValueError if one isn't finite.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain, a mean loss isn't finite, or the checkpoint
+        is that of another training.
 
     Examples
     --------
@@ -54,34 +95,194 @@ def fit(
     >>> history[-1] < history[0]
     True
     """
-    rounds, size = count("epochs", epochs, 1), count("batch_size", batch_size, 1)
+    epochs = count("epochs", epochs, 1)
+    size = count("batch_size", batch_size, 1)
     as_floats("rate", rate, 0, closed="neither", nan=False)
+    as_floats("weight_decay", weight_decay, 0, nan=False)
+    seed = count("seed", seed)
     lengths = [len(column) for column in columns]
     if len(set(lengths)) != 1 or not lengths[0]:
         raise ValueError(f"columns must have one length, at least 1; got {lengths}")
-    batches = -(-len(columns[0]) // size)
-    optimizer = torch.optim.AdamW(module.parameters(), rate)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, rounds * batches)
-    history: list[float] = []
+    batches = -(-lengths[0] // size)
+    if optimizer is None:
+        optimizer = torch.optim.AdamW(
+            module.parameters(), rate, weight_decay=weight_decay
+        )
+    training = _Training(
+        module=module,
+        loss=loss,
+        columns=columns,
+        batches=batches,
+        optimizer=optimizer,
+        schedule=_scheduler(schedule, optimizer, epochs * batches),
+        autocast=autocast_type(autocast),
+    )
+    settings = {"epochs": epochs, "batch_size": size, "rows": lengths[0], "seed": seed}
+    path = None if checkpoint is None else Path(checkpoint)
     module.train()
-    with torch.random.fork_rng():
-        torch.manual_seed(count("seed", seed))
-        for epoch in range(rounds):
-            total = 0.0
-            for rows in torch.randperm(len(columns[0])).tensor_split(batches):
-                optimizer.zero_grad()
-                value = loss(*(column[rows] for column in columns))
-                torch.autograd.backward(value)
-                optimizer.step()
-                schedule.step()
-                total += value.item() * len(rows)
-            history.append(total / len(columns[0]))
-            if not math.isfinite(history[-1]):
+    for part in module.modules():
+        if _is_frozen(part):
+            part.eval()
+    with seeded(seed, training.devices):
+        if path is not None and path.exists():
+            training.load(path, settings)
+        first = len(training.history)
+        bar = Progress(epochs, "epoch", done=first) if progress else None
+        numbers = range(first, epochs)
+        for epoch in numbers if bar is None else bar.over(numbers):
+            mean = training.epoch()
+            if not math.isfinite(mean):
                 raise ValueError(
-                    f"the loss must stay finite; got {history[-1]} in epoch {epoch}"
+                    f"the loss must stay finite; got {mean} in epoch {epoch}"
                 )
+            if bar is not None:
+                bar.note(f"loss {mean:.4g}")
+            if path is not None:
+                training.save(path, settings)
+            if callback is not None and callback(epoch, mean):
+                break
     module.eval()
-    return history
+    return training.history
+
+
+class _Training:
+    """What a training has beside its settings, and its steps."""
+
+    def __init__(
+        self,
+        *,
+        module: nn.Module,
+        loss: Callable[..., torch.Tensor],
+        columns: Sequence[torch.Tensor],
+        batches: int,
+        optimizer: torch.optim.Optimizer,
+        schedule: Any,
+        autocast: torch.dtype | None,
+    ) -> None:
+        self.module = module
+        self.loss = loss
+        self.columns = columns
+        self.batches = batches
+        self.optimizer = optimizer
+        self.schedule = schedule
+        self.autocast = autocast
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        self.devices = {tensor.device for tensor in (*columns, *parameters)}
+        self.device = parameters[0].device if parameters else columns[0].device
+        scaled = autocast is torch.float16 and self.device.type != "cpu"
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaled)
+        self.history: list[float] = []
+
+    def epoch(self) -> float:
+        """Train on each row once; the mean loss."""
+        rows = len(self.columns[0])
+        # the sum stays on its device: to read it at each batch would wait for that
+        total: Any = 0.0
+        for chosen in torch.randperm(rows, device="cpu").tensor_split(self.batches):
+            batch = (column[chosen.to(column.device)] for column in self.columns)
+            total = total + self._step(*batch) * len(chosen)
+        self.history.append(float(total) / rows)
+        return self.history[-1]
+
+    def _step(self, *batch: torch.Tensor) -> torch.Tensor:
+        """One step of the optimiser; the loss, in float64 where there is any."""
+        self.optimizer.zero_grad()
+        with self._precision():
+            value = self.loss(*batch)
+        torch.autograd.backward(self.scaler.scale(value))
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        if self.schedule is not None:
+            self.schedule.step()
+        return exactly(value.detach())
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        """Mixed precision if it was asked for; else that of the caller."""
+        if self.autocast is None:
+            return nullcontext()
+        return torch.autocast(self.device.type, self.autocast)
+
+    def save(self, path: Path, settings: dict[str, int]) -> None:
+        """Write what :meth:`load` reads, in one piece or not at all."""
+        state = {
+            "settings": settings,
+            "history": self.history,
+            "module": self.module.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "schedule": None if self.schedule is None else self.schedule.state_dict(),
+            "scaler": self.scaler.state_dict(),
+            "generators": states(self.devices),
+        }
+        part = path.with_name(path.name + ".part")
+        torch.save(state, part)
+        part.replace(path)
+
+    def load(self, path: Path, settings: dict[str, int]) -> None:
+        """Go on from a file, if it is of this training."""
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        if state["settings"] != settings:
+            raise ArgumentError(
+                "checkpoint",
+                f"must be of a training with {settings}; got {state['settings']}",
+            )
+        self.module.load_state_dict(state["module"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        if self.schedule is not None:
+            self.schedule.load_state_dict(state["schedule"])
+        self.scaler.load_state_dict(state["scaler"])
+        self.history = list(state["history"])
+        restore(state["generators"], self.devices)
+
+
+def _scheduler(schedule: Schedule, optimizer: torch.optim.Optimizer, steps: int) -> Any:
+    if callable(schedule):
+        return schedule(optimizer, steps)
+    if choice("schedule", schedule, ("cosine", "constant")) == "constant":
+        return None
+    return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+
+
+def _is_frozen(part: nn.Module) -> bool:
+    """Whether a part is batch normalisation that isn't trained."""
+    parameters = list(part.parameters(recurse=False))
+    frozen = bool(parameters) and not any(p.requires_grad for p in parameters)
+    return isinstance(part, _BatchNorm) and frozen
+
+
+def exactly(x: torch.Tensor) -> torch.Tensor:
+    """``x`` in float64, or in float32 on a device that has no wider type."""
+    return x.float() if x.device.type in NO_FLOAT64 else x.double()
+
+
+def checked_levels(
+    x: torch.Tensor, sigma: float | torch.Tensor, *, zero: bool = False
+) -> torch.Tensor:
+    """The noise level, or levels of rows; ValueError unless > 0, or >= 0."""
+    if zero:
+        return _checked("sigma", x, sigma, lambda v: v >= 0, "be >= 0")
+    return _checked("sigma", x, sigma, lambda v: v > 0, "be > 0")
+
+
+def _checked(
+    name: str,
+    like: torch.Tensor,
+    value: float | torch.Tensor,
+    good: Callable[[torch.Tensor], torch.Tensor],
+    needed: str,
+) -> torch.Tensor:
+    """``value`` of the type and device of ``like``, if all of it is good.
+
+    A tensor on another device than the CPU is not read, which would wait for it: what
+    isn't good becomes NaN there, and the loss with it.
+    """
+    moved = torch.as_tensor(value, dtype=like.dtype, device=like.device)
+    if isinstance(value, torch.Tensor) and value.device.type != "cpu":
+        return moved.where(good(moved), torch.nan)
+    host = torch.as_tensor(value, dtype=like.dtype, device="cpu")
+    bad = ~good(host)
+    if bad.any():
+        raise ArgumentError(name, f"must {needed}; got {host[bad].min().item()}")
+    return moved
 
 
 def augment(x: torch.Tensor, sigma: float | torch.Tensor) -> torch.Tensor:
@@ -100,9 +301,7 @@ def augment(x: torch.Tensor, sigma: float | torch.Tensor) -> torch.Tensor:
     >>> augment(torch.zeros(3, 2), torch.tensor([0.0, 1.0, 2.0]))[0].tolist()
     [0.0, 0.0]
     """
-    level = torch.as_tensor(sigma, dtype=x.dtype, device=x.device)
-    if not (level >= 0).all():
-        raise ValueError(f"sigma must be >= 0; got {level.min().item()}")
+    level = checked_levels(x, sigma, zero=True)
     return x + level.reshape(-1, *[1] * (x.ndim - 1)) * torch.randn_like(x)
 
 
@@ -142,8 +341,7 @@ def pgd(
     step: float = 0.1,
     box: tuple[float, float] | None = None,
 ) -> torch.Tensor:
-    """Projected gradient ascent of an objective inside an l2 or linf ball around each
-    input.
+    """Projected gradient ascent of an objective in a ball around each input.
 
     Parameters
     ----------
@@ -153,7 +351,7 @@ def pgd(
     radius : float or Tensor, shape (n,)
         Radius of the ball, >= 0, in the input's unit.
     norm : {2, inf}
-        The ball's norm; steps go along the gradient over its l2 norm, or along its
+        The ball's norm: steps go along the gradient over its l2 norm, or along its
         sign.
     steps, step
         Number of steps, >= 1, and the first one's share of the radius, > 0, which falls
@@ -176,22 +374,18 @@ def pgd(
     """
     if norm not in (2, math.inf):
         raise ValueError(f"norm must be 2 or inf; got {norm!r}")
-    (
-        as_integers("steps", steps, 1),
-        as_floats("step", step, 0, closed="neither", nan=False),
-    )
+    as_integers("steps", steps, 1)
+    as_floats("step", step, 0, closed="neither", nan=False)
     shape = (-1, *[1] * (x.ndim - 1))
-    limit = (
-        torch.as_tensor(radius, dtype=x.dtype, device=x.device).expand(len(x)) * 0.99999
+    limit = _checked(
+        "radius", x, radius, lambda v: (v >= 0) & (v < math.inf), "be in [0, inf)"
     )
-    if not ((limit >= 0) & (limit < math.inf)).all():
-        raise ValueError(f"radius must be in [0, inf); got {radius}")
-    if box is not None and not ((x >= box[0]) & (x <= box[1])).all():
-        raise ValueError(
-            f"x must lie in box {box}; got {x.min().item()} to {x.max().item()}"
-        )
-    limit = limit.reshape(shape)
-    delta, best = torch.zeros_like(x), x.clone()
+    limit = (limit.expand(len(x)) * 0.99999).reshape(shape)
+    if box is not None:
+        low, high = box
+        x = _checked("x", x, x, lambda v: (v >= low) & (v <= high), f"lie in box {box}")
+    delta = torch.zeros_like(x)
+    best = x.clone()
     record = torch.full((len(x),), -torch.inf, dtype=x.dtype, device=x.device)
     for index in range(steps + 1):
         point = (x + delta).detach().requires_grad_()
@@ -216,17 +410,3 @@ def pgd(
 def _length(x: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     length: torch.Tensor = torch.linalg.vector_norm(x.flatten(1), dim=1)
     return length.clamp(min=1e-30).reshape(shape)
-
-
-@contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """Put a module in eval mode, and restore the mode of each of its parts afterwards."""
-    parts = list(model.modules()) if isinstance(model, nn.Module) else []
-    modes = [part.training for part in parts]
-    try:
-        for part in parts:
-            part.training = False
-        yield
-    finally:
-        for part, mode in zip(parts, modes, strict=True):
-            part.training = mode

@@ -1,18 +1,17 @@
-"""Train noise levels: of a sigma network by the certified radius, of one input by its
-radius.
-"""
+"""Train noise levels by certified radii: those of a sigma network, or of one input."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import torch
 from torch import nn
 
 from rsbounds._numerics.checks import as_floats, as_integers, count
+from rsbounds.sampling.torch_noise import wide
 from rsbounds.torch import radius
 from rsbounds.torch.networks._layers import CONVOLUTIONS
+from rsbounds.torch.networks._modes import evaluating
 from rsbounds.torch.networks.sigma import SigmaNetwork
-from rsbounds.torch.training.fitting import evaluating, soft_vote
+from rsbounds.torch.training.fitting import soft_vote
 
 
 def average_radius_loss(
@@ -27,8 +26,7 @@ def average_radius_loss(
     penalty: float = 0.0,
     largest: float = 8.0,
 ) -> torch.Tensor:
-    """Minus the average certified radius of soft votes, plus ``penalty`` times sum
-    \\|W\\|.
+    """Minus the average certified radius of soft votes, plus a penalty on weights.
 
     The score of the true class is its mean probability under noise of the network's
     level; the radius is :func:`rsbounds.torch.radius.lipschitz`, so the gradient
@@ -63,7 +61,8 @@ def average_radius_loss(
     --------
     >>> import torch
     >>> from rsbounds.torch import SigmaNetwork, average_radius_loss
-    >>> model, network = torch.nn.Linear(3, 2), SigmaNetwork(torch.nn.Linear(3, 1), 0.25)
+    >>> model = torch.nn.Linear(3, 2)
+    >>> network = SigmaNetwork(torch.nn.Linear(3, 1), 0.25)
     >>> x, y = torch.zeros(4, 3), torch.zeros(4, dtype=torch.long)
     >>> average_radius_loss(model, network, x, y, lip=network.lip, dim=3).shape
     torch.Size([])
@@ -72,9 +71,10 @@ def average_radius_loss(
     as_floats("largest", largest, 0, closed="neither", nan=False)
     sigma = network(x)
     p = soft_vote(model, x, sigma, samples).gather(1, y[:, None])[:, 0]
-    z = torch.special.ndtri(p.double().clamp(1e-12, 1 - 1e-12)).clamp(max=largest)
-    known: dict[str, Any] = {"lip": lip, "sigma_min": network.sigma_min, "dim": dim}
-    radii = radius.lipschitz(z, sigma, scores=True, **known)
+    z = torch.special.ndtri(wide(p).clamp(1e-12, 1 - 1e-12)).clamp(max=largest)
+    radii = radius.lipschitz(
+        z, sigma, lip=lip, sigma_min=network.sigma_min, dim=dim, scores=True
+    )
     return penalty * norm_penalty(network.modules()) - radii.mean()
 
 
@@ -127,19 +127,18 @@ def data_dependent_sigma(
     True
     """
     start = float(as_floats("sigma", sigma, 0, closed="neither", nan=False))
-    (
-        as_integers("samples", samples, 1),
-        as_floats("rate", rate, 0, closed="neither", nan=False),
-    )
-    level = torch.tensor(start, requires_grad=True)
-    generator = torch.Generator().manual_seed(seed)
+    as_integers("samples", samples, 1)
+    as_floats("rate", rate, 0, closed="neither", nan=False)
+    level = torch.tensor(start, requires_grad=True, device="cpu")
+    generator = torch.Generator("cpu").manual_seed(seed)
     with evaluating(model):
         for _ in range(count("steps", steps, 1)):
-            noise = torch.randn(samples, *x.shape, generator=generator).to(x.device)
-            scores = model(x + level.to(x.device) * noise).softmax(1).mean(0).double()
+            noise = torch.randn(
+                samples, *x.shape, generator=generator, device="cpu"
+            ).to(x.device)
+            scores = wide(model(x + level.to(x.device) * noise).softmax(1).mean(0))
             top = torch.special.ndtri(scores.clamp(1e-6, 1 - 1e-6).topk(2).values).cpu()
             (slope,) = torch.autograd.grad(level / 2 * (top[0] - top[1]), level)
-            level = (
-                (level.detach() + rate * slope).clamp(min=1e-3 * start).requires_grad_()
-            )
+            moved = (level.detach() + rate * slope).clamp(min=1e-3 * start)
+            level = moved.requires_grad_()
     return level.item()

@@ -1,5 +1,6 @@
-"""The field's losses for smoothed classifiers, MACER, consistency, SmoothAdv; stages of
-a cascade.
+"""The field's losses for smoothed classifiers; what a cascade's stages pass on.
+
+MACER, consistency, SmoothAdv.
 
 Plain Gaussian augmentation is ``cross_entropy(model(augment(x, sigma)), y)``. Each loss
 returns a tensor of one number.
@@ -14,7 +15,14 @@ from torch.nn.functional import cross_entropy
 
 from rsbounds._numerics.checks import as_floats, count, number
 from rsbounds.torch import radius
-from rsbounds.torch.training.fitting import augment, evaluating, levels, pgd
+from rsbounds.torch.networks._modes import evaluating
+from rsbounds.torch.training.fitting import (
+    augment,
+    checked_levels,
+    exactly,
+    levels,
+    pgd,
+)
 
 __all__ = [
     "consistency_loss",
@@ -42,8 +50,7 @@ def macer_loss(
     beta: float = 16.0,
     gamma: float = 8.0,
 ) -> torch.Tensor:
-    """MACER: the smoothed classifier's cross-entropy, and a hinge on its radius where
-    it is right.
+    """MACER: the smoothed classifier's cross-entropy, and a hinge on its radius.
 
     The mean over the batch of -log p_y + weight sigma/2 max(gamma - (z_A - z_B), 0)
     1[right], where p is the mean softmax under noise, and z are the normal scores of
@@ -79,13 +86,24 @@ def macer_loss(
     as_floats("weight", weight, 0, nan=False)
     as_floats("beta", beta, 0, closed="neither", nan=False)
     as_floats("gamma", gamma, 0, closed="neither", nan=False)
-    scores, level = _scores(model, x, _noise(x, sigma, samples)), levels(x, sigma)
+    scores = _scores(model, x, _noise(x, sigma, samples))
+    level = levels(x, sigma)
     accuracy = -(scores.softmax(-1).mean(1).gather(1, y[:, None]) + _CLAMP).log().mean()
-    top, place = (beta * scores).softmax(-1).mean(1).double().topk(2)
-    top = top.clamp(_CLAMP, 1 - _CLAMP)
-    radii = radius.gaussian(top[:, 0], level, p_b=top[:, 1])
+    top, place = exactly((beta * scores).softmax(-1).mean(1)).topk(2)
+    radii = _radii(top.clamp(_CLAMP, 1 - _CLAMP), level)
     hinge = (gamma * level / 2 - radii).clamp(min=0.0) * (place[:, 0] == y)
     return accuracy + weight * hinge.mean().to(accuracy)
+
+
+def _radii(top: torch.Tensor, level: torch.Tensor) -> torch.Tensor:
+    """sigma/2 times the difference of the scores of two probabilities."""
+    if top.device.type == "cpu":
+        return radius.gaussian(top[:, 0], level, p_b=top[:, 1])
+    # the certified radius checks its arguments and calls a compiled kernel, and would
+    # wait for the device at every step
+    z = torch.special.ndtri(top)
+    radii: torch.Tensor = level * (z[:, 0] - z[:, 1]) / 2
+    return radii
 
 
 def consistency_loss(
@@ -98,8 +116,7 @@ def consistency_loss(
     weight: float = 10.0,
     entropy: float = 0.5,
 ) -> torch.Tensor:
-    """Cross-entropy of noisy copies, and how far each copy's prediction is from their
-    mean.
+    """Cross-entropy of noisy copies, and how far their predictions are apart.
 
     mean_i CE(F_i, y) + weight mean_i KL(F || F_i) + entropy H(F), where F is the mean
     of the copies' softmax F_i.
@@ -127,10 +144,8 @@ def consistency_loss(
     torch.Size([])
     """
     count("samples", samples, 2)
-    (
-        as_floats("weight", weight, 0, nan=False),
-        as_floats("entropy", entropy, 0, nan=False),
-    )
+    as_floats("weight", weight, 0, nan=False)
+    as_floats("entropy", entropy, 0, nan=False)
     log = _scores(model, x, _noise(x, sigma, samples)).log_softmax(-1)
     mean = log.exp().mean(1)
     log_mean = (mean + 1e-20).log()
@@ -152,8 +167,7 @@ def smooth_adversarial(
     norm: float = 2,
     box: tuple[float, float] | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Move inputs so as to harm the **smoothed** classifier, and return the noise used
-    for it.
+    """Move inputs so as to harm the **smoothed** classifier under the noise returned.
 
     :func:`rsbounds.torch.pgd` on - log of the mean softmax of the true class over the
     same noisy copies in every step, the model in eval mode.
@@ -215,12 +229,11 @@ def smooth_adversarial_loss(
     samples: int = 2,
     **options: Any,
 ) -> torch.Tensor:
-    """SmoothAdv: cross-entropy at the inputs and under the noise of
-    :func:`smooth_adversarial`.
+    """SmoothAdv: cross-entropy at the inputs of :func:`smooth_adversarial`.
 
-    Parameters and options as there; Algorithm 1 of the same paper, which raises
-    ``radius`` from 0 over the first ten epochs and uses radii of .25 to 1 at sigma of
-    .12 to 1.
+    The noise is that of the attack. Parameters and options as there; Algorithm 1 of the
+    same paper, which raises ``radius`` from 0 over the first ten epochs and uses radii
+    of .25 to 1 at sigma of .12 to 1.
 
     Examples
     --------
@@ -240,9 +253,7 @@ def smooth_adversarial_loss(
 
 def _noise(x: torch.Tensor, sigma: Level, samples: int) -> torch.Tensor:
     """Scaled noise, shape (n, samples, ...)."""
-    level = levels(x, sigma)
-    if not (level > 0).all():
-        raise ValueError(f"sigma must be > 0; got {level.min().item()}")
+    level = checked_levels(x, sigma).expand(len(x))
     copies = count("samples", samples, 1)
     noise = torch.randn(len(x), copies, *x.shape[1:], dtype=x.dtype, device=x.device)
     scaled: torch.Tensor = level.reshape(-1, *[1] * x.ndim) * noise
@@ -266,10 +277,10 @@ def passed_on(
     samples: int = 64,
     batch: int = 1000,
 ) -> torch.Tensor:
-    """A mask of the inputs that a stage passes on: no class has sigma Phi^-1(share) >
-    threshold.
+    """A mask of the inputs that a stage passes on.
 
-    The next stage sees nothing but ``x[mask]``: fine-tune its expert on that.
+    Of those no class has sigma Phi^-1(share) > threshold. The next stage sees nothing
+    but ``x[mask]``: fine-tune its expert on that.
 
     Parameters
     ----------
@@ -293,9 +304,11 @@ def passed_on(
     [False, True]
     """
     level = float(as_floats("sigma", sigma, 0, closed="neither", nan=False))
-    votes, size = count("samples", samples, 1), count("batch", batch, 1)
+    votes = count("samples", samples, 1)
+    size = count("batch", batch, 1)
+    score = number("threshold", threshold) / level
     least = torch.special.ndtr(
-        torch.tensor(number("threshold", threshold) / level, dtype=torch.float64)
+        torch.tensor(score, dtype=torch.float64, device="cpu")
     ).item()
     shares = []
     with torch.no_grad(), evaluating(model):
@@ -303,9 +316,8 @@ def passed_on(
             scores = model(augment(part.repeat_interleave(votes, 0), level))
             labels = scores.argmax(1).reshape(len(part), votes)
             counts = torch.zeros(len(part), scores.shape[1], device=x.device)
-            shares.append(
-                counts.scatter_add_(1, labels, torch.ones_like(labels).to(counts))
-            )
+            ones = torch.ones_like(labels).to(counts)
+            shares.append(counts.scatter_add_(1, labels, ones))
     mask: torch.Tensor = torch.cat(shares).amax(1) <= least * votes
     return mask
 
@@ -337,6 +349,7 @@ def soft_labels(
     tensor([[1.0000, 0.0000],
             [0.2500, 0.7500]])
     """
-    count("classes", classes, 2), as_floats("keep", keep, 0, 1, nan=False)
+    count("classes", classes, 2)
+    as_floats("keep", keep, 0, 1, nan=False)
     weight = torch.where(hard, keep, 1.0)[:, None]
     return weight * torch.nn.functional.one_hot(y, classes) + (1 - weight) / classes

@@ -1,0 +1,127 @@
+"""The inputs of a data set: the public function that makes a run of its arguments."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rsbounds.answers import asked
+from rsbounds.certify._run import Run, Selection, Settings, require_place
+from rsbounds.procedure import Procedure
+from rsbounds.results import Results
+
+
+def certify_dataset(
+    model: Any,
+    data: Any,
+    scheme: Any,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    n0: int | None = None,
+    n: int | None = None,
+    alpha: float = 0.001,
+    seed: int = 0,
+    bound: str = "clopper-pearson",
+    runner_up: bool = True,
+    target_radius: float | None = None,
+    start: int = 0,
+    skip: int = 1,
+    max: int = -1,
+    shard: str = "0/1",
+    describe: Mapping[str, Any] | None = None,
+    engine: Mapping[str, Any] | None = None,
+    run: Mapping[str, Any] | None = None,
+    commit: bool = False,
+    accept_change: bool = False,
+    skip_corrupt: bool = False,
+    notify: Callable[[str], object] | None = None,
+) -> Results:
+    """Certify the inputs of a data set; with ``out``, into a file that a second call
+    goes on with.
+
+    Rows are functions of seed and index: they depend neither on shards nor on
+    interruptions.
+
+    Parameters
+    ----------
+    model : Sampler, torch.nn.Module, callable or rsbounds.cluster.Workers
+        As :func:`rsbounds.sampling.as_sampler` takes it; for a rule also a list of
+        them, one for each level. Workers certify in other processes; this one appends
+        the rows.
+    data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
+        As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its
+        ``scale``. An estimator's labels other than 0, 1, 2, ... are numbered in its
+        order. For values and maps an array of inputs is enough.
+    scheme : Scheme, rsbounds.composite.Rule or rsbounds.answers.Answer
+        Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``; a decision
+        list over several levels; or another question than one class, such as
+        ``rsbounds.answers.TopK(scheme, 5)``.
+    out : path-like, optional
+        The result file; its manifest is written beside it.
+    n0, n : int, optional
+        As in :class:`Procedure`; by default those of the answer, 100 and 100,000 for a
+        class.
+    alpha, seed, bound, runner_up, target_radius
+        As in :class:`Procedure`.
+    start, skip, max : int
+        Certify every ``skip``-th input from index ``start``, below index ``max`` (-1:
+        all).
+    shard : str
+        ``i/N``: of these every N-th, from the i-th.
+    describe, engine, run : mapping, optional
+        What the manifest says of the model, of the engine, and of what rows do not
+        depend on.
+    commit : bool
+        Write ``OUT.commitment.json`` before the first sample: what is to be run, and no
+        other.
+    accept_change : bool
+        Go on with a file although the model, an engine or a version changed, and record
+        it.
+    skip_corrupt : bool
+        Leave out inputs that can't be decoded, and record them.
+    notify : callable, optional
+        Called with a line of text: the base accuracies after the first ten inputs.
+
+    Returns
+    -------
+    Results
+        All rows of the file, or of this call.
+
+    Raises
+    ------
+    ValueError, OSError
+        If an argument is out of its domain, an input or the model fails, the file
+        belongs to another run or model, or can't be written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds import certify_dataset, schemes
+    >>> x, y = np.array([[0.5, 0.0], [0.0, 0.9]], np.float32), np.array([0, 1])
+    >>> results = certify_dataset(lambda b: b, (x, y), schemes.gaussian(0.25), n=1000)
+    >>> [row.predict for row in results.rows], results.clean_accuracy()
+    ([0, 1], 1.0)
+    """
+    answer = asked(scheme)
+    procedure = Procedure(
+        n0=answer.n0 if n0 is None else n0,
+        n=answer.n if n is None else n,
+        alpha=alpha,
+        seed=seed,
+        bound=bound,
+        runner_up=runner_up,
+        target_radius=target_radius,
+    )
+    settings = Settings(
+        describe=describe or {},
+        engine=engine or {},
+        run=run or {},
+        commit=commit,
+        accept_change=accept_change,
+        skip_corrupt=skip_corrupt,
+        notify=notify,
+    )
+    selection = Selection(start=start, skip=skip, max=max, shard=shard)
+    place = None if out is None else require_place(out)
+    return Run(model, data, answer, procedure, selection, settings, place).results()

@@ -1,0 +1,160 @@
+"""What the numbers of files rest on: what they share, what marks them apart."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rsbounds._numerics.text import shown
+from rsbounds.certificate import SCOPES
+from rsbounds.results._results import Results
+
+NAMES = ("norm", "alpha", "n", "bound")
+UNKNOWN, SEVERAL = "-", "several"
+
+
+def terms(file: Results) -> dict[str, str]:
+    """What the numbers of a file rest on, as text; "-" where it doesn't say.
+
+    ``inputs`` is a hash of which inputs of which data they are.
+    """
+    counted, manifest = file.counted, file.manifest
+    levels = [sigma for sigma in counted.sigmas if not math.isnan(sigma)]
+    ends = dict.fromkeys(f"{end(levels):.4g}" for end in (min, max) if levels)
+    stated: dict[str, Iterable[str]] = {
+        "norm": map(_short, counted.norms),
+        "sigma": [" to ".join(ends) or UNKNOWN],
+        "n": (str(n) if n else UNKNOWN for n in counted.ns),
+        "bound": map(shown, counted.bounds),
+    }
+    if manifest is not None:
+        data = {name: part for name, part in manifest.data.items() if name != "inputs"}
+        identity = json.dumps([data, manifest.shard], sort_keys=True, default=repr)
+        digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
+        models = [shown(v) for v in manifest.model.values() if isinstance(v, str)]
+        stated |= {
+            "n": [str(manifest.procedure.n)],
+            "alpha": [_short(manifest.procedure.alpha)],
+            "model": models[:1],
+            "data": [shown(manifest.run.get("data", data.get("kind", UNKNOWN)))],
+            "inputs": [digest if data else UNKNOWN],
+        }
+    return {
+        name: _common(stated.get(name, ()))
+        for name in ("norm", "sigma", "n", "alpha", "model", "data", "bound", "inputs")
+    }
+
+
+def setting(files: Sequence[Results]) -> dict[str, str]:
+    """What the files with rows have in common, as far as it is stated."""
+    each = [terms(file) for file in files if file.rows]
+    common = (
+        {name: _common(own[name] for own in each) for name in each[0]} if each else {}
+    )
+    return {
+        name: text for name, text in common.items() if text not in (UNKNOWN, SEVERAL)
+    }
+
+
+def footnote(scope: str) -> str:
+    """What a report must add to results of this scope, if anything."""
+    if not scope:
+        return "the file states no scope"
+    return SCOPES[scope].footnote if scope in SCOPES else f"scope: {shown(scope)}"
+
+
+def marked(files: Sequence[Results]) -> tuple[list[str], list[str]]:
+    """Short names of the files, with marks, and the footnotes the marks stand for.
+
+    A footnote tells of a scope, of a norm, alpha, n, bound or inputs that other files
+    don't share, of another file that differs in its seed alone, and of what the file
+    lacks.
+    """
+    stems = [Path(file.name).stem for file in files]
+    notes = list[list[str]]()
+    for file, apart in zip(files, _differences(files), strict=True):
+        notes.append([*map(footnote, file.scopes()), apart, *file.notes()])
+        others = (other.manifest for other in files if other.manifest)
+        if file.manifest and any(
+            file.manifest.differences(m).keys() == {"seed"} for m in others
+        ):
+            text = (
+                "runs that differ in their seed alone: the best of them is chosen by "
+                "luck"
+            )
+            notes[-1].append(text)
+    each = zip(stems, files, strict=True)
+    return numbered(
+        [s if stems.count(s) == 1 else file.name for s, file in each], notes
+    )
+
+
+def numbered(
+    names: Iterable[str], notes: Iterable[Iterable[str]]
+) -> tuple[list[str], list[str]]:
+    """Names with the marks of their notes, and the notes behind their marks."""
+    marks = dict[str, str]()
+    here = [
+        [marks.setdefault(n, f"[{len(marks) + 1}]") for n in own if n] for own in notes
+    ]
+    marked = [
+        " ".join([shown(name), *own]) for name, own in zip(names, here, strict=True)
+    ]
+    return marked, [f"{mark} {text}" for text, mark in marks.items()]
+
+
+def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
+    """Several runs at several noise levels whose certificates say the same: a label,
+    and the runs.
+
+    Method, scope, terms and inputs are equal, and the scope is that of a certificate of
+    the classifier that is run, or none is stated: only then the best of the runs at a
+    radius says something. The label has the terms that tell the groups apart.
+    """
+    groups: dict[tuple[str, ...], list[Results]] = {}
+    for file in files:
+        kinds = file.counted.kinds
+        method, scope = kinds[0] if len(kinds) == 1 else ("", "of several")
+        if not scope or (scope in SCOPES and SCOPES[scope].valid):
+            own = terms(file)
+            key = (shown(method), scope, *(own[name] for name in (*NAMES, "inputs")))
+            groups.setdefault(key, []).append(file)
+    labelled = []
+    apart = _differences([group[0] for group in groups.values()])
+    for (method, *_), group, text in zip(groups, groups.values(), apart, strict=True):
+        levels = {sigma for file in group for sigma in file.counted.sigmas}
+        if len(group) > 1 and (len(levels) > 1 or any(map(math.isnan, levels))):
+            parts = f"best of {len(group)} runs", method, text
+            labelled.append((", ".join(filter(None, parts)), group))
+    return labelled
+
+
+def _differences(files: Sequence[Results]) -> list[str]:
+    """For each file what of its terms and inputs not all others share, in words; "" if
+    nothing.
+    """
+    names = (*NAMES, "inputs")
+    each = [
+        terms(file) if file.rows else dict.fromkeys(names, UNKNOWN) for file in files
+    ]
+    values = {name: {own[name] for own in each} - {UNKNOWN} for name in names}
+    return [
+        ", ".join(
+            f"{name} {own[name]}" if own[name] != UNKNOWN else f"{name} not stated"
+            for name in names
+            if file.rows and len(values[name]) > (own[name] != UNKNOWN)
+        )
+        for file, own in zip(files, each, strict=True)
+    ]
+
+
+def _short(value: float) -> str:
+    return repr(float(value)).removesuffix(".0")
+
+
+def _common(values: Iterable[str]) -> str:
+    distinct = set(values) or {UNKNOWN}
+    return distinct.pop() if len(distinct) == 1 else SEVERAL

@@ -1,0 +1,19 @@
+"""Suites that hold every entry of a list to its promises: schemes, answers, bounds.
+
+Give an entry of yours, or of this package, to the check of its kind: it raises
+AssertionError that names the entry, the property that fails, and the numbers. A test of
+a scheme is one line::
+
+    def test_my_scheme():
+        check_scheme(my_scheme(0.5))
+
+Each property is a function whose first line states it. Radii are compared with exact
+classifiers in mpmath, levels with all outcomes of a few samples, rows with
+``rsbounds.audit`` (extra: verify).
+"""
+
+from rsbounds.testing._answer import check_answer, claims_too_much
+from rsbounds.testing._bound import check_bound
+from rsbounds.testing._scheme import check_scheme
+
+__all__ = ["check_answer", "check_bound", "check_scheme", "claims_too_much"]

@@ -1,0 +1,444 @@
+"""The suite of bounds: levels by all outcomes of a few samples, order, edges, domains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.extras import need
+from rsbounds.answers import Class
+from rsbounds.confidence import BOUNDS, Bound, ScoreHistogram
+from rsbounds.confidence.entry import End, Pair, check_entry
+from rsbounds.schemes import gaussian
+from rsbounds.special import ndtri
+from rsbounds.testing._properties import Property, hold, quiet, refuses, require
+from rsbounds.testing._rows import ROWS, Rows, inputs_near, linear
+
+#: What the sum of a few hundred probabilities in float64 may be off by.
+SUMMED = 1e-12
+#: Uniform numbers, the upper ends of as many steps: a bound that falls with its uniform
+#: number errs with these at most as often as with all.
+UNIFORMS = tuple((i + 1) / 16 for i in range(16))
+TRIALS = (1, 2, 3, 7, 20)
+FEW = 8  # trials of two classes
+LOOKS = 30  # trials that are looked at one by one
+EDGES = (0.0, 0.5, 1.0)  # cells of scores
+
+
+@dataclass(frozen=True)
+class BoundCase:
+    """A bound, and what it gives."""
+
+    bound: Bound
+
+    @property
+    def alphas(self) -> tuple[float, ...]:
+        """Levels in its domain."""
+        return tuple(a for a in (0.001, 0.05, 0.3) if a <= self.bound.most_alpha)
+
+    @property
+    def uniforms(self) -> tuple[float | None, ...]:
+        """Uniform numbers for a bound that needs one; else None."""
+        return UNIFORMS if self.bound.uniform else (None,)
+
+    @property
+    def surest(self) -> float | None:
+        """The uniform number of the lowest bound."""
+        return 1.0 if self.bound.uniform else None
+
+    def lower(self, evidence: Any, n: int, alpha: float, u: float | None) -> End:
+        """The lower end of one class."""
+        with quiet():
+            return self.bound.lower(
+                evidence, np.asarray(n, np.int64)[()], np.float64(alpha), u
+            )
+
+    def pair(self, evidence: Any, n: int, alpha: float, **options: Any) -> Pair:
+        """The pair of the first class and the others."""
+        with quiet():
+            return self.bound.pair(evidence, 0, n, alpha, **options)
+
+    def evidence(self, counts: Sequence[int]) -> Any:
+        """Evidence of as many samples of each kind: of 0 and 1 for counts (``counts[1]``
+        successes), of 0, 1/2 and 1 for scores.
+        """
+        if self.bound.evidence == "counts":
+            return np.int64(counts[-1])
+        return ScoreHistogram(counts, EDGES)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """What a sample of each kind adds to the mean."""
+        kinds = (0.0, 1.0) if self.bound.evidence == "counts" else EDGES
+        return np.array(kinds)
+
+    @cached_property
+    def trials(self) -> tuple[int, ...]:
+        """Numbers of samples whose outcomes are all looked at."""
+        return TRIALS if self.bound.evidence == "counts" else (2, 3, 6)
+
+
+def check_bound(bound: Bound) -> None:
+    """Hold a bound to what every bound promises.
+
+    Parameters
+    ----------
+    bound : Bound
+        On counts or on scores. One that stands in ``BOUNDS`` also certifies a few
+        inputs, whose rows are checked.
+
+    Raises
+    ------
+    AssertionError
+        Naming the bound, the first property that fails, and the numbers.
+    ImportError
+        Without mpmath and python-flint.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from rsbounds.confidence import BOUNDS
+    >>> from rsbounds.testing import check_bound
+    >>> exact = BOUNDS["clopper-pearson"]
+    >>> check_bound(exact)
+    >>> def twice(k, n, alpha, u):
+    ...     return exact.lower(k, n, 2 * alpha, u)
+    >>> check_bound(replace(exact, name="bold", lower=twice, most_alpha=0.4))
+    Traceback (most recent call last):
+    AssertionError: bound 'bold': It errs with probability alpha at most: ...
+    """
+    if not isinstance(bound, Bound):
+        raise AssertionError(f"a bound must be a Bound; got {bound!r:.80}")
+    case = BoundCase(bound)
+    entry = f"bound {bound.name!r}"
+    hold(entry, case, BOUND)
+    if bound.evidence == "counts":
+        hold(entry, case, COUNTED)
+    if bound.at_any_time:
+        hold(entry, case, AT_ANY_TIME)
+    if BOUNDS.get(bound.name) is not bound or bound.evidence != "counts":
+        return
+    x = np.full(4, 153 / 255, np.float32)
+    numbers = {"bound": bound.name}
+    answer = Class(gaussian(0.5))
+    with Rows(answer, linear(x.size), inputs_near(x), numbers) as rows:
+        hold(entry, rows, ROWS)
+
+
+def compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
+    """All ways to deal so many samples to so many kinds."""
+    if parts == 1:
+        yield (total,)
+        return
+    for first in range(total + 1):
+        for rest in compositions(total - first, parts - 1):
+            yield (first, *rest)
+
+
+def chances(
+    outcomes: Sequence[Sequence[int]], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The probabilities of all outcomes, for shares of each kind in rows."""
+    counts = np.array(outcomes)
+    total = int(counts[0].sum())
+    ways = [math.factorial(total) / math.prod(map(math.factorial, c)) for c in outcomes]
+    powers = shares[:, None, :] ** counts[None, :, :]
+    result: NDArray[np.float64] = np.array(ways) * powers.prod(axis=2)
+    return result
+
+
+# --- what it says of itself
+
+
+def is_an_entry(case: BoundCase) -> None:
+    """It can stand in the list of bounds."""
+    bound = case.bound
+    check_entry(bound)
+    named = isinstance(bound.name, str) and bound.name and bound.name.isprintable()
+    require(named, f"its name is {bound.name!r}")
+
+
+def gives_one_end_in_three_forms(case: BoundCase) -> None:
+    """p, its complement and its score are one bound, each rounded to the safe side."""
+    need("mpmath", "a suite")
+    from rsbounds.oracle import ndtr
+
+    for n in case.trials:
+        for counts in compositions(n, len(case.values)):
+            for u in case.uniforms[::5]:
+                end = case.lower(case.evidence(counts), n, 0.05, u)
+                z, p, q = (float(part) for part in end)
+                where = f"{end} of {counts}"
+                require(0 <= p <= 1 and 0 <= q <= 1, where)
+                require(abs(p + q - 1) <= 1e-11, f"p and q of two bounds: {where}")
+                if p < q:
+                    require(ndtr(z, dps=30) <= p, f"z is above p: {where}")
+                else:
+                    require(ndtr(-z, dps=30) >= q, f"z is above 1 - q: {where}")
+                require(
+                    abs(float(ndtr(z)) - p) <= 1e-9, f"z and p of two bounds: {where}"
+                )
+
+
+# --- order and edges
+
+
+def stays_below_what_was_seen(case: BoundCase) -> None:
+    """No success shows nothing, and n successes no certainty."""
+    for n, alpha in product(case.trials, case.alphas):
+        kinds = len(case.values)
+        none = case.evidence((n, *[0] * (kinds - 1)))
+        every = case.evidence((*[0] * (kinds - 1), n))
+        for u in case.uniforms:
+            sure = case.lower(every, n, alpha, u)
+            require(
+                float(sure.p) < 1 and float(sure.z) < math.inf, f"{n} of {n}: {sure}"
+            )
+        end = case.lower(none, n, alpha, case.surest)
+        require(float(end.p) == 0 and float(end.z) == -math.inf, f"0 of {n}: {end}")
+
+
+def rises_with_alpha(case: BoundCase) -> None:
+    """A bound that may err more often is not lower."""
+    for n in case.trials:
+        for counts in compositions(n, len(case.values)):
+            evidence = case.evidence(counts)
+            ends = [case.lower(evidence, n, a, case.surest) for a in case.alphas]
+            for before, after in pairwise(ends):
+                require(
+                    float(before.p) <= float(after.p) * (1 + 1e-11),
+                    f"{before} and, at a larger alpha, {after} of {counts}",
+                )
+
+
+def falls_with_the_uniform_number(case: BoundCase) -> None:
+    """A bound with a uniform number falls as that grows; others get none."""
+    for n in case.trials:
+        for counts in compositions(n, len(case.values)):
+            evidence = case.evidence(counts)
+            ends = [float(case.lower(evidence, n, 0.05, u).p) for u in case.uniforms]
+            for before, after in pairwise(ends):
+                require(after <= before * (1 + 1e-11), f"{before}, {after} of {counts}")
+
+
+def errs_as_often_as_it_says(case: BoundCase) -> None:
+    """It errs with probability alpha at most, by all outcomes of a few samples."""
+    values = case.values
+    for n, alpha in product(case.trials, case.alphas):
+        outcomes = list(compositions(n, len(values)))
+        ends = np.array(
+            [
+                [
+                    float(case.lower(case.evidence(c), n, alpha, u).p)
+                    for u in case.uniforms
+                ]
+                for c in outcomes
+            ]
+        )
+        # the probability of error is largest just below a bound
+        shares = [
+            np.eye(len(values))[0] * (1 - p) + np.eye(len(values))[-1] * p
+            for p in np.unique(ends)
+            if p > 0
+        ]
+        if len(values) > 2:
+            shares += [np.array(c) / 6 for c in compositions(6, len(values))]
+        truths = np.array(shares)
+        means = truths @ values
+        wrong = (ends[None] >= means[:, None, None] * (1 - 1e-15)) & (ends[None] > 0)
+        if len(values) > 2:  # beside the ends only what is above errs
+            grid = len(np.unique(ends[ends > 0]))
+            wrong[grid:] = ends[None] > means[grid:, None, None] * (1 + 1e-15)
+        errors = (chances(outcomes, truths) * wrong.mean(axis=2)).sum(axis=1)
+        worst = int(errors.argmax())
+        require(
+            errors[worst] <= alpha * (1 + SUMMED) + SUMMED,
+            f"with probability {errors[worst]} at p = {means[worst]}, n = {n}, alpha = "
+            f"{alpha}",
+        )
+
+
+def pairs_err_as_often_as_they_say(case: BoundCase) -> None:
+    """A pair errs with probability alpha at most, by all outcomes of a few samples."""
+    bound = case.bound
+    n, alpha = (FEW, 0.2) if bound.evidence == "counts" else (3, 0.3)
+    if bound.evidence == "counts":  # of the first class, of the second, of none
+        kinds = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    else:
+        kinds = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.0, 0.0]])
+    outcomes = list(compositions(n, len(kinds)))
+    for runner_up in (True, False):
+        pairs = [
+            [
+                case.pair(two_classes(case, c), n, alpha, runner_up=runner_up, u=u)
+                for u in case.uniforms
+            ]
+            for c in outcomes
+        ]
+        low = np.array([[pair.z_a for pair in several] for several in pairs])
+        high = np.array([[pair.z_b for pair in several] for several in pairs])
+        truths = np.array(
+            [np.array(c) / 24 for c in compositions(24, len(kinds))][
+                :: len(kinds) ** 2 // 9
+            ]
+        )
+        with quiet():
+            scores = ndtri(truths @ kinds)
+        wrong = (low[None] > scores[:, 0, None, None] + SUMMED) | (
+            high[None] < scores[:, 1, None, None] - SUMMED
+        )
+        errors = (chances(outcomes, truths) * wrong.mean(axis=2)).sum(axis=1)
+        worst = int(errors.argmax())
+        require(
+            errors[worst] <= alpha * (1 + SUMMED),
+            f"with probability {errors[worst]} at {truths[worst] @ kinds}, n = {n}, alpha "
+            f"= {alpha}, runner_up = {runner_up}",
+        )
+
+
+def two_classes(case: BoundCase, outcome: Sequence[int]) -> Any:
+    """The evidence of two classes that these samples left."""
+    if case.bound.evidence == "counts":
+        return list(outcome[:2])
+    first, second, both, none = outcome
+    return [
+        ScoreHistogram([second + none, both, first], EDGES),
+        ScoreHistogram([first + none, both, second], EDGES),
+    ]
+
+
+def sample_of(case: BoundCase) -> tuple[Any, int]:
+    """Evidence of two classes, and its number of samples."""
+    if case.bound.evidence == "counts":
+        return [7, 2], 10
+    return two_classes(case, (6, 2, 1, 1)), 10
+
+
+def pairs_are_of_the_safe_side(case: BoundCase) -> None:
+    """z_b stands for 1 - p_a without runner-up, and is at most that with it."""
+    evidence, n = sample_of(case)
+    alone = case.pair(evidence, n, 0.1, runner_up=False, u=case.surest)
+    require(alone.z_b == -alone.z_a, f"without runner-up z_b is {alone.z_b}: {alone}")
+    both = case.pair(evidence, n, 0.1, runner_up=True, u=case.surest)
+    require(both.z_b <= -both.z_a, f"z_b is above -z_a: {both}")
+    require(both.z_a <= alone.z_a, f"half of alpha gives more: {both}, {alone}")
+
+
+def refuses_what_is_out_of_its_domain(case: BoundCase) -> None:
+    """alpha, n, top, evidence and u out of their domains are ValueErrors that say so."""
+    bound = case.bound
+    evidence, n = sample_of(case)
+
+    def pair(
+        evidence: Any = evidence,
+        top: int = 0,
+        n: int = n,
+        alpha: float = 0.1,
+        u: float | None = case.surest,
+    ) -> Pair:
+        return bound.pair(evidence, top, n, alpha, runner_up=True, u=u)
+
+    beyond = 1.0 if bound.most_alpha == 1.0 else math.nextafter(bound.most_alpha, 1)
+    for alpha in (0.0, -0.1, math.nan, beyond):
+        refuses("alpha", lambda alpha=alpha: pair(alpha=alpha), f"alpha = {alpha}")  # type: ignore[misc]
+    refuses("n", lambda: pair(n=0), "n = 0")
+    refuses("n", lambda: pair(n=n - 2), f"n = {n - 2} for evidence of {n}")
+    refuses("top", lambda: pair(top=2), "top = 2 of two classes")
+    refuses("evidence", lambda: pair(evidence=evidence[:1]), "one class")
+    if bound.uniform:
+        for u in (None, 0.0, -0.5, 1.5, math.nan):
+            refuses("u", lambda u=u: pair(u=u), f"u = {u}")  # type: ignore[misc]
+    else:
+        require(
+            pair(u=0.3) == pair(), "it depends on a uniform number that it must ignore"
+        )
+
+
+def is_looked_at_only_where_it_holds(case: BoundCase) -> None:
+    """Favourable ends are those of a bound at any time; others refuse them."""
+    evidence, n = sample_of(case)
+
+    def favourable() -> tuple[float, float]:
+        return case.bound.optimistic(evidence, 0, n, 0.1, runner_up=True)
+
+    if not case.bound.at_any_time:
+        refuses(case.bound.name, favourable, "an optimistic end")
+        return
+    most, least = favourable()
+    pair = case.pair(evidence, n, 0.1, runner_up=True, u=case.surest)
+    require(most >= pair.z_a and least <= pair.z_b, f"({most}, {least}) within {pair}")
+
+
+BOUND: tuple[Property[BoundCase], ...] = (
+    is_an_entry,
+    gives_one_end_in_three_forms,
+    stays_below_what_was_seen,
+    rises_with_alpha,
+    falls_with_the_uniform_number,
+    errs_as_often_as_it_says,
+    pairs_err_as_often_as_they_say,
+    pairs_are_of_the_safe_side,
+    refuses_what_is_out_of_its_domain,
+    is_looked_at_only_where_it_holds,
+)
+
+
+# --- on counts
+
+
+def rises_with_the_count(case: BoundCase) -> None:
+    """One more success does not lower the bound, one more failure does not raise it."""
+    for n in case.trials:
+        for u in case.uniforms[::5]:
+            ends = [float(case.lower(k, n, 0.05, u).p) for k in range(n + 1)]
+            for k, (before, after) in enumerate(pairwise(ends)):
+                require(
+                    before <= after, f"{before} for {k} of {n}, {after} for {k + 1}"
+                )
+            for k, end in enumerate(ends):
+                longer = float(case.lower(k, n + 1, 0.05, u).p)
+                require(
+                    longer <= end * (1 + 1e-11),
+                    f"{end} for {k} of {n}, {longer} of {n + 1}",
+                )
+
+
+COUNTED: tuple[Property[BoundCase], ...] = (rises_with_the_count,)
+
+
+# --- at any time
+
+
+def holds_at_all_looks_together(case: BoundCase) -> None:
+    """Looked at after every sample, it ever errs with probability alpha at most."""
+    for alpha in (0.05, 0.3):
+
+        @cache
+        def end(k: int, n: int, alpha: float = alpha) -> float:
+            return float(case.lower(np.int64(k), n, alpha, None).p)
+
+        looks = [(n, k) for n in (1, 3, 8, LOOKS) for k in range(1, n + 1, 3)]
+        for p in sorted({end(k, n) for n, k in looks} - {0.0}):
+            # the chances of each count, as long as no bound has been above p
+            left = np.array([1.0])
+            erred = 0.0
+            for n in range(1, LOOKS + 1):
+                left = np.append(left * (1 - p), 0.0) + np.append(0.0, left * p)
+                above = np.array([end(k, n) >= p for k in range(n + 1)])
+                erred += float(left[above].sum())
+                left[above] = 0.0
+            require(
+                erred <= alpha * (1 + SUMMED),
+                f"with probability {erred} within {LOOKS} samples at p = {p}, alpha = "
+                f"{alpha}",
+            )
+
+
+AT_ANY_TIME: tuple[Property[BoundCase], ...] = (holds_at_all_looks_together,)

@@ -1,0 +1,266 @@
+"""The suite of result rows: resumption, shards, recertifying, verify, forgeries."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds import results
+from rsbounds._numerics.extras import need
+from rsbounds.answers import ANSWERS, Answer, restored, scope_of
+from rsbounds.audit import verify
+from rsbounds.audit._bounds import PROOFS as BOUND_PROOFS
+from rsbounds.audit._proofs import PROOFS
+from rsbounds.certificate import SCOPES
+from rsbounds.certify import Job, certify_dataset
+from rsbounds.results import COLUMNS, Row
+from rsbounds.schemes import METHODS
+from rsbounds.testing._properties import Property, require
+
+INPUTS = 4
+CUT = 7  # characters: less than the last line of a file
+
+
+def linear(size: int, classes: int = 3) -> Callable[[Any], NDArray[Any]]:
+    """A model of three classes, undecided about one half everywhere."""
+    weights = np.random.default_rng(size).standard_normal((size, classes))
+
+    def scores(batch: Any) -> NDArray[Any]:
+        flat: NDArray[Any] = np.asarray(batch).reshape(len(batch), -1) - 0.5
+        return flat @ weights
+
+    return scores
+
+
+def inputs_near(x: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[Any]]:
+    """A few inputs of the shape of x on the grid of 1/255 in [0, 1], with labels."""
+    generator = np.random.default_rng(7)
+    whole = generator.integers(0, 256, (INPUTS, *x.shape))
+    points = (whole / 255).astype(np.float32)
+    return points, linear(x.size)(points).argmax(axis=1)
+
+
+@dataclass
+class Rows:
+    """Runs of an answer on a few inputs, in a folder that is removed at the end."""
+
+    answer: Answer
+    model: Any
+    data: Any
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+    def __enter__(self) -> Self:
+        self.folder = Path(tempfile.mkdtemp(prefix="rsbounds-"))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, name: str, **changes: Any) -> Path:
+        """A run into a file of that name."""
+        path = self.folder / f"{name}.tsv"
+        numbers = {"n0": 50, "n": 400, "alpha": 0.01, **self.numbers, **changes}
+        certify_dataset(self.model, self.data, self.answer, out=path, **numbers)
+        return path
+
+    @cached_property
+    def whole(self) -> Path:
+        """The file of all inputs, made in one go."""
+        return self.run("whole")
+
+    @property
+    def entry(self) -> tuple[str, str, str]:
+        """The names that a proof goes by: answer, method, bound."""
+        bound = results.Manifest.read(self.whole).procedure.bound
+        return self.answer.name, self.answer.scheme.name, bound
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether rsbounds.audit has a proof of such rows."""
+        answer, method, bound = self.entry
+        listed = METHODS.get(method) is type(self.answer.scheme)
+        listed = listed and ANSWERS.get(answer) is type(self.answer)
+        proof = PROOFS.get(answer)
+        return (
+            listed
+            and proof is not None
+            and method in proof.methods
+            and bound in BOUND_PROOFS
+        )
+
+
+def timeless(path: Path) -> list[Row]:
+    """The rows of a file in the order of the inputs, but for their times."""
+    rows = sorted(results.read_rows(path), key=lambda row: row.idx)
+    return [replace(row, time="", extra=dict(row.extra)) for row in rows]
+
+
+def require_same(expected: Sequence[Row], rows: Sequence[Row], what: str) -> None:
+    """AssertionError unless the rows are the same, field by field."""
+    require(
+        [row.idx for row in rows] == [row.idx for row in expected],
+        f"{what} has the inputs {[row.idx for row in rows]}",
+    )
+    for row, other in zip(expected, rows, strict=True):
+        for name in Row.__slots__:
+            before, after = getattr(row, name), getattr(other, name)
+            # NaN, which a row may hold, has no equal
+            require(
+                repr(before) == repr(after),
+                f"input {row.idx}: {name} is {before!r}, {what} {after!r}",
+            )
+
+
+def states_whose_certificates_they_are(rows: Rows) -> None:
+    """Rows state the scope that rsbounds stands for, and no more."""
+    manifest = results.Manifest.read(rows.whole)
+    expected = scope_of(rows.answer, manifest.procedure.bound)
+    for row in timeless(rows.whole):
+        require(row.scope in SCOPES, f"scope is {row.scope!r}")
+        require(row.scope == expected, f"scope is {row.scope!r}, not {expected!r}")
+
+
+def resumes_after_a_cut(rows: Rows) -> None:
+    """A run that was killed in the middle goes on to the same rows."""
+    path = rows.run("cut", max=INPUTS // 2)
+    text = path.read_text()
+    path.write_text(text[:-CUT])
+    rows.run("cut")
+    require_same(timeless(rows.whole), timeless(path), "after a cut")
+
+
+def joins_shards(rows: Rows) -> None:
+    """Shards hold the same rows as one file."""
+    shards = [rows.run(f"shard-{i}", shard=f"{i}/2") for i in range(2)]
+    joined = [row for shard in shards for row in timeless(shard)]
+    joined.sort(key=lambda row: row.idx)
+    require_same(timeless(rows.whole), joined, "in shards")
+
+
+def gives_its_rows_again(rows: Rows) -> None:
+    """What a row holds of its samples gives the same row, as recertify does."""
+    manifest = results.Manifest.read(rows.whole)
+    scheme = type(rows.answer.scheme).from_parameters(manifest.parameters)
+    scheme.scope = rows.answer.scheme.scope
+    answer = again(rows.answer, scheme, manifest.answer)
+    job = Job(answer, (), manifest.procedure)
+    before, after = [], []
+    for row in timeless(rows.whole):
+        try:
+            evidence = answer.stored(row)
+        except ValueError as error:
+            require(
+                answer.name in str(error), f"stored refuses without a name: {error}"
+            )
+            return
+        certificate, columns = job.answered(evidence, row.idx, row.label)
+        made = Row.of(
+            row.idx, row.label, certificate, 0.0, input=row.input, extra=dict(columns)
+        )
+        line = replace(made, time="0").text((*COLUMNS, *columns))
+        read = Row.parse(line, (*COLUMNS, *columns))
+        before.append(row)
+        after.append(replace(read, time=""))
+    require_same(before, after, "from what it holds")
+
+
+def again(answer: Answer, scheme: Any, description: Any) -> Answer:
+    """The answer of a manifest, whether or not it is in the list."""
+    if ANSWERS.get(answer.name) is type(answer):
+        return restored(description, scheme)
+    parameters = {key: value for key, value in description.items() if key != "name"}
+    return type(answer).from_parameters(parameters, scheme)
+
+
+def is_verified_or_refused(rows: Rows) -> None:
+    """Verify proves the rows where it has a proof, and else refuses in one line."""
+    need("flint", "a suite")
+    if rows.is_proved:
+        findings = verify(rows.whole, data=rows.data).findings
+        require(not findings, f"{len(findings)} findings, the first {findings[:1]}")
+        return
+    try:
+        audit = verify(rows.whole)
+    except ValueError as error:
+        message = str(error)
+        require("\n" not in message, f"it refuses in several lines: {message}")
+        return
+    raise AssertionError(f"verify passes rows that it can't prove: {audit}")
+
+
+def is_found_when_forged(rows: Rows) -> None:
+    """Whatever column of a row is changed, verify finds it."""
+    if not rows.is_proved:
+        return
+    head, *lines = rows.whole.read_text().splitlines()
+    columns = head.split("\t")
+    cells = [line.split("\t") for line in lines]
+    radius = columns.index("radius")
+    chosen = max(range(len(cells)), key=lambda i: float(cells[i][radius]))
+    path = rows.folder / "forged.tsv"
+    shutil.copy(results.manifest_path(rows.whole), results.manifest_path(path))
+    for place, column in enumerate(columns):
+        if column == "time":  # of which nothing follows
+            continue
+        forged = [list(row) for row in cells]
+        forged[chosen][place] = changed(column, cells[chosen][place])
+        text = "\n".join("\t".join(row) for row in ([columns, *forged]))
+        path.write_text(f"{text}\n")
+        require(
+            is_found(path, rows),
+            f"{column} {cells[chosen][place]!r:.60} became {forged[chosen][place]!r:.60}",
+        )
+
+
+def is_found(path: Path, rows: Rows) -> bool:
+    """Whether verify finds something, without the model or else with it."""
+    try:
+        if verify(path, data=rows.data).findings:
+            return True
+        redrawn = verify(path, data=rows.data, model=rows.model, rerun=INPUTS)
+        return bool(redrawn.findings)
+    except ValueError:
+        return True
+
+
+def changed(column: str, cell: str) -> str:
+    """Another entry of a column, as a forger might write it."""
+    if column == "correct":
+        return "1" if cell == "0" else "0"
+    if re.fullmatch(r"-?\d+", cell):
+        return str(int(cell) + 1)
+    try:
+        value = float(cell)
+    except ValueError:
+        value = np.nan
+    if np.isfinite(value):
+        return repr(value + 1e-3 * max(1.0, abs(value)))
+    last = re.search(r"(\d+)(\D*)$", cell)
+    if last is None:
+        return "1" if cell in ("", "-") else f"{cell}x"
+    return f"{cell[: last.start()]}{int(last[1]) + 1}{last[2]}"
+
+
+ROWS: tuple[Property[Rows], ...] = (
+    states_whose_certificates_they_are,
+    resumes_after_a_cut,
+    joins_shards,
+    gives_its_rows_again,
+    is_verified_or_refused,
+    is_found_when_forged,
+)
