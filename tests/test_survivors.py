@@ -180,6 +180,18 @@ def test_an_input_that_fails_among_others_costs_no_other_row(tmp_path, broken):
     assert broken not in written
 
 
+@pytest.mark.parametrize("sigma", [0.1, 0.3])
+@pytest.mark.parametrize("kept", [COUNT - 1, COUNT])
+def test_workers_must_have_the_scheme_and_the_data_of_the_writer(sigma, kept):
+    """Their description is compared, not ordered."""
+    model = ArraySampler(lambda batch: batch @ WEIGHTS)
+    data = (INPUTS, LABELS)
+    build = (model, (INPUTS[:kept], LABELS[:kept]), schemes.gaussian(sigma))
+    name = "method" if kept == COUNT else "(method|data)"
+    with pytest.raises(ValueError, match=f"must have the same {name} as the process"):
+        certify_dataset(InOneProcess(lambda: build), data, schemes.gaussian(0.25), n=9)
+
+
 def test_work_that_is_dealt_out_in_one_process_gives_the_rows_of_none(tmp_path):
     alone = certify_dataset(
         ArraySampler(lambda batch: batch @ WEIGHTS),
