@@ -298,7 +298,7 @@ def test_void_scores_count_against_the_set():
         (lambda: conformalize([1.0], 0.1, -0.1, SCHEME), "radius must be"),
         (
             lambda: conformal_level([0.1, 0.2], 0.1, SCHEME),
-            "alpha must be one finite number",
+            "alpha must be one number",
         ),
         (lambda: set_rule(0, 0.1, 0.1, SCHEME), "m must be"),
         (lambda: predict_set([1.0], 0.5), "scores must have shape"),
