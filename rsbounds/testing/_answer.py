@@ -248,11 +248,13 @@ def is_an_entry(case: AnswerCase) -> None:
     require(listed is type(answer), f"ANSWERS has another of that name, {listed}")
     for option in answer.options:
         require(
-            isinstance(option, Option) and option.flag.startswith("--"),
+            isinstance(option, Option)
+            and option.name.isidentifier()
+            and str.islower("--"),
             f"an option is {option!r}",
         )
     for kind, names in (
-        ("options", [option.flag for option in answer.options]),
+        ("options", [option.name for option in answer.options]),
         ("columns", [*COLUMNS, *answer.columns]),
     ):
         require(len(set(names)) == len(names), f"{kind} are not distinct: {names}")
