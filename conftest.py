@@ -33,10 +33,8 @@ if find_spec("torch") is None:
         "README.md",
         "rsbounds/torch/*",
         "rsbounds/demo.py",
+        "rsbounds/loading/denoiser.py",
         "tests/*torch*",
-    ]
-    collect_ignore_glob += [
-        f"rsbounds/loading/{name}.py" for name in ("classifier", "denoiser")
     ]
 
 # commands that a shell starts in the background ignore Ctrl-C, and so would those that

@@ -85,7 +85,7 @@ def radius(
     half = ScorePair.of(p_a, p_b, scores=scores).half
     sigma = _levels("sigma", sigma)
     norm = as_floats("norm", norm, 1.0, nan=False)
-    reach = _reach(sigma, np.maximum(0.5 - 1.0 / norm, 0.0))
+    reach = _reach(sigma, np.maximum(0.5 - _reciprocal(norm), 0.0))
     half, reach = broadcast(p_a=half, sigma=reach)
     return round_down(product(half, reach), 2 * _SUM)
 
@@ -283,7 +283,7 @@ def laplace_radius(
     bound = methods[choice("method", method, tuple(methods))]
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         half = np.where(p_a <= p_b, 0.0, bound(p_a, p_b))
-    half, reach = broadcast(p_a=half, scale=_reach(scale, 1.0 - 1.0 / norm))
+    half, reach = broadcast(p_a=half, scale=_reach(scale, 1.0 - _reciprocal(norm)))
     return round_down(product(half, reach), 2 * _SUM)
 
 
@@ -374,7 +374,8 @@ def laplace_quantile(z: Array) -> Array:
 
 def _laplace_shifted(z: Array, step: Array) -> Array:
     """The score of F(Q + step), rounded up. Its slope in Q is at most sqrt(pi/2)."""
-    with np.errstate(invalid="ignore"):  # of infinite scores
+    # of infinite scores, and of steps beyond the largest double
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         place = np.where(np.isinf(z), z, laplace_quantile(z) + step)
         size = -ndtri_exp(-np.abs(place) - np.log(2.0))
         score = np.where(place < 0, -size, size)
@@ -415,6 +416,11 @@ def _reach(scale: Array, power: Floats) -> Array:
         terms = (smallest[..., None] / scale) ** (1.0 / power)
         reach: Array = smallest / _sum(terms) ** power[..., 0]
     return reach
+
+
+def _reciprocal(norm: Array) -> Array:
+    with np.errstate(under="ignore"):
+        return 1.0 / norm
 
 
 def _sum(terms: Array) -> Array:

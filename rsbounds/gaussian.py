@@ -127,7 +127,8 @@ def _spread(norm: Any, dim: Any) -> tuple[Any, Any]:
     """dim^(1/2 - 1/norm) where norm > 2, else 1; and the radius's relative error."""
     if every(norm <= 2):
         return 1.0, 16.0 * EPS
-    power = np.maximum(0.5 - 1.0 / norm, 0.0)
+    with np.errstate(under="ignore"):
+        power = np.maximum(0.5 - 1.0 / norm, 0.0)
     # the rounded exponent costs log(dim) 2^-54, the power, product and quotient an ulp
     # each
     error = EPS * np.maximum(16.0, 4.0 + (power > 0) * np.log(dim) / 2)

@@ -5,6 +5,7 @@ A float16 that is only looked at keeps its eleven bits in every product after: a
 was 6 % too large.
 """
 
+from contextlib import suppress
 from dataclasses import astuple, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -152,6 +153,10 @@ MORE = {
     "transport": (
         gaussian.transport,
         {"z": 1.3, "radius": 0.3, "sigma": 0.7, "norm": 3.0, "dim": 9.0},
+    ),
+    "anisotropic.transport": (
+        anisotropic.transport,
+        {"z": 1.3, "radius": 0.3, "sigma": 0.7, "inner": 0.4},
     ),
     "laplace_transport": (
         anisotropic.laplace_transport,
@@ -368,3 +373,55 @@ def test_equal_to_the_float64_of_the_same_value(name):
     for kind in ("float16", "float32", "longdouble"):
         others = {argument: retyped(value, kind) for argument, value in values.items()}
         assert bits(call(**others)) == expected, kind
+
+
+NO_NUMBERS = {
+    "text": "high",
+    "bytes": b"1",
+    "bool": True,
+    "complex": 1j,
+    "object": object(),
+    "mapping": {},
+    "date": np.datetime64("2020"),
+    "ragged": [[1.0], [1.0, 2.0]],
+    "masked": np.ma.masked_all(2),
+}
+
+
+# ufuncs keep masked arrays, a bound that needs no u ignores it, and in a list NumPy
+# makes a number of True before anybody can see it
+LET_THROUGH = {
+    *((name, "masked") for name in vars(special)),
+    *((name, kind) for name in ("clopper-pearson", "anytime") for kind in NO_NUMBERS),
+    ("Rule", "bool"),
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_is_no_number_is_a_value_error(name):
+    call, values = ALL[name]
+    accepted = set()
+    for argument in values:
+        for kind, wrong in NO_NUMBERS.items():
+            try:
+                call(**{**values, argument: wrong})
+            except ValueError:
+                continue
+            accepted.add((name, kind))
+    assert accepted <= LET_THROUGH
+
+
+EXTREMES = (0.0, -0.0, 5e-324, 2.0**-1022, 1e-160, 1.0, 1e160, 1e308, np.inf, -np.inf)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_flag_but_for_nan(name):
+    """A number of any size has its result or a ValueError, whatever NumPy may raise."""
+    call, values = ALL[name]
+    for argument, value in values.items():
+        for extreme in (value, *EXTREMES):
+            # levels whose ratio is beyond the range of numbers have a NaN, and the flag
+            if name == "xi" and argument.startswith("sigma"):
+                continue
+            with np.errstate(all="raise"), suppress(ValueError):
+                call(**{**values, argument: extreme})

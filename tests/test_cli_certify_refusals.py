@@ -34,7 +34,7 @@ torch = pytest.importorskip("torch")
 NETWORK = torch.nn.Linear(36, 2)
 """
 BAD_ARGUMENTS = {
-    "sigma 0": ({"sigma": 0}, "argument --sigma: sigma must be in ["),
+    "sigma 0": ({"sigma": 0}, "argument --sigma: must be in ["),
     "sigma missing": ({"sigma": None}, "the following arguments are required: --sigma"),
     "alpha 0": ({"alpha": 0}, "--alpha must be in (0, 1)"),
     "alpha of a target": (

@@ -165,8 +165,8 @@ def test_several_levels_give_a_file_each(work, capsys):
     [
         ("0.25,0.25", "expected each noise level once"),
         ("0.25,", "argument --sigma: could not convert"),
-        ("0.25,0", "argument --sigma: sigma must be"),
-        ("nan,0.25", "argument --sigma: sigma must be"),
+        ("0.25,0", "argument --sigma: must be"),
+        ("nan,0.25", "argument --sigma: must be"),
     ],
 )
 def test_bad_levels_are_one_line_before_anything_runs(work, capsys, sigma, said):

@@ -5,14 +5,15 @@ each border of a formula as the code has it, and each proof program.
 import ast
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
+from proofs.balls import HEADERS
 from proofs.claims import CLAIMS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "theory" / "proofs.md").read_text(encoding="utf-8")
-HEADERS = ROOT / "rsbounds_ext" / "include" / "rsbounds"
 PACKAGE = ROOT / "rsbounds"
 KERNEL = re.compile(r"constexpr double (\w+_(?:error|room)) = ([^;]*);")
 NAMES = re.compile(r"_?(?:[A-Z_]*ERROR|ROUNDING|SUM)")
@@ -43,12 +44,9 @@ def assigned(module):
             yield target, statement.value
 
 
-def constants():
-    """(name, file): value, of all constants of error bounds in the code."""
+@cache
+def of_package():
     found = []
-    for path in HEADERS.glob("*.hpp"):
-        for name, value in KERNEL.findall(path.read_text(encoding="utf-8")):
-            found.append(((name, path.name), value))
     for path in PACKAGE.rglob("*.py"):
         file = path.relative_to(PACKAGE).as_posix()
         if file.startswith(OTHERS):
@@ -58,6 +56,15 @@ def constants():
             of_special = file == "special/_bounds.py" and BOUNDS.fullmatch(name)
             if NAMES.fullmatch(name) or of_special:
                 found.append(((name, file), ast.unparse(value)))
+    return found
+
+
+def constants():
+    """(name, file): value, of all constants of error bounds in the code."""
+    found = list(of_package())
+    for path in HEADERS.glob("*.hpp"):
+        for name, value in KERNEL.findall(path.read_text(encoding="utf-8")):
+            found.append(((name, path.name), value))
     assert len(dict(found)) == len(found)
     return dict(found)
 
@@ -88,7 +95,8 @@ def test_each_constant_says_how_it_is_known(row):
 @pytest.mark.parametrize("row", table("Borders"), ids=lambda row: f"{row[1]}:{row[0]}")
 def test_each_border_stands_in_the_code_once(row):
     code, file, _, proof = row
-    text = " ".join((HEADERS / file).read_text(encoding="utf-8").split())
+    folder = HEADERS if file.endswith(".hpp") else PACKAGE
+    text = " ".join((folder / file).read_text(encoding="utf-8").split())
     assert text.count(" ".join(code.split())) == 1
     assert re.match(r"(paper|program|nothing)", proof)
 

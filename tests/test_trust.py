@@ -178,7 +178,7 @@ def test_networks_and_noise_of_this_package_prove_their_bounds():
 class Halved(Scheme):
     name = "halved"
     scope = PROVEN_ENVELOPE
-    options = (schemes.Option("--sigma", "noise level"),)
+    options = (schemes.Option("sigma", "noise level"),)
     inputs = options
 
     def sigma(self, x):

@@ -313,7 +313,8 @@ class KNNSigma:
         furthest = np.partition(reaches, self.k - 1)[self.k - 1] + EPS * root
         argument = EPS / 2 * root + (ERROR + self.k * EPS) * furthest
         argument += EPS * (furthest + abs(self.shift))
-        return float(2 * ((self.rate * argument + 16 * EPS) * (1 + 1e-6)))
+        with np.errstate(over="ignore", under="ignore"):
+            return float(2 * ((self.rate * argument + 16 * EPS) * (1 + 1e-6)))
 
     def _distances(self, rows: Array, *, leave_out: bool = False) -> Array:
         from rsbounds._neighbours.scans import knn_means

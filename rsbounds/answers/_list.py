@@ -63,7 +63,7 @@ class List(Answer):
 
     name = "list"
     help = "the class that a decision list over several noise levels decides for"
-    options = (Option("--rule", "the decision list", Path, metavar="RULE.json"),)
+    options = (Option("rule", "the decision list", Path, metavar="RULE.json"),)
     takes_scheme = False
     columns = ("item", "binding", "stage_select", "stage_counts")
 

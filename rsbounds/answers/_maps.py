@@ -214,11 +214,9 @@ class Maps(Answer):
     name = "maps"
     help = "the classes of many positions at once: segmentation"
     options = (
+        Option("tau", "certify positions whose class is likelier (0.75)", default=0.75),
         Option(
-            "--tau", "certify positions whose class is likelier (0.75)", default=0.75
-        ),
-        Option(
-            "--truth",
+            "truth",
             "the true maps, shape (inputs, *positions)",
             Path,
             default=None,

@@ -357,7 +357,7 @@ class TopK(Answer):
 
     name = "top-k"
     help = "whether the label stays among the k most likely classes"
-    options = (Option("--k", "how many classes", int),)
+    options = (Option("k", "how many classes", int),)
     columns = ("sum_of", "apart", "parts")
 
     def __init__(self, scheme: Scheme, k: int) -> None:

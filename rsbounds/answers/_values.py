@@ -230,8 +230,8 @@ class Values(Answer):
     name = "values"
     help = "where real outputs stay: regression, boxes, scores"
     options = (
-        Option("--radii", "where intervals are given", as_radii, metavar="R,R,..."),
-        Option("--quantile", "which quantile of the output (0.5)", default=0.5),
+        Option("radii", "where intervals are given", as_radii, metavar="R,R,..."),
+        Option("quantile", "which quantile of the output (0.5)", default=0.5),
     )
     columns = ("quantile", "ranks", "low", "high")
     n0 = 16

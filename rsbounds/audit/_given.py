@@ -30,7 +30,7 @@ from rsbounds.results import Manifest, Row
 from rsbounds.sampling import as_sampler
 from rsbounds.schemes import METHODS, Scheme
 
-_SAME = 1e-6  # relative: what levels computed in float32 may be off by
+_SINGLE_LEVEL = 1e-6  # relative: what levels computed in float32 may be off by
 _WORK, _MOST = 5e9, 2000  # differences of numbers that are taken, and rows, at most
 _SINGLE = 2.0**-23  # relative: inputs in float32, distances of them
 Numbered = tuple[int, Row]  # line
@@ -93,7 +93,7 @@ def check_noise(given: Scheme, manifest: Manifest, path: Path) -> None:
     ):
         had, has = manifest.parameters.get(name), given.parameters.get(name)
         same = had == has or (
-            name in own and had and has and abs(had - has) <= _SAME * abs(has)
+            name in own and had and has and abs(had - has) <= _SINGLE_LEVEL * abs(has)
         )
         if not same:
             text = f"the noise given is not what {path} was made with"
@@ -166,7 +166,8 @@ def at_input(
         return
     if (
         scheme is not None
-        and not abs(row.sigma - (level := scheme.sigma(item.x))) <= _SAME * level
+        and not abs(row.sigma - (level := scheme.sigma(item.x)))
+        <= _SINGLE_LEVEL * level
     ):
         text = f"sigma is {row.sigma}, {level} at this input"
         yield Finding(Kind.LEVEL, row.idx, text, line)
@@ -219,7 +220,7 @@ def refuted(
         step = constant * apart
         reach = levels * np.exp(step) if name == "rate" else levels + step
         # computed levels may be off by the slack, in logarithms
-        room = math.exp(bounds.get("slack", 0.0)) * (1 + _SAME)
+        room = math.exp(bounds.get("slack", 0.0)) * (1 + _SINGLE_LEVEL)
         share = levels[:, None] / (reach * room)
     worst = share.argmax(axis=1)
     for i in np.flatnonzero(share.max(axis=1) > 1):

@@ -38,23 +38,30 @@ def proved(
     if method not in COVERED:
         raise ValueError(f"nothing here can prove a radius of method {method!r}")
     with ctx.workprec(160):
-        own = as_balls(method, parameters)
-        level, reach = arb(sigma), arb(radius) / _inner(own)
+        numbers = as_balls(method, parameters)
+        level, reach = arb(sigma), arb(radius) / _inner(numbers)
         gap = arb(z_a) + (arb(z_a) if z_b is None else -arb(z_b))
         if method in FIXED:
             return bool(2 * reach <= level * gap)
-        distance, *ends = _extremes(own, level, reach)
+        distance, *ends = _extremes(numbers, level, reach)
+        # a level that varies certifies less than the one at the input, everywhere
         if not 0 < 2 * distance < level * gap:
             return False
         digits = [bits(_centre(distance, level, end)) for end in ends]
-    for k, precision in enumerate(digits):
+    # each extreme at the precision that its centre needs: it may be far away
+    for which, precision in enumerate(digits):
         with ctx.workprec(precision):
-            distance, *ends = _extremes(own, level, arb(radius) / _inner(own))
-            known = distance, level, ends[k], own["dim"]
-            worst = [_worst(-arb(z_a), *known)] if ends[k] > 0 else []
-            if worst and z_b is not None:
-                worst.append(_worst(arb(z_b), *known))
-            if not worst or not (worst[0].p < worst[-1].q or worst[-1].p < worst[0].q):
+            distance, *ends = _extremes(numbers, level, arb(radius) / _inner(numbers))
+            end = ends[which]
+            if not end > 0:
+                return False
+            dim = numbers["dim"]
+            wrong = _worst(-arb(z_a), distance, level, end, dim)
+            right = wrong
+            if z_b is not None:
+                right = _worst(arb(z_b), distance, level, end, dim)
+            # P1 of A against P1 of B, in whichever tail is the smaller
+            if not (wrong.p < right.q or right.p < wrong.q):
                 return False
     return True
 
@@ -71,31 +78,32 @@ def step(
     return arb(radius) / (_inner(as_balls(method, parameters)) * arb(sigma))
 
 
-def _inner(own: Mapping[str, Arb]) -> Arb:
+def _inner(numbers: Mapping[str, Arb]) -> Arb:
     """The radius of the ball of the norm inside the unit ball that scores certify."""
-    norm = own.get("norm", arb(2))
-    if "inner" in own or norm <= 2:
-        return own.get("inner", arb(1))
-    return own["dim"] ** ((0 if norm == inf else 1 / norm) - arb(0.5))
+    norm = numbers.get("norm", arb(2))
+    if "inner" in numbers or norm <= 2:
+        return numbers.get("inner", arb(1))
+    return numbers["dim"] ** ((0 if norm == inf else 1 / norm) - arb(0.5))
 
 
-def _extremes(own: Mapping[str, Arb], sigma: Arb, reach: Arb) -> tuple[Arb, Arb, Arb]:
+def _extremes(
+    numbers: Mapping[str, Arb], sigma: Arb, reach: Arb
+) -> tuple[Arb, Arb, Arb]:
     """The distance of the centres, the least and the largest sigma, in the shape's
     coordinates.
     """
-    steps = 1 + own.get("mean_lip", 0 * sigma)
-    reach += own.get("shift", 0) / steps
-    if "rate" in own:
-        factor = (reach * own["rate"]).exp()
+    steps = 1 + numbers.get("mean_lip", 0 * sigma)
+    reach += numbers.get("shift", 0) / steps
+    if "rate" in numbers:
+        factor = (reach * numbers["rate"]).exp()
         low, high = sigma / factor, sigma * factor
-    elif "lip" in own:
-        change = reach * own["lip"]
-        low, high = (sigma - change).max(own["sigma_min"]), sigma + change
+    elif "lip" in numbers:
+        change = reach * numbers["lip"]
+        low, high = (sigma - change).max(numbers["sigma_min"]), sigma + change
     else:
-        low, high = own["sigma_min"], own["sigma_max"]
-    slack = (
-        0 * sigma + own.get("slack", 0)
-    ).exp()  # of levels known as they are computed
+        low, high = numbers["sigma_min"], numbers["sigma_max"]
+    # levels are known as they are computed, to a factor of this at most
+    slack = (0 * sigma + numbers.get("slack", 0)).exp()
     apart = sigma * _EQUAL
     return (
         steps * reach,

@@ -37,7 +37,8 @@ class TopKProof(Proof):
         choice = next(
             (c for c in chosen.choices if c.columns() == dict(expected.extra)), None
         )
-        if choice is None or not _spent(chosen) <= Fraction(1, 2):
+        legal = all(_is_legal(each, row.label, answer.k) for each in chosen.choices)
+        if choice is None or not legal or not _spent(chosen) <= Fraction(1, 2):
             yield Kind.BOUND, "the sums that are compared spend more than half of alpha"
             return
         stated = f"radius is {row.radius}"
@@ -65,6 +66,11 @@ class TopKProof(Proof):
                 return
         if row.radius and not _stays(manifest, row, choice.t):
             yield Kind.RADIUS, f"{stated}, more than the counts prove"
+
+
+def _is_legal(choice: Choice, label: int, k: int) -> bool:
+    """Whether a choice leaves out others than the label, and compares no more sums."""
+    return label not in choice.apart and 1 <= choice.t <= k - len(choice.apart)
 
 
 def _spent(chosen: Plan) -> Fraction:

@@ -9,6 +9,7 @@ from typing import Any
 from rsbounds import loading
 from rsbounds.answers import ANSWERS, Answer, asked
 from rsbounds.cli import _methods
+from rsbounds.cli._flags import flag
 from rsbounds.schemes import Option
 
 DEFAULT = next(iter(ANSWERS))
@@ -19,7 +20,7 @@ def name_of(stated: str | None, flags: Container[str]) -> str:
     if stated is None:
         for name in filter(ANSWERS.is_own, ANSWERS):
             answer = ANSWERS[name]
-            if not answer.takes_scheme and answer.options[0].flag in flags:
+            if not answer.takes_scheme and flag(answer.options[0].name) in flags:
                 return name
         return DEFAULT
     if stated not in ANSWERS:
@@ -33,9 +34,9 @@ def options_of(name: str) -> tuple[Option, ...]:
 
 
 def flags_of_all() -> set[str]:
-    """The flags of all options of our answers; others' are loaded when they are named."""
+    """The flags of our answers' options; others' are loaded when they are named."""
     names = filter(ANSWERS.is_own, ANSWERS)
-    return {option.flag for name in names for option in options_of(name)}
+    return {flag(option.name) for name in names for option in options_of(name)}
 
 
 def made(args: argparse.Namespace, shape: tuple[int, ...]) -> Answer:

@@ -150,15 +150,19 @@ def workers(args: argparse.Namespace, build: Build) -> Workers | None:
 
 
 def load(args: argparse.Namespace) -> Loaded:
-    own = loading.parse_arguments(args.model_args)
-    options = {
-        "input_range": own.pop("input_range", None),
-        "preprocess": _preprocess(args),
-    }
-    options |= {"args": own, "checkpoint": args.checkpoint, "download": args.download}
+    """The model of the command line."""
+    arguments = loading.parse_arguments(args.model_args)
+    input_range = arguments.pop("input_range", None)  # of pixels, not the model's
     folder = os.getcwd()
     try:
-        return loading.load_model(args.model, **options)
+        return loading.load_model(
+            args.model,
+            input_range=input_range,
+            preprocess=_preprocess(args),
+            args=arguments,
+            checkpoint=args.checkpoint,
+            download=args.download,
+        )
     finally:
         os.chdir(folder)  # which the model's code may have changed
 
@@ -198,8 +202,13 @@ def open_data(
         loaded.preprocess if loaded else Preprocess(**stated) if stated else None
     )
     labels = loaded.labels if loaded else labels
-    options = {"scale": args.scale, "download": args.download}
-    data = loading.open_data(args.data, preprocess=preprocess, labels=labels, **options)
+    data = loading.open_data(
+        args.data,
+        preprocess=preprocess,
+        labels=labels,
+        scale=args.scale,
+        download=args.download,
+    )
     if stated and "preprocessing" not in data.identity:
         data.close()
         raise ValueError(

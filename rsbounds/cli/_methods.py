@@ -27,7 +27,7 @@ COUNTED = tuple(
 )
 
 
-_ARGUMENTS = Option("--method-args", "arguments of CALLABLE", str, None, "K=V,...")
+_ARGUMENTS = Option("method_args", "arguments of CALLABLE", str, None, "K=V,...")
 
 
 def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) -> None:
@@ -40,7 +40,7 @@ def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) 
         "default": None if option.default is ... else option.default,
         "required": required,
     }
-    parser.add_argument(option.flag, **settings | changes)
+    parser.add_argument(flag(option.name), **settings | changes)
 
 
 def _converter(kind: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -72,9 +72,9 @@ def of_method(name: str) -> tuple[Option, ...]:
 
 def of_all() -> list[Option]:
     """The options of this package's methods, one of each flag."""
-    options = {_ARGUMENTS.flag: _ARGUMENTS}
+    options = {_ARGUMENTS.name: _ARGUMENTS}
     for name in filter(METHODS.is_own, METHODS):  # others' code runs when it is named
-        options |= {option.flag: option for option in METHODS[name].options}
+        options |= {option.name: option for option in METHODS[name].options}
     return list(options.values())
 
 
@@ -140,13 +140,6 @@ def _require_fixed(args: argparse.Namespace, method: type[Scheme]) -> None:
             "--denoiser has one timestep, that of a fixed noise level: it goes with "
             f"--method gaussian, or with --rule; got {args.method}"
         )
-
-
-def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme | Rule:
-    """As :func:`rsbounds.audit.trust.by_code`."""
-    from rsbounds.audit import trust  # which not every command needs
-
-    return trust.by_code(spec, arguments, dim, sound)
 
 
 class Given:

@@ -10,7 +10,7 @@ import argparse
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy as np
 
 from rsbounds import loading
 from rsbounds._numerics.decimals import truncated
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import ANSWERS, Answer
 from rsbounds.certify import Procedure, Run, Selection, Settings, require_place
 from rsbounds.cli import _answers, _config, _engine, _methods
@@ -96,8 +97,10 @@ def add_options(parser: Any) -> None:
     noise = parser.add_argument_group("noise")
     others = ", ".join(
         name
-        for name, scheme in METHODS.items()
-        if scheme.options and name != _methods.DEFAULT
+        for name in METHODS
+        # those of other packages are loaded when they are named
+        if name != _methods.DEFAULT
+        and (not METHODS.is_own(name) or METHODS[name].options)
     )
     text = (
         f"{_methods.DEFAULT} (default), {others} or MODULE:CALLABLE, which returns a "
@@ -162,7 +165,7 @@ def _prepare(parser: Any, asked: Any, noise: Any, words: list[str]) -> list[str]
         _methods.add(asked, option, required=option.default is ...)
     for option in of_method:
         changes: dict[str, Any] = {"required": option.default is ...}
-        if option.flag == "--sigma":
+        if option.name == "sigma":
             changes |= {"type": levels, "metavar": "SIGMA,..."}
         elif method is None:  # --norm, which few look for
             changes["help"] = argparse.SUPPRESS
@@ -179,20 +182,23 @@ def _require_meaning(
     method: str,
 ) -> None:
     """ValueError for an option of another answer or of another method."""
-    taken = {option.flag for option in (*of_answer, *of_method)}
-    others = {option.flag for option in _methods.of_all()} - taken
+    taken = _flags_of((*of_answer, *of_method))
+    others = _flags_of(_methods.of_all()) - taken
     for flag in sorted(others & flags):
         which = f"--method {method}" if of_method else f"--answer {answer}"
         raise ValueError(f"{flag} has no meaning for {which}")
     for flag in sorted((_answers.flags_of_all() - taken) & flags):
         raise ValueError(f"{flag} has no meaning for --answer {answer}")
-    both = {option.flag for option in of_answer} & {option.flag for option in of_method}
-    if both:
+    if _flags_of(of_answer) & _flags_of(of_method):
         raise ValueError(
             f"--answer {answer} does not go with --method {method}, whose noise "
             "follows "
             "the input"
         )
+
+
+def _flags_of(options: Iterable[Option]) -> set[str]:
+    return {_methods.flag(option.name) for option in options}
 
 
 def _end(text: str) -> int:
@@ -203,6 +209,8 @@ def levels(text: str) -> tuple[float, ...]:
     """A noise level, or several separated by commas."""
     try:
         several = tuple(noise_level(float(level)) for level in text.split(","))
+    except ArgumentError as error:  # argparse says the option
+        raise argparse.ArgumentTypeError(error.problem) from None
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     if len(set(several)) < len(several):
@@ -247,7 +255,7 @@ def run(args: argparse.Namespace) -> None:
 def _run(args: argparse.Namespace, procedure: Procedure) -> None:
     rank, size, origin = loading.share(args.shard)
     out = args.out
-    if origin not in ("--shard", "default") and size > 1:
+    if origin != "default" and size > 1:
         out = out.with_name(f"{out.stem}.{rank}-of-{size}{out.suffix}")
         say(f"{origin} share {rank}/{size}, writing {out}")
     place = args.place.with_name(out.name)

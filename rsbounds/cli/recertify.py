@@ -20,6 +20,7 @@ from rsbounds import audit
 from rsbounds._numerics.text import shown
 from rsbounds.answers import Class, List, restored
 from rsbounds.answers._list import Stages, read_rule
+from rsbounds.audit import trust
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.certify import Job
 from rsbounds.cli import _methods
@@ -141,7 +142,8 @@ def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
             f"returned its scheme, as --method {shown(spec)}"
         )
     scheme = METHODS[name].from_parameters(manifest.parameters)
-    scheme.scope = manifest.scope
+    if METHODS.is_own(name):  # another package's scope is not the file's to state
+        scheme.scope = manifest.scope
     return scheme
 
 
@@ -149,7 +151,7 @@ def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme
     """The scheme that code returns, which must be the file's."""
     stated, what = manifest.parameters, f"--method {args.method}"
     dim = DIMENSION.one("parameters.dim", stated["dim"]) if "dim" in stated else 1
-    scheme = _methods.by_code(
+    scheme = trust.by_code(
         args.method, args.method_args, math.ceil(dim), "slack" in stated
     )
     if isinstance(scheme, Rule):

@@ -123,13 +123,17 @@ def route_radius(scores: Any, sigma: Any, radii: Any, quantile: float = 0.5) -> 
         raise ArgumentError(
             "scores", "must be non-decreasing on the last axis; got others"
         )
-    r, t = product(sigma[..., None], z), product(sigma, sc.ndtri(share))[..., None]
-    finite = np.where(np.isfinite(r), np.abs(r), 0.0)
-    slack = (NDTRI_ERROR + 2.0 * EPS) * (finite + np.abs(t))
+    r = product(sigma[..., None], z)
+    t = product(sigma, sc.ndtri(share))[..., None]
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        finite = np.where(np.isfinite(r), np.abs(r), 0.0)
+        slack = (NDTRI_ERROR + 2.0 * EPS) * (finite + np.abs(t))
+        nearer = t - r - slack
+        further = r - t - slack
     shape = (*np.broadcast_shapes(r.shape[:-1], radii.shape[:-1]), radii.shape[-1])
     reach = np.full(shape, -np.inf)
-    reach[..., :-1] = t - r - slack
-    reach[..., 1:] = np.maximum(reach[..., 1:], r - t - slack)
+    reach[..., :-1] = nearer
+    reach[..., 1:] = np.maximum(reach[..., 1:], further)
     return flag_nan(np.maximum(np.maximum(reach, radii).min(axis=-1), 0.0))[()]
 
 
@@ -178,22 +182,28 @@ def coordinate(rule: Rule, q: Cond, own: Array, others: Array) -> tuple[Array, A
         return _set_value(sigma, z, q.classes or ())
     r = product(sigma, z)
     value = r
-    size = np.abs(r)
-    if q.kind == "margin":
-        rival = product(sigma, _largest_other(others[..., q.stage, :]))
-        value = np.where(r == rival, 0.0, r / 2.0 - rival / 2.0)
-        value = np.where(r == -np.inf, r, value)
-        size = size + np.abs(rival)
-    slack = EPS * np.where(np.isfinite(size), size, 0.0)
-    return value - slack, value + slack
+    slack = _rounding(r)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if q.kind == "margin":
+            rival = product(sigma, _largest_other(others[..., q.stage, :]))
+            value = np.where(r == rival, 0.0, r / 2.0 - rival / 2.0)
+            value = np.where(r == -np.inf, r, value)
+            # one by one: the sum of their sizes may overflow
+            slack = slack + _rounding(rival)
+        return value - slack, value + slack
 
 
 def less(a: Any, b: Any) -> Array:
     """a - b, rounded down."""
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         difference = np.asarray(a - b)
-    slack = EPS * np.where(np.isfinite(difference), np.abs(difference), 0.0)
-    return difference - slack
+        return difference - _rounding(difference)
+
+
+def _rounding(value: Array) -> Array:
+    """What the roundings of a number may come to, 0 for an infinite one."""
+    with np.errstate(under="ignore"):
+        return EPS * np.where(np.isfinite(value), np.abs(value), 0.0)
 
 
 def _set_value(sigma: float, z: Array, classes: tuple[int, ...]) -> tuple[Array, Array]:

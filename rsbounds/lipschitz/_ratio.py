@@ -47,7 +47,8 @@ def ratio(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
     21.561473306018
     """
     z, dim = _arguments(p, dim, scores)
-    result: Floats = kernels.lipschitz_ratio(-z, dim)
+    with np.errstate(over="ignore", under="ignore"):
+        result: Floats = kernels.lipschitz_ratio(-z, dim)
     return result
 
 
@@ -68,12 +69,17 @@ def ratio_derivative(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> F
     """
     z, dim = _arguments(p, dim, scores)
     slope = kernels.lipschitz_slope(-z, dim)
-    with np.errstate(over="ignore"):
-        per_score = 1.0 if scores else np.sqrt(2 * np.pi) * np.exp(z**2 / 2)
-        result: Floats = -slope * per_score
-    return result
+    if scores:
+        of_scores: Floats = -slope
+        return of_scores
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        result = -slope * (np.sqrt(2 * np.pi) * np.exp(z**2 / 2))
+    # at both ends the score moves infinitely faster than the probability
+    ends: Floats = np.where(np.isinf(z), -np.inf, result)[()]
+    return ends
 
 
+@np.errstate(under="ignore")  # the ratio falls below any double
 def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
     """Smallest p such that R_d decreases on [p, 1 - p], verified numerically down to
     `floor`.

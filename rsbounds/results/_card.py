@@ -38,7 +38,7 @@ _COMMITTED = (
     "Whether the commitment was published before the first sample, and how many others "
     "were made."
 )
-_COUNTS = "Whether the model drew the counts: rsbounds verify --rerun draws rows again."
+_COUNTS = "Whether the model drew the counts: rsbounds verify can draw rows again."
 _SEEN = "Whether the model was trained or chosen on these inputs."
 
 
@@ -118,8 +118,8 @@ def card(
         "unknown": [_COMMITTED if commitment else _RUNS, _COUNTS, _SEEN],
         "notes": file.notes(),
     }
-    made = plain(made)
-    return made
+    card: dict[str, Any] = plain(made)
+    return card
 
 
 def _measured(file: Results, radii: Sequence[float] | None) -> dict[str, Any]:
@@ -225,7 +225,7 @@ def read_card(path: str | os.PathLike[str]) -> dict[str, Any]:
             raise ValueError(
                 f"its version is {quoted(made['card'])}, this rsbounds reads version "
                 "1: make it "
-                "again with rsbounds report --card"
+                "again with rsbounds report"
             )
         conform("", made, _schema())
         if isinstance(made["acr"], str) and made["acr"] != "inf":

@@ -236,7 +236,7 @@ class Writer:
                 return new
             refused[""] = "rows of the file are not among the inputs selected now"
         if refused:
-            hint = "; --accept-change goes on all the same and records it"
+            hint = "; accept_change=True goes on all the same and records it"
             raise ValueError(
                 f"{self.path} belongs to another run ({'; '.join(refused.values())}): "
                 "repeat that "

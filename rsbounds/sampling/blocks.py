@@ -36,7 +36,7 @@ def noise_level(sigma: float) -> float:
     """``sigma`` itself; ValueError where float32 holds no noise of this level."""
     if not _TINY <= sigma <= _LARGEST:
         ends = f"[{_TINY:.2g}, {_LARGEST:.2g}]"
-        raise ValueError(f"sigma must be in {ends} to draw noise; got {sigma}")
+        raise ArgumentError("sigma", f"must be in {ends} to draw noise; got {sigma}")
     return float(sigma)
 
 

@@ -22,7 +22,7 @@ from rsbounds.schemes._scheme import Scheme
 __all__ = ["Anisotropic"]
 
 NOISE_OPTION = Option(
-    "--noise",
+    "noise",
     "CALLABLE() returns the noise: NoiseMaps or FixedNoise (anisotropic), "
     "CertifiedGenerator (generator)",
     type=str,
@@ -44,7 +44,7 @@ class Anisotropic(Scheme):
     help = "a noise level for each coordinate"
     options = (NOISE_OPTION, Shared.NORM)
     inputs: ClassVar[tuple[Option, ...]] = (
-        Option("--sigma", "noise level of each coordinate", nargs="+"),
+        Option("sigma", "noise level of each coordinate", nargs="+"),
         Shared.NORM,
     )
     noise: Any = None

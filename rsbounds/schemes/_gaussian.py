@@ -32,7 +32,7 @@ class Gaussian(Scheme):
     }
     help = "one fixed noise level"
     options = (
-        Option("--sigma", "noise level; several, such as 0.25,0.5, give a file each"),
+        Option("sigma", "noise level; several, such as 0.25,0.5, give a file each"),
         Shared.NORM,
     )
     inputs = (

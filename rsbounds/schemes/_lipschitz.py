@@ -13,7 +13,7 @@ from rsbounds.schemes._scheme import EnvelopeScheme, Scheme, level_slack
 __all__ = ["Lipschitz", "lipschitz"]
 
 _BOUNDS = (
-    Option("--lip", "upper bound of the Lipschitz constant of sigma(x)"),
+    Option("lip", "upper bound of the Lipschitz constant of sigma(x)"),
     Shared.FLOOR,
 )
 

@@ -9,18 +9,17 @@ Options: TypeAlias = Mapping[str, Any]  # values by name
 
 @dataclass(frozen=True)
 class Option:
-    """One option of the command line; ``default`` is ... where it must be given."""
+    """One option of the command line, which spells its name as a flag.
 
-    flag: str
+    ``default`` is ... where it must be given.
+    """
+
+    name: str
     help: str
     type: Callable[[str], Any] = float
     default: Any = ...
     metavar: str | None = None
     nargs: str | None = None
-
-    @property
-    def name(self) -> str:
-        return self.flag.lstrip("-").replace("-", "_")
 
 
 class Given(Protocol):
@@ -43,12 +42,12 @@ class Given(Protocol):
 class Shared:
     """Options of several methods."""
 
-    LEVEL = Option("--sigma", "noise level at the input")
-    NORM = Option("--norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
-    DIM = Option("--dim", "dimension of the input")
-    FLOOR = Option("--sigma-min", "lower bound of sigma(x)")
+    LEVEL = Option("sigma", "noise level at the input")
+    NORM = Option("norm", "the p of the l_p norm (2; inf is allowed)", default=2.0)
+    DIM = Option("dim", "dimension of the input")
+    FLOOR = Option("sigma_min", "lower bound of sigma(x)")
     FUNCTION = Option(
-        "--sigma-function",
+        "sigma_function",
         "CALLABLE() maps a batch to sigma(x)",
         str,
         metavar="MODULE:CALLABLE",

@@ -11,7 +11,7 @@ from rsbounds.schemes._scheme import EnvelopeScheme, Scheme
 
 __all__ = ["Range", "sigma_range"]
 
-_ENDS = (Shared.FLOOR, Option("--sigma-max", "upper bound of sigma(x)"))
+_ENDS = (Shared.FLOOR, Option("sigma_max", "upper bound of sigma(x)"))
 
 
 class Range(EnvelopeScheme):

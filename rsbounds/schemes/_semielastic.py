@@ -31,7 +31,7 @@ def _shift(text: str) -> str | float:
         raise ValueError(f"expected a number, mean or min; got {text!r}") from None
 
 
-_RATE = Option("--rate", "rate of log sigma(x)")
+_RATE = Option("rate", "rate of log sigma(x)")
 
 
 class SemiElastic(EnvelopeScheme):
@@ -46,17 +46,17 @@ class SemiElastic(EnvelopeScheme):
     envelope, bounds = theory.SemiElastic, ("rate",)
     help = "log sigma(x) with a bounded rate"
     options = (
-        Option("--sigma", "base level"),
+        Option("sigma", "base level"),
         Option(
-            "--anchors",
+            "anchors",
             "x: inputs whose distance sets sigma(x)",
             type=Path,
             metavar="FILE.npz",
         ),
         _RATE,
-        Option("--k", "number of nearest anchors (20)", type=int, default=20),
+        Option("k", "number of nearest anchors (20)", type=int, default=20),
         Option(
-            "--shift",
+            "shift",
             "mean distance at which sigma(x) is the base level: a number, or mean (the "
             "default) or min for that of the anchors themselves",
             type=_shift,

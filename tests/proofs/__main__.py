@@ -1,4 +1,7 @@
-"""Prove every claim, or those whose names are given."""
+"""Prove every claim, or those whose names are given.
+
+With ``--mutate``: prove that errors in the code would be refuted.
+"""
 
 import sys
 import time
@@ -8,6 +11,11 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from proofs.balls import prove
     from proofs.claims import CLAIMS
+
+    if sys.argv[1:2] == ["--mutate"]:
+        from proofs.mutations import run
+
+        raise SystemExit(run(sys.argv[2:]))
 
     for claim in CLAIMS:
         if sys.argv[1:] and claim.name not in sys.argv[1:]:

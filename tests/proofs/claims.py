@@ -148,9 +148,9 @@ NEWTON = literal("normal.hpp", r"if \(r <= (\d+)\)")
 CLEAR = literal("simd.hpp", r"v\[lanes - 1\] <= ([\d.]+)\)")
 FEW_TERMS = literal("twofold.hpp", r"if \(v < ([\de.-]+)\)")
 SMALL_C2 = literal("ball.hpp", r"\(c2 < (\d+) \? small_score_error")
-LOW_C2 = literal("gain.hpp", r"\(c2 < (\d+) \? 15 : 4\)")
-GROWTH = literal("gain.hpp", r"\(c2 < 5 \? \d+ : (\d+)\) \* half")
-LOW_GROWTH = literal("gain.hpp", r"\(c2 < 5 \? (\d+) : \d+\) \* half")
+LOW_C2 = literal("gain.hpp", r"\(c2 < (\d+) \? \d+ : \d+\) \* half")
+GROWTH = literal("gain.hpp", r"\(c2 < \d+ \? \d+ : (\d+)\) \* half")
+LOW_GROWTH = literal("gain.hpp", r"\(c2 < \d+ \? (\d+) : \d+\) \* half")
 TABLES_FROM = literal("contour.hpp", r"if \(c2 < (\d+)\)")
 SIMD, EXP, SINCOS = "simd.hpp", "RSB_INLINE vec exp_neg(vec x)", "vec& scale)"
 HALF = math.log(2) / 2 + 1e-9

@@ -319,6 +319,7 @@ def table_borders() -> list[tuple[str, int]]:
 def orders() -> Iterator[arb]:
     """What the short polynomials of the tables leave out, over the integral."""
     text = (HEADERS / "nodes.hpp").read_text(encoding="utf-8")
+    require(dict(table_borders())["2e4"] == TWELVES, "c2 of the twelve nodes' tables")
     for name, border in table_borders():
         body = text.split(f"struct From{name} : ", 1)[1].split("}};", 1)[0]
         k = SIXTEEN if body.startswith("Sixteen") else TWELVE

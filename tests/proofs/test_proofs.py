@@ -6,6 +6,7 @@ import pytest
 
 from proofs.balls import prove
 from proofs.claims import CLAIMS
+from proofs.mutations import run
 
 SLOW = {
     "mills",
@@ -47,3 +48,9 @@ def test_scores_and_tails_are_proved_and_half_of_their_constants_refuted():
         assert proved(claim)
         with pytest.raises(ArithmeticError, match="at"):
             prove(claim, claim.bound / 2)
+
+
+@pytest.mark.slow
+def test_each_error_in_the_headers_is_refuted():
+    """Half of a constant, a border further out, a coefficient a little off."""
+    assert run([]) == 0
