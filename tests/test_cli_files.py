@@ -1,4 +1,4 @@
-"""``rsbounds merge`` and ``rsbounds verify``, shards, and the result files themselves."""
+"""``rsbounds merge`` and ``rsbounds verify``, shards, and the result files."""
 
 import math
 from decimal import Decimal
