@@ -248,9 +248,7 @@ def is_an_entry(case: AnswerCase) -> None:
     require(listed is type(answer), f"ANSWERS has another of that name, {listed}")
     for option in answer.options:
         require(
-            isinstance(option, Option)
-            and option.name.isidentifier()
-            and str.islower("--"),
+            isinstance(option, Option) and option.name.isidentifier(),
             f"an option is {option!r}",
         )
     for kind, names in (
