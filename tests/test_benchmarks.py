@@ -101,16 +101,6 @@ def test_constants_follow_from_the_counts(script, name):
         assert row.cells() == named(main, row.name)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SETS)
-def test_lists_follow_from_the_counts(script, name):
-    composite, case = script("composite"), script("composite_case")
-    again = composite.Bench(case.load(DOCS / "composite" / f"{name.lower()}.npz", name))
-    main = tables("composite.md", name)[0]
-    for _, row in again.fitted():
-        assert row.cells() == named(main, row.name)
-
-
 def path(method):
     return IMAGENET.with_suffix("") / f"{method}.tsv"
 

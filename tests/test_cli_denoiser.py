@@ -202,14 +202,11 @@ BAD = {
     "no such": ("own:nothing", "--denoiser own:nothing failed: AttributeError"),
     "no denoiser": ("own:wrong", "must return (torch module, alphas_cumprod)"),
     "no spec": ("own", "--denoiser must be MODULE:CALLABLE"),
-    "no directory": ("hf:no/such", "no/such"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_denoisers_are_one_line(work, capsys, case):
-    if case == "no directory":
-        pytest.importorskip("diffusers")
     spec, said = BAD[case]
     one_line(capsys, arguments(**{**WITH, "denoiser": spec}), said)
     assert not list(work.glob("out*"))

@@ -14,7 +14,6 @@ from rsbounds.certificate import Certificate
 from rsbounds.cli import main
 from rsbounds.results import COLUMNS, Row, read_rows, truncated
 
-ROOT = Path(__file__).parent.parent
 SHARES = ("RANK", "WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS")
 
 

@@ -166,8 +166,6 @@ def test_empty_ranges_are_refused(own, bad):
         ({"spec": 5}, "the model's name must be a str; got int"),
         ({"args": [1]}, "args must be a Mapping; got list"),
         ({"checkpoint": 5}, "checkpoint must be a path; got int"),
-        ({"preprocess": {"size": 5}}, "preprocess has no 'size'"),
-        ({"preprocess": {"crop": 5}}, r"crop must be \(height, width\); got 5"),
     ],
 )
 def test_arguments_of_the_wrong_kind_are_one_line(own, options, message):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any
 
@@ -31,18 +31,11 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
     counts.
     """
     yield from _stated(row, manifest)
-    if row.correct != holds(row.label, row.predict):
-        yield (
-            Kind.CONTRADICTION,
-            f"correct is {row.correct:d}, but predict {row.predict} and label "
-            f"{row.label}",
-        )
+    yield from of_itself(row)
     if manifest.method not in METHODS or row.n > manifest.procedure.n:
         return
-    claim = f"predicts {row.predict} with radius {row.radius}"
-    if row.predict == ABSTAIN and row.radius:
-        yield Kind.CONTRADICTION, claim
     if not row.n:
+        claim = f"predicts {row.predict} with radius {row.radius}"
         if (row.predict, row.radius, row.p_a, row.z_a) != (ABSTAIN, 0.0, 0.0, -inf):
             yield Kind.CONTRADICTION, f"{claim} from no samples"
         return
@@ -58,6 +51,27 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
     except (ValueError, LookupError, ArithmeticError) as error:
         # numbers that no run can have
         yield Kind.CONTRADICTION, f"can't be computed again: {error}"
+
+
+def of_itself(row: Row) -> Iterator[Said]:
+    """What the field's columns of a row contradict of each other."""
+    if row.correct != holds(row.label, row.predict):
+        yield (
+            Kind.CONTRADICTION,
+            f"correct is {row.correct:d}, but predict {row.predict} and label "
+            f"{row.label}",
+        )
+    if row.predict == ABSTAIN and row.radius:
+        yield Kind.CONTRADICTION, f"predicts {row.predict} with radius {row.radius}"
+
+
+def twice(rows: Sequence[tuple[int, Row]]) -> Iterator[Finding]:
+    """Rows of lines whose input has one before."""
+    seen = set[int]()
+    for line, row in rows:
+        if row.idx in seen:
+            yield Finding(Kind.ROWS, row.idx, "appears twice", line)
+        seen.add(row.idx)
 
 
 def _stated(row: Row, manifest: Manifest) -> Iterator[Said]:
