@@ -113,7 +113,7 @@ def check_bound(bound: Bound) -> None:
     ...     return exact.lower(k, n, 2 * alpha, u)
     >>> check_bound(replace(exact, name="bold", lower=twice, most_alpha=0.4))
     Traceback (most recent call last):
-    AssertionError: bound 'bold': It errs with probability alpha at most: ...
+    AssertionError: bound 'bold': It errs with probability alpha at most, ...
     """
     if not isinstance(bound, Bound):
         raise AssertionError(f"a bound must be a Bound; got {bound!r:.80}")

@@ -424,7 +424,6 @@ SCHEME: tuple[Property[SchemeCase], ...] = (
     is_an_entry,
     states_its_scope,
     has_a_level,
-    survives_pickling,
     is_made_of_its_parameters,
     refuses_damaged_parameters,
     gives_radii,
@@ -437,6 +436,7 @@ SCHEME: tuple[Property[SchemeCase], ...] = (
     is_broken_by_no_ball,
     is_at_most_the_oracles,
     reduces_to_cohens,
+    survives_pickling,
 )
 
 

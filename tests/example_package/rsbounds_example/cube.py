@@ -26,7 +26,7 @@ class Cube(Scheme):
     law = "uniform on a cube"
     domains: ClassVar = {"sigma": Domain(0.0, math.inf, "neither")}
     help = "uniform noise on a cube, certified in l_1"
-    options = (Option("--sigma", "half of the cube's side"),)
+    options = (Option("sigma", "half of the cube's side"),)
 
     @classmethod
     def from_options(cls, options, given):

@@ -17,8 +17,8 @@ class Duel(Answer):
     name = "duel"
     help = "which of two classes is more likely"
     options = (
-        Option("--first", "a class (0)", int, default=0),
-        Option("--second", "another class (1)", int, default=1),
+        Option("first", "a class (0)", int, default=0),
+        Option("second", "another class (1)", int, default=1),
     )
     columns = ("against",)
 
