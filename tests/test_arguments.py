@@ -120,7 +120,7 @@ CHECKS = {"as_floats", "as_integers", "count", "number", "operand", "score_of"}
 # what asks an argument for its type or shape alone
 ASKS = {"hasattr", "isinstance", "len", "ndim", "shape", "type"}
 # rooms that are to follow
-LATER = {"answers", "certify", "loading", "torch"}
+LATER = {"torch"}
 PACKAGE = Path(rsbounds.__file__).parent
 
 

@@ -19,7 +19,7 @@ KERNEL = re.compile(r"constexpr double (\w+_(?:error|room)) = ([^;]*);")
 NAMES = re.compile(r"_?(?:[A-Z_]*ERROR|ROUNDING|SUM)")
 BOUNDS = re.compile(r"_(?:LOW_)?(?:TAIL|LOG|SCORE|INVERSE)")
 # no bound of an error, or independent of all others
-OTHERS = ("cli/", "sampling/", "oracle/", "audit/")
+OTHERS = ("cli/", "sampling/", "oracle/", "audit/", "testing/")
 
 
 def table(heading):

@@ -59,9 +59,12 @@ class Audit:
     findings : tuple of Finding
         In the order of the lines.
     stated : tuple of str
-        What the radii rest on and nothing given here shows: names of the manifest's
-        parameters, "sigma" for the noise levels of the rows, "sound_noise" for how
-        noise was drawn.
+        What the file rests on and nothing given here shows: names of the manifest's
+        parameters; "sigma": the noise levels of the rows; "sound_noise": how noise was
+        drawn; "counts": that the model draws them, of the manifest's seed and n0;
+        "outputs": the same of real outputs, so the ends of all intervals; "data":
+        labels and hashes of inputs; "truth": how maps agree with the true ones;
+        "classes": how many those maps tell apart; "times": how long rows took.
     rows, proved, drawn : int
         How many rows the file has, were proved or are findings, and were drawn again.
     corrupt : tuple of int

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,15 +101,23 @@ def check_noise(given: Scheme, manifest: Manifest, path: Path) -> None:
             raise ValueError(f"{text}: {name} was {had} and is {has}")
 
 
-def unshown(
-    manifest: Manifest, given: Scheme | None, *, as_seen: bool, redrawn: bool
-) -> tuple[str, ...]:
-    """What the radii rest on and nothing shows: parameters, "sigma" of the rows,
-    "sound_noise".
-
-    ``as_seen``: the data were compared, as the model sees them; ``redrawn``: so were
-    counts.
+@dataclass(frozen=True)
+class Compared:
+    """What a file was compared with: data, these as the model sees them, true maps,
+    and samples drawn again.
     """
+
+    data: bool
+    as_seen: bool
+    truth: bool
+    redrawn: bool
+
+
+def unshown(
+    manifest: Manifest, given: Scheme | None, what: Compared
+) -> tuple[str, ...]:
+    """What the file rests on and nothing shows: the names of ``Audit.stated``."""
+    proof = PROOFS[manifest.answer["name"]]
     domains = METHODS[manifest.method].domains
     rests_on = [
         name
@@ -116,11 +125,19 @@ def unshown(
         if name in manifest.parameters and name not in _CERTIFIED
     ]
     # rows are compared with a level that the manifest states
-    if "sigma" not in domains and not PROOFS[manifest.answer["name"]].states_levels:
+    if "sigma" not in domains and not proof.states_levels:
         rests_on.append("sigma")
-    if manifest.engine.get("sound_noise") and not redrawn:
-        rests_on.append("sound_noise")
-    compared = {"dim"} if as_seen else set()
+    if not what.redrawn:
+        rests_on += ["sound_noise"] if manifest.engine.get("sound_noise") else []
+        rests_on += proof.stated
+    if not what.data:
+        rests_on.append("data")
+    if "truth" in manifest.answer and not what.truth:
+        rests_on.append("truth")
+    elif "truth" in manifest.answer and not what.redrawn:
+        rests_on.append("classes")
+    rests_on.append("times")
+    compared = {"dim"} if what.as_seen else set()
     if given is not None:
         compared.add("sigma")
         if given.scope != ASSERTED_ENVELOPE:  # its bounds are proven
@@ -261,9 +278,10 @@ def redrawn(
     data: Data,
     model: Any,
     given: Scheme | None,
+    truth: Any = None,
 ) -> Iterator[Finding]:
-    """Rows whose samples the model doesn't draw again; ``given`` is the noise, if it is
-    given.
+    """Rows whose samples the model doesn't draw again; ``given`` is the noise, and
+    ``truth`` what the answer refers to, if they are given.
     """
     if "stages" in (manifest.model if isinstance(manifest.model, dict) else {}):
         raise ValueError(
@@ -271,7 +289,7 @@ def redrawn(
         )
     drawer = _drawer(model, manifest, given)
     for line, row in rows:
-        job = _job_of(row, manifest, drawer)
+        job = _job_of(row, manifest, drawer, truth)
         draw = partial(job.certify, data.input(row.idx), row.idx, row.label)
         certificate, columns = guarded(f"input {row.idx}", draw)
         again = Row.of(row.idx, row.label, certificate, 0.0, extra=columns)
@@ -292,9 +310,11 @@ def _drawer(model: Any, manifest: Manifest, given: Scheme | None) -> Any:
     return ready if ready is model or given is None else given.sampler(model)
 
 
-def _job_of(row: Row, manifest: Manifest, drawer: Any) -> Job:
+def _job_of(row: Row, manifest: Manifest, drawer: Any, truth: Any) -> Job:
     """What the row's samples were drawn by, at the level that the row states."""
-    answer = answer_of(manifest, level=lambda _: row.sigma)
+    answer: Any = answer_of(manifest, level=lambda _: row.sigma)
+    if truth is not None:
+        answer.truth = truth
     answer.scheme.law = getattr(drawer, "law", "")
     return Job(answer, answer.samplers(drawer), manifest.procedure)
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from rsbounds._numerics.decimals import whole_number
 from rsbounds._numerics.rounding import round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.answers import _maps
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import arb, ctx, event
-from rsbounds.audit._finding import Kind, Said
-from rsbounds.audit._proof import Claim, Proof
-from rsbounds.results import Manifest
+from rsbounds.audit._finding import Finding, Kind, Said
+from rsbounds.audit._proof import Claim, Proof, answer_of
+from rsbounds.results import Manifest, Row
 
 #: What refers to true maps, which a file doesn't hold.
 _OF_TRUTH = ("right", "overlap", "union")
@@ -32,15 +33,47 @@ class MapsProof(Proof):
         row, expected = claim.row, claim.expected
         if row.radius:
             yield Kind.CONTRADICTION, f"radius is {row.radius}; its rows have none"
-        if "truth" not in claim.manifest.answer:
-            for name in _OF_TRUTH:
-                if row.extra[name]:
-                    text = f"{name} is stated, of no true maps in the manifest"
-                    yield Kind.CONTRADICTION, text
+        positions = _maps.from_runs(row.extra["hits"]).size
+        drawn = (claim.manifest.procedure.n0 + row.n) * positions
+        if not 0 <= row.void <= drawn:
+            yield Kind.CONTRADICTION, f"void is {row.void} of {drawn} samples"
         certified = int(expected.extra["certified"])
-        right = row.extra["right"]
-        if right and not 0 <= int(right) <= certified:
-            yield Kind.CONTRADICTION, f"right is {right} of {certified} certified"
+        compared = [bool(row.extra[name]) for name in _OF_TRUTH]
+        if compared != ["truth" in claim.manifest.answer] * len(_OF_TRUTH):
+            yield (
+                Kind.CONTRADICTION,
+                "right, overlap and union must stand where true maps are stated, and "
+                "nowhere else",
+            )
+        elif all(compared) and not _agrees(row, certified):
+            yield (
+                Kind.CONTRADICTION,
+                f"right, overlap and union are no numbers of {certified} certified "
+                "positions",
+            )
+
+    def against(
+        self, rows: Sequence[tuple[int, Row]], manifest: Manifest, truth: Any
+    ) -> Iterator[Finding]:
+        answer: Any = answer_of(manifest)
+        answer.truth = truth
+        digest = answer.describe()["truth"]
+        if manifest.answer.get("truth") != digest:
+            text = f"the true maps are {digest}, another hash than the manifest's"
+            yield Finding(Kind.DATA, None, text)
+            return
+        for line, row in rows:
+            if not 0 <= row.idx < len(truth):
+                continue  # the data say which inputs there are
+            try:
+                expected = self.computed(row, answer, manifest).extra
+            except (ValueError, LookupError):
+                continue  # which is a finding of its own
+            for name in _OF_TRUTH:
+                if row.extra.get(name) != expected[name]:
+                    text = f"{name} is {row.extra.get(name)!r:.60}, "
+                    text += f"{expected[name]!r:.60} by the true map"
+                    yield Finding(Kind.DATA, row.idx, text, line)
 
     def proved(self, claim: Claim) -> Iterator[Said]:
         row, manifest, answer, _ = claim
@@ -58,6 +91,25 @@ class MapsProof(Proof):
                 f"the radius of the maps is {radius}, more than tau = {answer.tau} "
                 "earns",
             )
+
+
+def _agrees(row: Row, certified: int) -> bool:
+    """Whether some true map agrees with the row's in so many positions."""
+    right = whole_number(row.extra["right"])
+    overlap, union = (
+        [whole_number(number) for number in row.extra[name].split(",")]
+        for name in ("overlap", "union")
+    )
+    chosen = _maps.from_runs(row.extra["chosen"])
+    # a true map has a position of its own in a union, or one that overlaps
+    room = certified + len(chosen) - sum(overlap)
+    return (
+        0 <= right <= len(chosen)
+        and len(overlap) == len(union) > chosen.max()
+        and all(0 <= o <= u for o, u in zip(overlap, union, strict=True))
+        and sum(overlap) <= min(right, certified)
+        and certified <= sum(union) <= room
+    )
 
 
 def _rejected(hits: Any, held: Any, n: int, tau: float, alpha: float) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf, isnan
 from typing import Any, ClassVar, NamedTuple
 
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer, restored
-from rsbounds.audit._finding import Kind, Said
+from rsbounds.audit._finding import Finding, Kind, Said
 from rsbounds.audit._radii import COVERED
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS
@@ -57,12 +58,24 @@ class Proof:
         about; all others are compared with what the evidence gives.
     states_levels : bool
         Whether the manifest holds the noise levels of its rows.
+    stated : tuple of str
+        What rows rest on that only drawing them again shows.
     """
 
     answer: ClassVar[str]
     methods: ClassVar[tuple[str, ...]] = COVERED
     proves: ClassVar[tuple[str, ...]] = ()
     states_levels: ClassVar[bool] = False
+    stated: ClassVar[tuple[str, ...]] = ("counts",)
+
+    def check(self, answer: Any) -> None:
+        """ValueError for an answer that can't be proved here in a short time."""
+
+    def against(
+        self, rows: Sequence[tuple[int, Row]], manifest: Manifest, truth: Any
+    ) -> Iterator[Finding]:
+        """What rows state otherwise than the truth that their answer refers to."""
+        raise ArgumentError("truth", f"is nothing that {self.answer!r} refers to")
 
     def findings(self, row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
         """What is wrong with a row; ValueError for numbers that no run can have."""

@@ -3,7 +3,8 @@ printed.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,12 +13,13 @@ import numpy as np
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.extras import need
-from rsbounds.audit import _bounds
+from rsbounds.audit import _bounds, _rows
 from rsbounds.audit._balls import arb, ctx, event
-from rsbounds.audit._finding import Audit, Finding, Kind
+from rsbounds.audit._finding import Audit, Finding, Kind, Said
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure
-from rsbounds.results import Row, read_rows
+from rsbounds.results import Row, manifest_path
+from rsbounds.results._read import load
 
 
 def verify_printed(
@@ -28,9 +30,11 @@ def verify_printed(
 
     Each radius must be one that some count of ``n`` samples earns by Clopper and
     Pearson's bound at level ``alpha``, with 1 - p_a for the rest, as the field
-    certifies. Where a file prints three digits or four decimals, only counts whose
-    radius prints as the row's are taken for it: a row is a finding if it is above the
-    exact radius of each of them, proved in ball arithmetic.
+    certifies: of a radius with all its digits, one within a relative 1e-6 of it, and
+    where a file prints three digits or four decimals, one whose radius prints as the
+    row's. A row is a finding if there is none, or unless ball arithmetic proves that
+    the largest of them earns it. So are rows that contradict themselves or what is
+    stated here.
 
     Parameters
     ----------
@@ -43,39 +47,96 @@ def verify_printed(
     Raises
     ------
     ValueError, OSError
-        If the file is damaged, or a number out of its domain; if the file can't be
-        read.
+        If the file is damaged, or has counts, which a manifest belongs to; if a number
+        is out of its domain; if the file can't be read.
 
     Examples
     --------
     >>> verify_printed("sigma_0.50", sigma=0.5, n=100000, alpha=0.001)  # doctest: +SKIP
     """
     need("flint", "an audit")
-    own, rows = Procedure(n=n, alpha=alpha), read_rows(Path(path))
+    place = Path(path)
+    procedure = Procedure(n=n, alpha=alpha)
     level = checks.number("sigma", sigma, 0, closed="neither")
-    radii, style, findings = (
-        level * earned(own.n, own.alpha),
-        style_of(rows),
-        list[Finding](),
+    file = load(place, strict=False)
+    if "counts" in file.columns:
+        raise ValueError(
+            f"{place} has the columns of rsbounds: without its manifest "
+            f"{manifest_path(place).name} beside it it can't be verified"
+        )
+    numbered = list(enumerate(file.rows, start=2))
+    stated = {"sigma": level, "n": procedure.n}
+    stated = {name: value for name, value in stated.items() if name in file.columns}
+    printed = _Printed(
+        level=level,
+        n=procedure.n,
+        alpha=procedure.alpha,
+        radii=level * earned(procedure.n, procedure.alpha),
+        style=style_of(file.rows),
     )
-    for line, row in enumerate(rows, start=2):
-        if not row.radius:
-            continue
-        k = count_of(row.radius, radii, style)
-        top = own.n if k is None else k
-        with ctx.workprec(_bounds.PRECISION):
-            at = event(arb(row.radius) / arb(level))
-            if _bounds.tail(top, own.n, *at) > arb(own.alpha):
-                which = (
-                    "any count shows"
-                    if k is None
-                    else f"{k} of {own.n}, which print so, show"
-                )
-                text = f"radius is {row.radius}, more than {which}: {radii[top]:.9g}"
-                findings.append(Finding(Kind.RADIUS, row.idx, text, line))
+    findings = [] if numbered else [Finding(Kind.ROWS, None, "has no rows")]
+    findings += _rows.twice(numbered)
+    for line, row in numbered:
+        texts = [
+            *_rows.of_itself(row),
+            *_otherwise(row, stated | {"norm": 2.0}),
+            *printed.unearned(row.radius),
+        ]
+        findings += [Finding(kind, row.idx, text, line) for kind, text in texts]
+    findings.sort(key=lambda finding: finding.line or 0)
     return Audit(
-        tuple(findings), ("sigma", "n", "alpha"), len(rows), len(rows), 0, (), 0
+        findings=tuple(findings),
+        stated=("sigma", "n", "alpha"),
+        rows=len(numbered),
+        proved=len(numbered),
+        drawn=0,
+        corrupt=(),
+        seed=0,
     )
+
+
+def _otherwise(row: Row, stated: Mapping[str, float]) -> Iterator[Said]:
+    """What the row has otherwise than its paper is said to state."""
+    if row.idx < 0:
+        yield Kind.ROWS, "is no index of an input"
+    for name, value in stated.items():
+        if getattr(row, name) != value:
+            text = f"{name} is {getattr(row, name)}, {value} as stated"
+            yield Kind.CONTRADICTION, text
+
+
+@dataclass(frozen=True)
+class _Printed:
+    """The radii that counts earn, and how a file prints them."""
+
+    level: float
+    n: int
+    alpha: float
+    radii: Array
+    style: str
+
+    def unearned(self, radius: float) -> Iterator[Said]:
+        """Why no count earns a radius."""
+        if not radius:
+            return
+        stated = f"radius is {radius}"
+        count = count_of(radius, self.radii, self.style)
+        if count is None and radius < self.radii[-1]:
+            text = f"{stated}, which no count of {self.n} samples earns"
+            yield Kind.RADIUS, text
+        elif count is None:
+            text = f"{stated}, more than any count shows: {self.radii[-1]:.9g}"
+            yield Kind.RADIUS, text
+        elif not self._shown(radius, count):
+            which = f"{count} of {self.n}, which print so, show"
+            text = f"{stated}, more than {which}: {self.radii[count]:.9g}"
+            yield Kind.RADIUS, text
+
+    def _shown(self, radius: float, count: int) -> bool:
+        """Whether a count is proved to earn a radius; what can't be decided is not."""
+        with ctx.workprec(_bounds.PRECISION):
+            at = event(arb(radius) / arb(self.level))
+            return bool(_bounds.tail(count, self.n, *at) <= arb(self.alpha))
 
 
 def earned(n: int, alpha: float) -> Array:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any
 
 from rsbounds.audit._finding import Finding, Kind, Said
+from rsbounds.audit._proof import Proof
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results import Manifest, Row
@@ -30,18 +31,11 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
     counts.
     """
     yield from _stated(row, manifest)
-    if row.correct != holds(row.label, row.predict):
-        yield (
-            Kind.CONTRADICTION,
-            f"correct is {row.correct:d}, but predict {row.predict} and label "
-            f"{row.label}",
-        )
+    yield from of_itself(row)
     if manifest.method not in METHODS or row.n > manifest.procedure.n:
         return
-    claim = f"predicts {row.predict} with radius {row.radius}"
-    if row.predict == ABSTAIN and row.radius:
-        yield Kind.CONTRADICTION, claim
     if not row.n:
+        claim = f"predicts {row.predict} with radius {row.radius}"
         if (row.predict, row.radius, row.p_a, row.z_a) != (ABSTAIN, 0.0, 0.0, -inf):
             yield Kind.CONTRADICTION, f"{claim} from no samples"
         return
@@ -51,10 +45,33 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
         yield Kind.CONTRADICTION, f"sigma is {row.sigma}, outside of [{low}, {high}]"
         return
     try:
-        yield from PROOFS[manifest.answer["name"]].findings(row, manifest, prove)
+        # of an answer without a proof, rows are compared with what their evidence gives
+        proof = PROOFS.get(manifest.answer["name"], Proof())
+        yield from proof.findings(row, manifest, prove)
     except (ValueError, LookupError, ArithmeticError) as error:
         # numbers that no run can have
         yield Kind.CONTRADICTION, f"can't be computed again: {error}"
+
+
+def of_itself(row: Row) -> Iterator[Said]:
+    """What the field's columns of a row contradict of each other."""
+    if row.correct != holds(row.label, row.predict):
+        yield (
+            Kind.CONTRADICTION,
+            f"correct is {row.correct:d}, but predict {row.predict} and label "
+            f"{row.label}",
+        )
+    if row.predict == ABSTAIN and row.radius:
+        yield Kind.CONTRADICTION, f"predicts {row.predict} with radius {row.radius}"
+
+
+def twice(rows: Sequence[tuple[int, Row]]) -> Iterator[Finding]:
+    """Rows of lines whose input has one before."""
+    seen = set[int]()
+    for line, row in rows:
+        if row.idx in seen:
+            yield Finding(Kind.ROWS, row.idx, "appears twice", line)
+        seen.add(row.idx)
 
 
 def _stated(row: Row, manifest: Manifest) -> Iterator[Said]:

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from math import comb
+from typing import Any
 
 import numpy as np
 
+from rsbounds._numerics.decimals import MOST_CLASSES
+from rsbounds.answers import Answer
 from rsbounds.answers._topk_plan import Choice, Plan, plan
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import arb, ctx, event
 from rsbounds.audit._finding import Kind, Said
 from rsbounds.audit._proof import Claim, Proof, is_below
 from rsbounds.results import Manifest, Row
+
+_MOST_K = 1000  # to plan what more are compared with takes seconds for each row
 
 
 class TopKProof(Proof):
@@ -22,6 +27,16 @@ class TopKProof(Proof):
     answer = "top-k"
     methods = _radii.FIXED
     proves = ("z_a", "z_b")
+
+    def check(self, answer: Any) -> None:
+        if answer.k > _MOST_K:
+            raise ValueError(f"answer.k must be at most {_MOST_K}; got {answer.k}")
+
+    def computed(self, row: Row, answer: Answer, manifest: Manifest) -> Row:
+        # counts are looked at up to the label: a large one would fill the memory
+        if not 0 <= row.label < MOST_CLASSES:
+            raise ValueError(f"label must be in [0, {MOST_CLASSES}); got {row.label}")
+        return super().computed(row, answer, manifest)
 
     def proved(self, claim: Claim) -> Iterator[Said]:
         row, manifest, answer, expected = claim
@@ -45,13 +60,16 @@ class TopKProof(Proof):
         if is_below(row.radius, expected.radius, row.sigma):
             yield Kind.WEAK, f"{stated}, below what the counts show"
         rest = procedure.n - _compared(row, answer.k, choice)
-        ends = [("z_a", row.z_a, expected.z_a, row.count, 2)]
-        if row.z_b != -row.z_a:
-            ends.append(("z_b", -row.z_b, -expected.z_b, rest, choice.parts))
+        ends = [
+            ("z_a", row.z_a, expected.z_a, row.count, 2),
+            ("z_b", -row.z_b, -expected.z_b, rest, choice.parts),
+        ]
         for name, value, computed, count, parts in ends:
             text = f"{name} is {getattr(row, name)}"
             if is_below(value, computed, 1.0):
                 yield Kind.WEAK, f"{text}, too far from what {count} of {row.n} show"
+            elif name == "z_b" and row.z_b == -row.z_a:
+                continue  # all other classes have what the label leaves
             elif not _bounds.proved(
                 "clopper-pearson",
                 "z",

@@ -28,6 +28,7 @@ class ValuesProof(Proof):
 
     answer = "values"
     methods = _radii.FIXED
+    stated = ("outputs",)
 
     def computed(self, row: Row, answer: Answer, manifest: Manifest) -> Row:
         certificate = unclassified(
@@ -44,6 +45,8 @@ class ValuesProof(Proof):
         row, manifest, answer, _ = claim
         if row.radius:
             yield Kind.CONTRADICTION, f"radius is {row.radius}; its rows have none"
+        if not 0 <= row.void <= row.n:
+            yield Kind.CONTRADICTION, f"void is {row.void} of {row.n} samples"
         ranks = _ranks(row)
         computed = answer.ranks(manifest.procedure, row.sigma)
         if ranks != computed:

@@ -5,8 +5,10 @@ its model.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import secrets
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
@@ -27,20 +29,25 @@ from rsbounds.answers import ANSWERS
 from rsbounds.audit import _bounds, _given, _rows
 from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._given import Numbered
-from rsbounds.audit._proof import answer_of
+from rsbounds.audit._proof import answer_of, is_near
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.audit._radii import COVERED
-from rsbounds.certificate import ASSERTED_ENVELOPE, MEMORY, SCOPES, THIS_INPUT
-from rsbounds.loading import CorruptInput, Data, as_data
+from rsbounds.certificate import (
+    ANOTHERS,
+    ASSERTED_ENVELOPE,
+    MEMORY,
+    SCOPES,
+    THIS_INPUT,
+)
+from rsbounds.certify._job import source_of
+from rsbounds.loading import CorruptInput, Data
 from rsbounds.results import Manifest, Row, read_rows, some
 from rsbounds.schemes import METHODS, Scheme
 
 _MOST_SAMPLES = 10**9  # a bound of more takes minutes to prove
-_WEAKER = (
-    ASSERTED_ENVELOPE,
-    MEMORY,
-    THIS_INPUT,
-)  # what any method's own scope may be cut to
+# What any method's own scope may be cut to: an answer or a bound of another package
+# makes the rows another package's.
+_WEAKER = (ANOTHERS, ASSERTED_ENVELOPE, MEMORY, THIS_INPUT)
 
 
 def verify(
@@ -50,6 +57,7 @@ def verify(
     model: Any = None,
     scheme: Scheme | None = None,
     describe: Mapping[str, Any] | None = None,
+    truth: Any = None,
     rerun: int = 0,
     sample: int | None = None,
     jobs: int = 1,
@@ -76,6 +84,9 @@ def verify(
     describe : mapping, optional
         What a manifest says of ``model``: the ``describe`` of
         :func:`rsbounds.loading.load_model`.
+    truth : sequence of arrays, optional
+        The true maps, as :class:`rsbounds.answers.Maps` takes them: compared with what
+        rows of maps say of them.
     rerun, sample : int
         Draw again, and prove, only so many rows, chosen at random; by default none, and
         all.
@@ -121,13 +132,16 @@ def verify(
         chosen = random.sample(rows, sample)
     findings = [*_structure(rows, manifest), *_missing(rows, manifest)]
     findings += _given.refuted(rows, manifest)
+    if truth is not None:
+        findings += PROOFS[manifest.answer["name"]].against(rows, manifest, truth)
     findings += _judged(chosen, manifest, jobs)
     as_seen = False
     redrawn: list[Numbered] = []
     if data is not None:
         if scheme is not None:
             _given.check_noise(scheme, manifest, path)
-        source = as_data(data, labels=_model_of(manifest).get("labels"))
+        labels = _model_of(manifest).get("labels")
+        source = source_of(data, answer_of(manifest), labels)
         # without a model, pictures may not be resized as it sees them
         as_seen = model is not None or "preprocessing" not in source.identity
         findings += _stated_otherwise(manifest, source, describe, as_seen)
@@ -146,11 +160,17 @@ def verify(
             )
         redrawn = _to_redraw(inside, findings, rerun, random)
         if redrawn:
-            findings += _given.redrawn(redrawn, manifest, source, model, scheme)
+            findings += _given.redrawn(redrawn, manifest, source, model, scheme, truth)
     findings.sort(key=lambda finding: (finding.line is None, finding.line or 0))
+    compared = _given.Compared(
+        data=data is not None,
+        as_seen=as_seen,
+        truth=truth is not None,
+        redrawn=bool(redrawn),
+    )
     return Audit(
         findings=tuple(findings),
-        stated=_given.unshown(manifest, scheme, as_seen=as_seen, redrawn=bool(redrawn)),
+        stated=_given.unshown(manifest, scheme, compared),
         rows=len(rows),
         proved=len(chosen),
         drawn=len(redrawn),
@@ -190,9 +210,20 @@ def _check(manifest: Manifest, path: Path) -> None:
         if manifest.engine.get("sound_noise") and not method.sound and lacks:
             raise ValueError(f"engine.sound_noise needs parameters.{min(lacks)}")
         if manifest.answer["name"] in ANSWERS:
-            answer_of(manifest)
+            _check_answer(manifest)
     except ValueError as error:
         raise ValueError(f"the manifest of {path} is damaged: {error}") from None
+
+
+def _check_answer(manifest: Manifest) -> None:
+    """ValueError for an answer that can't be made, or asked by this procedure."""
+    answer = answer_of(manifest)
+    proof = PROOFS.get(answer.name)
+    if proof is not None:
+        proof.check(answer)
+    with warnings.catch_warnings():  # what runs are told of n, a file needs no more
+        warnings.simplefilter("ignore")
+        answer.check(manifest.procedure)
 
 
 def _require_provable(manifest: Manifest, path: Path) -> None:
@@ -283,11 +314,8 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
     )
     strangers = set(manifest.places({row.idx for _, row in rows})[1])
     end = manifest.data.get("max", -1)
-    seen = set[int]()
+    yield from _rows.twice(rows)
     for line, row in rows:
-        if row.idx in seen:
-            yield Finding(Kind.ROWS, row.idx, "appears twice", line)
-        seen.add(row.idx)
         if row.idx in strangers or 0 <= end <= row.idx:
             text = "is not one of the inputs the manifest names"
             yield Finding(Kind.ROWS, row.idx, text, line)
@@ -308,10 +336,24 @@ def _of_the_whole(manifest: Manifest) -> Iterator[str]:
             "gives "
             f"{now}"
         )
+    if method and manifest.answer["name"] in ANSWERS:
+        yield from _answered_otherwise(manifest)
     if manifest.fitted_on_itself():
         yield (
             "the rule was fitted to the rows that it certifies: its level does not hold"
         )
+
+
+def _answered_otherwise(manifest: Manifest) -> Iterator[str]:
+    """Entries of the answer that are not what its other entries make of them."""
+    computed = json.loads(json.dumps(answer_of(manifest).describe()))
+    stated = dict(manifest.answer)
+    # the hash of what it refers to, which a manifest doesn't hold
+    stated.pop("truth", None)
+    for name in sorted(stated.keys() | computed.keys()):
+        had, has = stated.get(name), computed.get(name)
+        if type(had) is not type(has) or not is_near(had, has):
+            yield f"answer.{name} is {had!r:.60}, {has!r:.60} by the others"
 
 
 def _probed_otherwise(

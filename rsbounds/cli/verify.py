@@ -16,7 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rsbounds import audit
+from rsbounds._numerics.checks import as_integers
 from rsbounds._numerics.text import shown
 from rsbounds.answers import Answer, restored
 from rsbounds.certificate import ASSERTED_ENVELOPE
@@ -25,6 +28,15 @@ from rsbounds.results import Manifest, manifest_path
 from rsbounds.schemes import METHODS, Scheme
 
 _NOISE = ("anchors", "sigma_function", "noise")  # what noise levels depend on
+
+_DRAWN = ("counts", "outputs")  # what only the model can show again
+#: Names of what is taken as stated, in words.
+_WORDS = {
+    "sigma": "each row's sigma",
+    "data": "labels and inputs",
+    "truth": "agreement with true maps",
+    "classes": "the number of classes",
+}
 
 
 def add_options(parser: Any) -> None:
@@ -42,6 +54,12 @@ def add_options(parser: Any) -> None:
         type=int,
         metavar="S",
         help="choose the rows of an earlier answer again",
+    )
+    add(
+        "--truth",
+        metavar="FILE.npy",
+        type=Path,
+        help="compare how maps agree with the true ones",
     )
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--json", action="store_true", help="print a JSON object")
@@ -85,6 +103,9 @@ def run(args: argparse.Namespace) -> int:
     if args.sigma or args.n or args.alpha:
         raise ValueError("--sigma, --n and --alpha are for a file without a manifest")
     compared: dict[str, Any] = {}
+    if args.truth is not None:
+        loaded_truth = np.load(args.truth, allow_pickle=False)
+        compared["truth"] = as_integers("truth", loaded_truth)
     with ExitStack() as stack:
         if args.data is not None and manifest.method in METHODS:
             loaded = _engine.load(args) if args.model is not None else None
@@ -94,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
             )
             x = _engine.first(data)
             scheme = _scheme(args, manifest, x.shape) if noise else None
-            compared = {"data": data, "scheme": scheme}
+            compared |= {"data": data, "scheme": scheme}
             if loaded is not None:
                 answer = _answer(args, manifest, scheme)
                 stages, describe = _engine.stages(args, loaded, answer, x)
@@ -154,8 +175,9 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
         notes.append(
             f"{many} inputs are said to be corrupt: --data checks whether they are"
         )
-    if result.stated:
-        notes.append(_taken(result.stated, args, manifest))
+    others = tuple(name for name in result.stated if name not in _DRAWN)
+    if others:
+        notes.append(_taken(others, args, manifest))
     if result.drawn:
         notes.append(
             f"{result.drawn} of {result.rows} rows drawn again (--draw-seed "
@@ -166,30 +188,43 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
         )
     some = f" ({result.proved} of them proved)" if result.proved < result.rows else ""
     many = len(result.findings)
-    notes.append(f"{result.rows} rows{some}, {many or 'no'} finding{'s' * (many != 1)}")
+    notes.append(
+        f"{result.rows} rows{some}, {many or 'no'} finding{'s' * (many != 1)}"
+        f"{_unless(result.stated)}"
+    )
     findings = [finding.at(args.file) for finding in result.findings]
     for line in findings + [f"{args.file}: {note}" for note in notes]:
         print(shown(line))
     return int(bool(findings))
 
 
+def _unless(stated: tuple[str, ...]) -> str:
+    """What the rows rest on that only drawing them again shows."""
+    drawn = [name for name in _DRAWN if name in stated]
+    if not drawn:
+        return ""
+    return f", if the {drawn[0]} are the model's (--rerun draws some rows again)"
+
+
 def _taken(names: tuple[str, ...], args: argparse.Namespace, manifest: Manifest) -> str:
-    """What is taken as stated, and which options would compare it."""
-    if not manifest.method:
-        return f"taken as stated, not verified: {', '.join(names)}"
-    method = METHODS[manifest.method]
-    own = [option.name for option in method.options if option.name in _NOISE]
-    own = [name for name in ("data", *own) if getattr(args, name) is None]
-    could = {"dim", "sigma"}
-    could |= set() if manifest.scope == ASSERTED_ENVELOPE else method.domains.keys()
-    words = {name: "each row's sigma" if name == "sigma" else name for name in names}
+    """What is taken as stated besides, and which options would compare it."""
+    words = {name: _WORDS.get(name, name) for name in names}
     text = f"taken as stated, not verified: {', '.join(words.values())}"
-    compared = [word for name, word in words.items() if name in could]
-    if not (compared and own):
+    if not manifest.method:
         return text
-    all_of_them = "them" if len(names) > 1 else "it"
-    what = all_of_them if len(compared) == len(names) else ", ".join(compared)
-    return f"{text} ({' with '.join(map(_methods.flag, own))} compares {what})"
+    method = METHODS[manifest.method]
+    noise = [option.name for option in method.options if option.name in _NOISE]
+    by_data = {"dim", "sigma", "data"}
+    if manifest.scope != ASSERTED_ENVELOPE:
+        by_data |= method.domains.keys()
+    hints = []
+    for options, could in ((["data", *noise], by_data), (["truth"], {"truth"})):
+        given = [name for name in options if getattr(args, name) is None]
+        compared = [word for name, word in words.items() if name in could]
+        if given and compared:
+            flags = " with ".join(map(_methods.flag, given))
+            hints.append(f"{flags} compares {', '.join(compared)}")
+    return f"{text} ({'; '.join(hints)})" if hints else text
 
 
 def _scheme(
