@@ -184,7 +184,7 @@ def test_runs_that_differ_in_their_seed_alone_are_marked():
         in text
     )
     assert [line.count("[1]") for line in text.splitlines()[1:4]] == [1, 1, 0]
-    ((label, _),) = results._table.comparable([one, two, wide])
+    ((label, _),) = results._terms.comparable([one, two, wide])
     assert label == "best of 3 runs, gaussian"
 
 
