@@ -152,7 +152,9 @@ def test_a_number_of_classes_is_at_least_two():
         load_model("torchvision:squeezenet1_1", args={"num_classes": 0})
 
 
-@pytest.mark.parametrize("bad", [(1, 1), (0, np.nan), 5, (1, 2, 3)])
+@pytest.mark.parametrize(
+    "bad", [(1, 1), (1, 0), (0, np.nan), (0, np.inf), 5, (1, 2, 3)]
+)
 def test_empty_ranges_are_refused(own, bad):
     with pytest.raises(ValueError, match="input_range must be"):
         load_model("own:plain", input_range=bad)

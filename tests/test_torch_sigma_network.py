@@ -25,7 +25,6 @@ from rsbounds.torch.networks.conditional import NoiseConditional
 from rsbounds.torch.training.levels import norm_penalty
 
 
-
 def batch(count):
     return [column[:count] for column in digits()[:2]]
 
