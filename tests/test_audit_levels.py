@@ -65,10 +65,13 @@ def answer(capsys, status, *options):
 
 
 def stated(capsys, *options):
-    """What ``--json`` calls stated, and the line that says so, "" without one."""
+    """What radii rest on of what ``--json`` calls stated, and the line that says so."""
     names = json.loads(answer(capsys, 0, *options, "--json"))["stated"]
+    names = [name for name in names if name not in ("counts", "data", "times")]
     lines = [
-        line for line in answer(capsys, 0, *options).splitlines() if "stated" in line
+        line
+        for line in answer(capsys, 0, *options).splitlines()
+        if "taken as stated" in line
     ]
     assert len(lines) == bool(names)
     return names, lines[0].removeprefix("out.tsv: ") if lines else ""
