@@ -12,17 +12,13 @@ from pathlib import Path
 PAGE = Path(__file__).with_suffix(".md")
 ROW = re.compile(r"^\| `(\w+)` \| (.*) \| ?(.*?) ?\|$", re.M)
 UNDRAWN = {"__init__", "__main__"}
-SHARED = {
-    "_numerics",
-    "special",
-    "confidence",
-    "_neighbours",
-}  # what the theories share
+#: What the theories share.
+SHARED = {"_numerics", "special", "confidence", "_neighbours"}
 KINDS = {  # rooms of one colour; the rest is the last
     "#dbe9f6": "rsbounds_ext _numerics special stats oracle",
     "#e3f1e0": "THEORIES",
-    "#fdeecb": "certificate procedure frameworks sampling composite schemes answers certify"
-    " torch art",
+    "#fdeecb": "certificate procedure frameworks sampling composite schemes answers "
+    "certify torch art",
     "#efe6f3": "",
 }
 LEGEND = ("numbers", "theories", "certification", "files, data, users")

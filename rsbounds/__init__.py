@@ -35,6 +35,7 @@ _MODULES = (
     "semielastic",
     "special",
     "stats",
+    "testing",
     "torch",
 )
 

@@ -30,8 +30,7 @@ class Scope(NamedTuple):
     footnote: str
 
 
-#: Scopes of bounds of sigma(x) that somebody proved: nothing has one without being told
-#: so.
+#: Scopes of proven bounds of sigma(x). Nothing has one without being told so.
 PROVEN = (PROVEN_ENVELOPE, PROVEN_MAPS)
 
 #: Every scope a certificate of this package can state, as result files spell it.

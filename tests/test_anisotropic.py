@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from refusals import refusals
 from test_gaussian import holds
 
 from rsbounds import anisotropic
@@ -181,29 +182,20 @@ def test_shapes_and_nan():
         assert not anisotropic.contains([np.nan, 0.0], 1.0, [1.0, 1.0])
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: anisotropic.radius(0.9, 0.5),
-            r"sigma must have shape \(..., d\) .* got shape",
+test_bad_input = refusals(
+    {
+        r"sigma must have shape \(..., d\) .* got shape": lambda: anisotropic.radius(
+            0.9, 0.5
         ),
-        (lambda: anisotropic.radius(0.9, []), r"got shape \(0,\)"),
-        (
-            lambda: anisotropic.contains([1.0, 2, 3], 0.9, [0.5, 0.5]),
-            "shapes must broadcast",
+        "shapes must broadcast": lambda: anisotropic.contains(
+            [1.0, 2, 3], 0.9, [0.5, 0.5]
         ),
-        (lambda: anisotropic.contains(1.0, 0.9, [0.5, 0.5]), r"delta must have shape"),
-        (lambda: anisotropic.laplace_radius(0.9, 1.0, norm=2), "scale must have shape"),
-        (
-            lambda: anisotropic.laplace_radius(0.9, 1.0, method="best"),
-            "method must be one of",
+        r"delta must have shape": lambda: anisotropic.contains(1.0, 0.9, [0.5, 0.5]),
+        "method must be one of": lambda: anisotropic.laplace_radius(
+            0.9, 1.0, method="best"
         ),
-    ],
+    }
 )
-def test_bad_input(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
 
 
 def test_transport_does_not_lose_a_step_between_its_quotients():

@@ -62,9 +62,7 @@ def wrong(p, k, plan_, alpha, n=12):
         ((0.34, 0.33, 0.33), 2),
         ((0.1, 0.6, 0.3), 2),
         ((0.25, 0.25, 0.25, 0.25), 3),
-        pytest.param((0.4, 0.3, 0.2, 0.1), 2, marks=pytest.mark.slow),
         pytest.param((0.3, 0.3, 0.3, 0.1), 3, marks=pytest.mark.slow),
-        pytest.param((0.05, 0.5, 0.4, 0.05), 3, marks=pytest.mark.slow),
     ],
 )
 def test_levels_by_enumeration(p, k):
@@ -387,16 +385,13 @@ def test_half_lines_attain_the_bound():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"k": 0}, "k must be"),
         ({"k": 3}, "k must be from 1 to 2, less than the classes; got 3"),
         ({"label": 3}, "label must be one of 3 classes; got 3"),
-        ({"select": []}, "select must be"),
         (
             {"counts": [9000, 3000, 0]},
             "counts must be counts of two classes or more, at most 1000",
         ),
         ({"counts": [1.5, 2, 3]}, "counts must be whole"),
-        ({"alpha": 0.0}, "alpha must be"),
         (
             {"scheme": METHODS["range"]({"sigma_min": 1, "sigma_max": 2, "dim": 2})},
             "sigma must be",

@@ -6,7 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from rsbounds import anisotropic, gaussian, schemes
+from rsbounds import anisotropic, gaussian
 from rsbounds.schemes import METHODS
 from rsbounds.schemes import gaussian as of_level
 
@@ -98,40 +98,6 @@ def test_transport_under_anisotropic_noise(norm):
         bare.transport(1.0, 0.3)
 
 
-@pytest.mark.parametrize(
-    "scheme",
-    [
-        of_level(0.25),
-        of_level(0.25, norm=np.inf, dim=784),
-        schemes.laplace(0.4),
-        METHODS["anisotropic"]({"norm": 2.0, "inner": 0.75, "sigma": 0.5}),
-    ],
-    ids=["l2", "linf", "laplace", "anisotropic"],
-)
-def test_the_inverse_of_transport_is_the_radius(scheme):
-    """Where A falls as B rises, both meet at the radius: never before it, and 1e-7
-    after it.
-    """
-    sigma = scheme.parameters["sigma"]
-    for z_a, z_b in [(2.0, -2.0), (0.3, 0.1), (-0.5, -1.5), (3.7, 1.2), (1e-6, -1e-6)]:
-        radius = scheme.radius(z_a, sigma, z_b)
-        for factor, stays in ((1 - 1e-7, True), (1 + 1e-7, False)):
-            low = scheme.transport(z_a, radius * factor, sigma)[0]
-            high = scheme.transport(z_b, radius * factor, sigma)[1]
-            assert (low > high) == stays, (z_a, z_b, factor)
-
-
-def test_laplace_radius_of_scores_is_that_of_probabilities():
-    for p_a, p_b in [(0.9, 0.05), (0.99, 0.01), (0.4, 0.2), (0.7, 0.6)]:
-        own = float(anisotropic.laplace_radius(p_a, 0.5, p_b))
-        z_a, z_b = (
-            float(mp.sqrt(2) * mp.erfinv(2 * mp.mpf(p) - 1)) for p in (p_a, p_b)
-        )
-        assert abs(schemes.laplace(0.5).radius(z_a, 0.5, z_b) - own) < 1e-12
-    assert schemes.laplace(0.5).radius(0.0, 0.5) == 0.0
-    assert schemes.laplace(0.5).radius(np.inf, 0.5) == np.inf
-
-
 def test_infinite_scores_and_radii():
     low, high = gaussian.transport([np.inf, -np.inf, 1.0], np.inf, 1.0)
     assert low.tolist() == [np.inf, -np.inf, -np.inf]
@@ -153,17 +119,3 @@ def test_noise_that_follows_the_input_is_refused_in_one_line():
             METHODS[method](parameters).transport(1.0, 0.1)
         assert "\n" not in str(caught.value)
         assert method in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("z", "radius", "message"),
-    [
-        ("a", 1.0, "z must be"),
-        (1.0, -1.0, "radius must be"),
-        ([1, 2], [1, 2, 3], "shapes"),
-    ],
-)
-def test_bad_arguments_of_transport(z, radius, message):
-    for scheme in (of_level(0.5), schemes.laplace(0.5)):
-        with pytest.raises(ValueError, match=message):
-            scheme.transport(z, radius)

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 import pytest
 from test_arguments import CALLS
+from test_special_calls import CALLS as SPECIAL
 
 from rsbounds import (
     anisotropic,
@@ -124,8 +125,6 @@ def positional(function):
     return lambda **values: function(*values.values())
 
 
-NCX2 = ("ncx2_cdf", "ncx2_sf", "ncx2_logcdf", "ncx2_logsf", "ncx2_pdf", "ncx2_logpdf")
-TAIL = {"x": 800.0, "df": 784.0, "nc": 10.0}
 MORE = {
     "SemiElastic": (partial(within, envelope.SemiElastic), {"rate": 0.1}),
     "LipschitzSigma": (
@@ -274,32 +273,13 @@ MORE = {
         Procedure,
         {"n0": 100.0, "n": 1000.0, "alpha": 0.001, "target_radius": 0.3},
     ),
-    **{name: (positional(getattr(special, name)), TAIL) for name in NCX2},
-    **{
-        name: (positional(getattr(special, name)), {"p": 0.3, "df": 784.0, "nc": 10.0})
-        for name in ("ncx2_ppf", "ncx2_isf")
-    },
     **{
         name: (
             positional(getattr(special, name)),
-            {"log_p": -3.3, "df": 784.0, "nc": 10.0},
+            dict(zip("abc", inside, strict=False)),
         )
-        for name in ("ncx2_ppf_exp", "ncx2_isf_exp")
+        for name, (inside, *_) in SPECIAL.items()
     },
-    **{
-        name: (positional(getattr(special, name)), {"m": 3.5, "a": 1.3, "b": 2.7})
-        for name in ("marcum_p", "marcum_q", "marcum_logp", "marcum_logq")
-    },
-    "marcum_p_inv": (positional(special.marcum_p_inv), {"p": 0.3, "m": 3.5, "a": 1.3}),
-    "marcum_q_inv": (positional(special.marcum_q_inv), {"q": 0.3, "m": 3.5, "a": 1.3}),
-    "ball_score": (positional(special.ball_score), {"u": 1.3, "dim": 784.0, "s": 0.7}),
-    "ball_offset": (
-        positional(special.ball_offset),
-        {"z": 1.3, "dim": 784.0, "s": 0.7},
-    ),
-    "log_ndtr": (positional(special.log_ndtr), {"z": 1.3}),
-    "ndtri": (positional(special.ndtri), {"p": 0.3}),
-    "ndtri_exp": (positional(special.ndtri_exp), {"log_p": -3.3}),
 }
 ALL = {**CALLS, **MORE}
 TYPES = {
@@ -388,8 +368,8 @@ NO_NUMBERS = {
 }
 
 
-# ufuncs keep masked arrays, a bound that needs no u ignores it, and in a list NumPy makes
-# a number of True before anybody can see it
+# ufuncs keep masked arrays, a bound that needs no u ignores it, and in a list NumPy
+# makes a number of True before anybody can see it
 LET_THROUGH = {
     *((name, "masked") for name in vars(special)),
     *((name, kind) for name in ("clopper-pearson", "anytime") for kind in NO_NUMBERS),

@@ -101,16 +101,6 @@ def test_constants_follow_from_the_counts(script, name):
         assert row.cells() == named(main, row.name)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SETS)
-def test_lists_follow_from_the_counts(script, name):
-    composite, case = script("composite"), script("composite_case")
-    again = composite.Bench(case.load(DOCS / "composite" / f"{name.lower()}.npz", name))
-    main = tables("composite.md", name)[0]
-    for _, row in again.fitted():
-        assert row.cells() == named(main, row.name)
-
-
 def path(method):
     return IMAGENET.with_suffix("") / f"{method}.tsv"
 
@@ -134,7 +124,7 @@ def test_the_oracle_agrees(method, capsys):
 
 
 def test_clamped_radius_is_the_zero_of_the_oracle(bench):
-    """At the clamped radius one of the two sides is on the verge, and the other holds."""
+    """At the clamped radius one side is on the verge, and the other one holds."""
     from mpmath import log10, mp, mpf
 
     for count, rate in ((1000, 0.005), (980, 0.001), (1000, 0.02)):

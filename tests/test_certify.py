@@ -52,16 +52,6 @@ def test_linear_classifier_is_certified_below_its_true_radius():
     assert np.median(np.array(radii)[small] / margins[small]) > 0.8
 
 
-def test_certificate_states_its_evidence():
-    sampler, x = half_space(0.4)
-    found = certify(sampler, x, gaussian(0.5), n0=50, n=1000, alpha=0.01)
-    stated = found.n, found.sigma, found.method, found.scope
-    assert stated == (1000, 0.5, "gaussian", "fixed noise")
-    assert 0.5 < found.p_a < found.count / found.n
-    assert found.radius <= 0.5 * found.z_a
-    assert not found.abstained
-
-
 def test_abstains_on_the_boundary():
     sampler, x = half_space(0.0)
     found = certify(sampler, x, gaussian(0.5), n=1000)
@@ -170,12 +160,6 @@ def test_bad_numbers_are_refused(name, value):
         certify(sampler, x, gaussian(0.5), **{name: value})
 
 
-@pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf, "a"])
-def test_bad_noise_levels_are_refused(sigma):
-    with pytest.raises(ValueError, match=r"^sigma must be"):
-        gaussian(sigma)
-
-
 def test_noise_levels_that_contradict_their_bounds_are_refused():
     for level, said in (
         (0.2, r"in \[0.25, inf\]; got 0.2"),
@@ -255,50 +239,38 @@ def test_two_pairs_are_no_two_arrays():
 
 
 @pytest.mark.parametrize(
-    ("known", "error", "said"),
+    ("known", "said"),
     [
         (
             {"data": Loader(PAIRS)},
-            ValueError,
             "got Loader, which loads batches: give its dataset",
         ),
         (
             {"data": [X, Y]},
-            ValueError,
             r"input 0 must be a pair \(x, y\); got ndarray of length 6",
         ),
         (
-            {"data": [{"x": X[0], "y": 1}]},
-            ValueError,
-            r"a pair \(x, y\); got dict of length 2",
-        ),
-        (
             {"data": (X, np.eye(3)[Y])},
-            ValueError,
             r"a label for each input; got shape \(6, 3\)",
         ),
-        ({"data": (X[:0], Y[:0])}, ValueError, "at least one; got .* without any"),
-        ({"data": iter(PAIRS)}, ValueError, "must be a sequence of pairs"),
+        ({"data": (X[:0], Y[:0])}, "at least one; got .* without any"),
+        ({"data": iter(PAIRS)}, "must be a sequence of pairs"),
         (
             {"data": ((255 * X).astype(np.uint8), Y)},
-            ValueError,
             r"as_data\(data, scale=255\)",
         ),
         (
             {"data": (X, Y + 2)},
-            ValueError,
             "input 1: the label must be below .* 3; got 3",
         ),
         (
             {"scheme": 0.25},
-            ValueError,
             r"scheme must be a Scheme, .*gaussian\(0.5\), .*; got 0.25",
         ),
-        ({"out": "nowhere/out.tsv"}, FileNotFoundError, "nowhere"),
     ],
 )
-def test_what_will_not_do_is_said_in_a_line(known, error, said):
-    with pytest.raises(error, match=said) as found:
+def test_what_will_not_do_is_said_in_a_line(known, said):
+    with pytest.raises(ValueError, match=said) as found:
         run(**known)
     assert "\n" not in str(found.value)
 

@@ -108,8 +108,6 @@ def test_order_of_the_levels_does_not_matter():
         ({"counts": np.zeros((4, 2, 3))}, "counts must be above 0 in all; got 4 empty"),
         ({"select": np.ones((4, 1, 3))}, r"select must have shape \(inputs, 2 levels"),
         ({"labels": [0, 1, 2, 3]}, "labels must be 4 of 3 classes"),
-        ({"sigmas": [1.0, 0.0]}, "sigmas must be in"),
-        ({"objective": "mean"}, "objective must be one of"),
         ({"items": 4}, "items must be at most 3; got 4"),
     ],
 )

@@ -275,21 +275,6 @@ def test_no_list_exceeds_the_oracle(script):
     assert near[1, 0] == 1 > near[1, 2]
 
 
-def test_fewer_samples_are_a_part_of_all(script):
-    case, page = script("union_case"), script("union")
-    top, counts = (
-        np.array([[[0, 3, 7]]] * 50),
-        np.array([[[60_000, 30_000, 10_000]]] * 50),
-    )
-    drawn = case.Case(np.zeros(50, int), top, counts, {"drawn": 100_100})
-    select, fewer = page.thinned(drawn, 10_000)
-    assert np.all(select.sum(-1) <= page.N0)
-    assert np.all(fewer.sum(-1) <= 10_000)
-    share = fewer[:, 0, 0] / 10_000
-    assert abs(share.mean() - 60_000 / 100_100) < 4 * np.sqrt(0.24 / 10_000 / 50)
-    assert np.all(page.thinned(drawn, 100_000)[1][:, 0, [0, 3, 7]] <= counts[:, 0])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["MNIST", "Fashion-MNIST"])
 def test_the_page_follows_from_its_counts(script, name):

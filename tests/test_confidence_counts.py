@@ -75,31 +75,6 @@ def test_around_the_frequency(case, alpha):
     assert upper_bound(n - count, n, alpha, scores=True) == -z
 
 
-@settings(deadline=None, max_examples=50)
-@given(counts_and_n, alphas, st.integers(1, 10**6), st.floats(1.0001, 1e6))
-def test_monotone(case, alpha, more, factor):
-    count, n = case
-    count, more = min(count, n - 1), min(more, n - min(count, n - 1))
-    for bound in (lower_bound, upper_bound):
-        assert bound(count, n, alpha, scores=True) <= bound(
-            count + more, n, alpha, scores=True
-        )
-    assert lower_bound(count, n, alpha / factor) <= lower_bound(count, n, alpha)
-    assert upper_bound(count, n, alpha / factor) >= upper_bound(count, n, alpha)
-
-
-@settings(deadline=None, max_examples=50)
-@given(counts_and_n, st.floats(0, 1), alphas)
-def test_pair_is_capped(case, share, alpha):
-    count_a, n = case
-    count_b = int((n - count_a) * share)
-    a, b = pair_bounds(count_a, count_b, n, alpha, scores=True)
-    assert a == lower_bound(count_a, n, alpha / 2, scores=True)
-    assert b <= min(upper_bound(count_b, n, alpha / 2, scores=True), -a)
-    a, b = pair_bounds(count_a, count_b, n, alpha)
-    assert a + b <= 1 + 2e-15  # the closed form gives each side 6 ulps
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -103,8 +103,6 @@ def test_normalized_scores_sum_to_one_and_keep_their_order():
             {"method": "paper"},
             "p_min is for method 'paper' alone, which needs it; got None",
         ),
-        ({"p_min": 0.1}, "p_min is for method 'paper' alone, which needs it; got 0.1"),
-        ({"method": "paper", "p_min": 0.7}, r"p_min must be in \(0, 0.5\)"),
     ],
 )
 def test_refusals_name_the_argument(change, message):

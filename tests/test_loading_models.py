@@ -153,7 +153,7 @@ def test_a_number_of_classes_is_at_least_two():
 
 
 @pytest.mark.parametrize(
-    "bad", [(1, 1), (1, 0), (0, np.nan), (0, np.inf), 5, "ab", (1, 2, 3)]
+    "bad", [(1, 1), (1, 0), (0, np.nan), (0, np.inf), 5, (1, 2, 3)]
 )
 def test_empty_ranges_are_refused(own, bad):
     with pytest.raises(ValueError, match="input_range must be"):
@@ -166,8 +166,6 @@ def test_empty_ranges_are_refused(own, bad):
         ({"spec": 5}, "the model's name must be a str; got int"),
         ({"args": [1]}, "args must be a Mapping; got list"),
         ({"checkpoint": 5}, "checkpoint must be a path; got int"),
-        ({"preprocess": {"size": 5}}, "preprocess has no 'size'"),
-        ({"preprocess": {"crop": 5}}, r"crop must be \(height, width\); got 5"),
     ],
 )
 def test_arguments_of_the_wrong_kind_are_one_line(own, options, message):
@@ -196,11 +194,8 @@ def test_arguments():
     [
         "a",
         "a=1,a=2",
-        "1=2",
-        "=3",
         ",",
         "a=(",
-        "**a",
         "a=1)+f(b=1",
         "a=\0",
         "a=" + "(" * 999,

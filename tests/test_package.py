@@ -22,8 +22,8 @@ PACKAGE = ROOT / "rsbounds"
 EXT = ROOT / "rsbounds_ext"
 
 # The rooms, and what each may import besides itself, stand in the table of the
-# architecture page: imports only go up that list. A module that isn't in it is a theory,
-# behind those that are.
+# architecture page: imports only go up that list. A module that isn't in it is a
+# theory, behind those that are.
 PAGE = ROOT / "docs" / "architecture.md"
 DRAW = runpy.run_path(str(PAGE.with_suffix(".py")))
 THEORIES = set(DRAW["theories"](PAGE.read_text()))

@@ -12,7 +12,6 @@ from rsbounds.oracle._radii import renyi_square
 
 pytestmark = pytest.mark.usefixtures("sixty_digits")
 
-WITHIN = mp.mpf("1e-11")
 top = st.one_of(
     st.floats(0.5, 1 - 2.0**-53),
     st.floats(-15, -1).map(lambda e: 1 - 10.0**e),

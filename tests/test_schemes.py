@@ -1,6 +1,5 @@
 """Smoothing schemes as values: what they hold, and what a worker process gets of it."""
 
-import pickle
 from functools import partial
 
 import numpy as np
@@ -23,18 +22,6 @@ SCHEMES = {
     ),
     "lipschitz": lambda: schemes.lipschitz(partial(level, 0.3), 0.1, 0.3, 4),
 }
-
-
-@pytest.mark.parametrize("method", SCHEMES)
-def test_schemes_survive_pickling(method):
-    scheme = SCHEMES[method]()
-    copy = pickle.loads(pickle.dumps(scheme))
-    x = np.array([0.4, -0.1, 0.2, 0.0])
-    assert (copy.name, copy.scope) == (method, scheme.scope)
-    assert copy.parameters == scheme.parameters
-    sigma = scheme.sigma(x)
-    assert copy.sigma(x) == sigma
-    assert copy.radius(2.0, sigma) == scheme.radius(2.0, sigma) > 0
 
 
 LEVEL = partial(level, 0.3)

@@ -1,6 +1,7 @@
 """What changes of single operators and numbers once got past every other test."""
 
 from collections import deque
+from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
 from itertools import count
 from statistics import NormalDist
@@ -22,7 +23,7 @@ from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import ArraySampler, Memory, certify, certify_radius
 from rsbounds.cluster import Workers
 from rsbounds.confidence import CDFCertificate, ScoreHistogram
-from rsbounds.results import read
+from rsbounds.results import Writer, board, card, read
 from rsbounds.sampling import SoftSampler
 
 
@@ -178,6 +179,18 @@ def test_an_input_that_fails_among_others_costs_no_other_row(tmp_path, broken):
     written = [row.idx for row in read(out).rows]
     assert set(range(broken)) <= set(written)
     assert broken not in written
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.3])
+@pytest.mark.parametrize("kept", [COUNT - 1, COUNT])
+def test_workers_must_have_the_scheme_and_the_data_of_the_writer(sigma, kept):
+    """Their description is compared, not ordered."""
+    model = ArraySampler(lambda batch: batch @ WEIGHTS)
+    data = (INPUTS, LABELS)
+    build = (model, (INPUTS[:kept], LABELS[:kept]), schemes.gaussian(sigma))
+    name = "method" if kept == COUNT else "(method|data)"
+    with pytest.raises(ValueError, match=f"must have the same {name} as the process"):
+        certify_dataset(InOneProcess(lambda: build), data, schemes.gaussian(0.25), n=9)
 
 
 def test_work_that_is_dealt_out_in_one_process_gives_the_rows_of_none(tmp_path):
@@ -444,3 +457,36 @@ def test_a_level_of_a_distribution_is_between_0_and_1(level):
 def test_levels_are_computed_to_a_quarter_of_the_least(rounding):
     with pytest.raises(ValueError, match="rounding"):
         schemes.level_slack(rounding, 1.0)
+
+
+def test_a_writer_goes_on_with_no_other_model_unless_told(tmp_path):
+    out = tmp_path / "out.tsv"
+    run(out=out, max=3, describe={"name": "the one"})
+    before = out.read_bytes()
+    other = replace(read(out).manifest, model={"name": "another"})
+    with pytest.raises(ValueError, match="another"):
+        Writer(out, other)
+    assert out.read_bytes() == before
+    with Writer(out, other, accept_change=True) as writer:
+        assert [row.idx for row in writer.rows] == [0, 1, 2]
+
+
+def test_rows_and_results_can_not_be_changed(tmp_path):
+    results = run(out=tmp_path / "out.tsv", max=3)
+    for fixed, name in (
+        (results, "rows"),
+        (results.rows[0], "radius"),
+        (results.manifest, "scope"),
+        (certificate(0, 1.0), "radius"),
+    ):
+        with pytest.raises(FrozenInstanceError):
+            setattr(fixed, name, getattr(fixed, name))
+
+
+def test_a_board_says_what_was_verified(tmp_path):
+    run(out=tmp_path / "out.tsv", max=3)
+    verified = {"proved": 3, "rows": 3, "findings": 0, "first": [], "stated": ["dim"]}
+    made = card(read(tmp_path / "out.tsv"), verified=verified)
+    board([made, made], tmp_path / "board.html")
+    page = (tmp_path / "board.html").read_text(encoding="utf-8")
+    assert page.count(">3 of 3 rows, 0 findings<") == 2

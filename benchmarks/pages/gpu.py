@@ -136,7 +136,7 @@ def main() -> None:
     bfloat16 = torch.bfloat16
     rows = [
         row("small CNN, 28 x 28", small_cnn(), digits, small, device),
-        row("it in bfloat16", small_cnn().to(bfloat16), digits, small, device),
+        row("it, bfloat16", small_cnn().to(bfloat16), digits, small, device),
         row("ResNet-50, 224 x 224", resnet50(), photographs, large, device),
         row(
             "the same in bfloat16", resnet50().to(bfloat16), photographs, large, device
@@ -155,8 +155,8 @@ def main() -> None:
     options.page.write_text(
         "# On a GPU\n\n"
         f"{name}; {machine('torch')}. Weights are random. Cohen's program runs on the "
-        "same device, with batches of the same size; a ratio above 1 says that rsbounds "
-        "is faster. A device draws noise of its own, so the last column classifies the "
+        "same device, with batches of the same size; a ratio above 1: rsbounds is "
+        "faster. A device draws noise of its own, so the last column classifies the "
         "CPU's noisy inputs on both.\n\n"
         "```sh\npython benchmarks/pages/gpu.py docs/benchmarks/gpu.md\n```\n\n"
         + "\n".join([heading, "|" + " --- |" * len(columns), *rows])

@@ -27,6 +27,8 @@ from union_case import (
     load,
 )
 from union_choice import GRID, LEAST, LEVELS, curve
+from union_gaussian import sharper
+from union_gaussian import table as gaussian_table
 from union_text import HEAD, TAIL
 
 import rsbounds
@@ -294,6 +296,9 @@ def section(name: str, cases: list[Case], seeds: list[int]) -> tuple[str, str]:
         answers.append(
             f"**{name}, {title}.** {verdict(ratio, ratios(benches, LIST)[1], least)}"
         )
+        if n != N:  # more samples: the ratios alone
+            parts += [f"### {title}", body]
+            continue
         parts += [
             f"### {title}",
             main_table(benches),
@@ -360,9 +365,9 @@ def main() -> None:
         ]
         parts.append(section(name, cases, options.seeds))
     answer = "\n\n".join(told for _, told in parts)
-    options.page.write_text(
-        text.replace("ANSWER", answer) + "".join(p for p, _ in parts) + TAIL
-    )
+    text = text.replace("ANSWER", answer).replace("GAUSSIAN", gaussian_table(folder))
+    text = text.replace("SHARPER", sharper(folder))
+    options.page.write_text(text + "".join(p for p, _ in parts) + TAIL)
 
 
 if __name__ == "__main__":

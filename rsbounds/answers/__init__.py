@@ -9,7 +9,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from rsbounds._numerics.registry import Registry
-from rsbounds.answers._answer import Answer, Answered, Recorded, Summary, require_scheme
+from rsbounds.answers._answer import (
+    Answer,
+    Answered,
+    Recorded,
+    Summary,
+    Votes,
+    class_counts,
+    require_scheme,
+    sampler_of,
+    voted,
+)
 from rsbounds.answers._class import Class, certify_counts
 from rsbounds.answers._list import List
 from rsbounds.answers._maps import Maps, certify_map, map_summary
@@ -39,16 +49,20 @@ __all__ = [
     "Summary",
     "TopK",
     "Values",
+    "Votes",
     "certify_counts",
     "certify_map",
+    "class_counts",
     "conformal_level",
     "conformalize",
     "intervals",
     "map_summary",
     "predict_set",
+    "sampler_of",
     "set_rule",
     "top_k_radius",
     "value_interval",
+    "voted",
 ]
 
 

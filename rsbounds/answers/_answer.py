@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_integers
+from rsbounds._numerics.checks import Array, as_floats, as_integers
 from rsbounds._numerics.counts import total
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import ABSTAIN, Certificate
@@ -243,7 +243,28 @@ def require_defaults(procedure: Procedure, answer: str) -> None:
 
 def require_fixed(scheme: Scheme) -> None:
     """ValueError for noise that is not the same at every input."""
-    scheme.transport(0.0, 0.0, 1.0)
+    level = scheme.own_level
+    scheme.transport(0.0, 0.0, 1.0 if level is None else level)
+
+
+def checked_alpha(alpha: Any) -> float:
+    """A probability of error as float64: more digits than it has are rounded down."""
+    level = as_floats(
+        "alpha", alpha, 0.0, 1.0, closed="neither", nan=False, towards=-np.inf
+    )
+    return _one("alpha", level)
+
+
+def checked_radius(radius: Any) -> float:
+    """A distance as float64: more digits than it has are rounded up."""
+    distance = as_floats("radius", radius, 0.0, nan=False, towards=np.inf)
+    return _one("radius", distance)
+
+
+def _one(name: str, array: Array) -> float:
+    if array.ndim:
+        raise ArgumentError(name, f"must be one number; got shape {array.shape}")
+    return float(array)
 
 
 def level_of(scheme: Scheme, x: Any) -> float:

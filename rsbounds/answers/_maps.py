@@ -27,6 +27,7 @@ from rsbounds.answers._answer import (
     Options,
     Recorded,
     Summary,
+    checked_alpha,
     require_defaults,
     require_fixed,
     unclassified,
@@ -90,6 +91,7 @@ def certify_map(
     >>> labels, round(radius, 6)
     (array([ 0,  1, -1]), 0.337245)
     """
+    require_fixed(scheme)
     chosen, hits, n = chosen_counts(select, counts, n)
     labels = np.where(holm(hits, n, tau, alpha), chosen, ABSTAIN)
     return labels, map_radius(tau, scheme, sigma)
@@ -124,14 +126,18 @@ def holm(hits: Labels, n: int, tau: float, alpha: float) -> NDArray[np.bool_]:
     A p-value is at most a level if the lower bound of the count at that level is at
     least tau.
     """
-    least, level = _tau(tau), number("alpha", alpha, 0.0, 1.0, closed="neither")
+    least = _tau(tau)
+    level = checked_alpha(alpha)
     values, which, many = np.unique(hits, return_inverse=True, return_counts=True)
-    left = np.cumsum(
-        many
-    )  # the largest count has the smallest p-value: these are left then
+    # the largest count has the smallest p-value: so many are left then
+    left = np.cumsum(many)
+    with np.errstate(under="ignore"):
+        limits = np.nextafter(level / left, 0.0)
     # of equal p-values all are rejected if the first is: the limits of the others are
     # higher
-    passed = lower_bound(values, n, np.nextafter(level / left, 0.0)) >= least
+    passed = np.zeros(len(values), dtype=bool)
+    some = limits > 0  # no count shows anything at level 0
+    passed[some] = lower_bound(values[some], n, limits[some]) >= least
     rejected = np.logical_and.accumulate(passed[::-1])[::-1]
     return np.asarray(rejected[which], dtype=bool)
 

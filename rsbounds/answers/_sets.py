@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats, count, number, operand
+from rsbounds._numerics.checks import Array, as_floats, count, operand
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, round_down
 from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
+from rsbounds.answers._answer import checked_alpha, checked_radius
 from rsbounds.schemes import Scheme
 from rsbounds.special import log_ndtr
 
@@ -61,25 +63,22 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
     >>> round(conformal_level(0.1, 0.125, gaussian(0.25)), 4)
     0.9626
     """
-    return min(float(np.nextafter(1.0 - _error(alpha, radius, scheme), 2.0)), 1.0)
+    missed = _error(checked_alpha(alpha), checked_radius(radius), scheme)
+    return min(float(np.nextafter(1.0 - missed, 2.0)), 1.0)
 
 
 def _error(alpha: float, radius: float, scheme: Scheme) -> float:
     """1 less that coverage, rounded down: it keeps its digits where the coverage is
     near 1.
     """
-    missed = number(
-        "alpha",
-        as_floats(
-            "alpha", alpha, 0.0, 1.0, closed="neither", nan=False, towards=-np.inf
-        ),
-    )
-    z = round_down(ndtri(np.asarray(missed)), NDTRI_ERROR)
-    number("radius", radius)
-    low = scheme.transport(z, radius)[0]  # which rounds a radius of more digits up
+    z = round_down(ndtri(np.asarray(alpha)), NDTRI_ERROR)
+    low = scheme.transport(z, radius)[0]
     if not radius:
-        return missed
-    return float(round_down(np.exp(round_down(log_ndtr(low), LOG_NDTR_ERROR)), 2 * EPS))
+        return alpha
+    with np.errstate(under="ignore"):
+        return float(
+            round_down(np.exp(round_down(log_ndtr(low), LOG_NDTR_ERROR)), 2 * EPS)
+        )
 
 
 def set_rule(m: int, alpha: float, radius: float, scheme: Scheme) -> SetRule:
@@ -103,8 +102,10 @@ def set_rule(m: int, alpha: float, radius: float, scheme: Scheme) -> SetRule:
     >>> rule.calibrate, rule.include, round(1 - rule.error, 2)
     (60, 41, 0.93)
     """
-    if not (m := count("m", m, 1)) <= 1000:
-        raise ValueError(f"m must be at most 1000; got {m}")
+    m = count("m", m, 1)
+    if not m <= 1000:
+        raise ArgumentError("m", f"must be at most 1000; got {m}")
+    alpha, radius = checked_alpha(alpha), checked_radius(radius)
     error = _error(alpha, radius, scheme)
     if m == 1:
         return SetRule(1, 1, error)
@@ -116,7 +117,10 @@ def set_rule(m: int, alpha: float, radius: float, scheme: Scheme) -> SetRule:
     low, high = -1, m - 1  # the larger the gap, the more calibration may miss
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if rule(middle).error >= alpha / 2 else (middle, high)
+        if 2 * rule(middle).error >= alpha:
+            high = middle
+        else:
+            low = middle
     return rule(high)
 
 
@@ -128,10 +132,8 @@ def _hull(m: int, k: int, j: int, alpha: float, radius: float, scheme: Scheme) -
     line a + b x is above all of these points, the mean of the second is at most a + b
     e.
     """
-    clean, moved = (
-        _at_least(k, m, GRID),
-        _at_least(j, m, scheme.transport(GRID, radius)[0]),
-    )
+    clean = _at_least(k, m, GRID)
+    moved = _at_least(j, m, scheme.transport(GRID, radius)[0])
     # both grow with c: between two points of the grid, clean is at most that of the
     # right one and moved at least that of the left one
     missed = 1.0 - np.minimum(np.append(clean + SHARE_ERROR, 1.0), 1.0)
@@ -146,6 +148,7 @@ def _hull(m: int, k: int, j: int, alpha: float, radius: float, scheme: Scheme) -
     return float(max(*map(error, finer), 0.0))
 
 
+@np.errstate(under="ignore")
 def _at_least(k: int, m: int, z: Array) -> Array:
     """P(Bin(m, Phi(z)) >= k), within `SHARE_ERROR`."""
     if not k:
@@ -202,11 +205,12 @@ def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> fl
     n = len(reached)
     place = n + 1 - math.floor((n + 1) * Fraction(rule.error))  # exact
     if place > n:
-        need = math.ceil(1.0 / rule.error) - 1 if rule.error else math.inf
+        need = "more than 1e15"
+        if rule.error > 1e-15:
+            need = str(math.ceil(1.0 / rule.error) - 1)
         warnings.warn(
-            f"{n} calibration inputs are too few for alpha = {alpha:g} at radius "
-            f"{radius:g}, which "
-            f"takes {need}: the threshold is infinite",
+            f"{n} calibration inputs are too few for alpha = {float(alpha):g} at "
+            f"radius {float(radius):g}, which takes {need}: the threshold is infinite",
             RuntimeWarning,
             stacklevel=2,
         )

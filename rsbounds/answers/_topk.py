@@ -129,6 +129,7 @@ def top_k_radius(
         )
     if not label < classes:
         raise ArgumentError("label", f"must be one of {classes} classes; got {label}")
+    require_fixed(scheme)
     level = scheme.fixed_level(sigma)
     choices = plan(
         select, label, k, n0=procedure.n0, n=procedure.n, alpha=procedure.alpha

@@ -241,7 +241,8 @@ class _Trial:
 
     def radii(self, some: NDArray[np.intp], taken: Floats) -> Floats:
         """Of some shapes where so many are taken: shape (*taken, shapes, SCENARIOS)."""
-        level = _level_score(self.alpha / (2 * taken * self.shapes.sums[some]))
+        with np.errstate(under="ignore"):  # a level of 0 shows nothing
+            level = _level_score(self.alpha / (2 * taken * self.shapes.sums[some]))
         upper = _upper_score(self.sums[some], self.n, level[..., None])
         capped = np.minimum(upper, -self.own)
         return _crossings(self.own, capped, self.shapes.log_t[some, None])

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array, as_floats, number, operand
+from rsbounds._numerics.checks import Array, as_floats, number
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
@@ -27,11 +27,14 @@ from rsbounds.answers._answer import (
     Options,
     Recorded,
     Summary,
+    checked_alpha,
+    checked_radius,
     require_defaults,
     require_fixed,
     unclassified,
 )
 from rsbounds.confidence import upper_bound
+from rsbounds.confidence.entry import half
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler
 from rsbounds.sampling.adapters import output_sampler
@@ -122,12 +125,12 @@ def order_ranks(
     """How far from below and from above the order statistics of the two ends lie; 0:
     nowhere.
     """
-    quantile = operand("p", p, 0.0, 1.0, closed="neither", nan=False)
-    level = float(operand("alpha", alpha, 0.0, 1.0, closed="neither", nan=False)) / 2.0
-    as_floats("radius", radius, 0.0, nan=False)
-    z = ndtri(quantile)
-    low = scheme.transport(round_down(z, NDTRI_ERROR), radius, sigma)[0]
-    high = scheme.transport(round_up(z, NDTRI_ERROR), radius, sigma)[1]
+    quantile = number("p", p, 0.0, 1.0, closed="neither")
+    level = float(half(checked_alpha(alpha)))
+    distance = checked_radius(radius)
+    z = ndtri(np.asarray(quantile))
+    low = scheme.transport(round_down(z, NDTRI_ERROR), distance, sigma)[0]
+    high = scheme.transport(round_up(z, NDTRI_ERROR), distance, sigma)[1]
     return _rank(n, level, float(low)), _rank(n, level, -float(high))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds import results
-from rsbounds._numerics.checks import as_integers, count, share
+from rsbounds._numerics.checks import count, share
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer
@@ -46,9 +46,9 @@ class Selection:
     shard: str = "0/1"
 
     def __post_init__(self) -> None:
-        count("start", self.start)
-        count("skip", self.skip, 1)
-        as_integers("max", self.max, -1)
+        for name, low in (("start", 0), ("skip", 1), ("max", -1)):
+            checked = count(name, getattr(self, name), low)
+            object.__setattr__(self, name, checked)
         share("shard", self.shard)
 
     def of(self, inputs: int) -> range:

@@ -1,9 +1,9 @@
 """Fit a decision list to runs at several noise levels.
 
 Choose a decision list over the noise levels of several runs of the same inputs, a
-calibration split, and write it as JSON for certify --method composite and recertify
---rule. Prints what the samples of these runs certify by the list and by the best single
-level. These inputs chose the rule: certify others.
+calibration split, and write it as JSON for certify --rule and recertify --rule. Prints
+what the samples of these runs certify by the list and by the best single level. These
+inputs chose the rule: certify others.
 """
 
 import argparse

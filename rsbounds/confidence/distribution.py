@@ -17,6 +17,10 @@ from rsbounds.confidence.entry import divided
 from rsbounds.confidence.histogram import ScoreHistogram, require_histogram
 from rsbounds_ext import kernels
 
+#: Of a mean of exp(log Phi), relative: a logarithm is at most 745 in size and within
+#: LOG_NDTR_ERROR of itself, which makes 3e-12; the rest is for exp and the sum.
+MEAN_ERROR = 3.5e-12
+
 
 @dataclass(frozen=True)
 class CDFCertificate:
@@ -144,5 +148,4 @@ class CDFCertificate:
         with np.errstate(under="ignore"):
             p = np.exp(kernels.log_ndtr(round_down(z, EPS)))
             mean = p @ weights
-        # a logarithm within 2e-15 of itself, and at most 745 in size
-        return round_down(mean, 2e-12)
+        return round_down(mean, MEAN_ERROR)

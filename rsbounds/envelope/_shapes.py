@@ -47,7 +47,7 @@ class Compiled(ABC):
         """Check a parameter and keep it."""
         value = getattr(self, name)
         kept: Any = operand(name, value, 0.0, closed=closed, nan=False, towards=towards)
-        if np.ndim(kept):
+        if kept.ndim:
             # a caller who changes the array later would change what was checked
             kept = np.array(kept)
             kept.setflags(write=False)

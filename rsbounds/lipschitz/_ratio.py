@@ -47,7 +47,8 @@ def ratio(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
     21.561473306018
     """
     z, dim = _arguments(p, dim, scores)
-    result: Floats = kernels.lipschitz_ratio(-z, dim)
+    with np.errstate(over="ignore", under="ignore"):
+        result: Floats = kernels.lipschitz_ratio(-z, dim)
     return result
 
 
@@ -78,6 +79,7 @@ def ratio_derivative(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> F
     return ends
 
 
+@np.errstate(under="ignore")  # the ratio falls below any double
 def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
     """Smallest p such that R_d decreases on [p, 1 - p], verified numerically down to
     `floor`.

@@ -78,8 +78,10 @@ class Preprocess:
     rounding: str = "even"
 
     def __post_init__(self) -> None:
-        _check_sides("resize", self.resize, or_number=True)
-        _check_sides("crop", self.crop, or_number=False)
+        resize = _sides("resize", self.resize, or_number=True)
+        crop = _sides("crop", self.crop, or_number=False)
+        object.__setattr__(self, "resize", resize)
+        object.__setattr__(self, "crop", crop)
         choice("interpolation", self.interpolation, INTERPOLATIONS)
         choice("rounding", self.rounding, ("even", "down"))
         if self.channels not in (1, 3):
@@ -124,22 +126,19 @@ class Preprocess:
         }
 
 
-def _check_sides(name: str, value: Any, *, or_number: bool) -> None:
-    """ValueError unless the value is (height, width), one number if that may stand for
-    both, or None.
+def _sides(name: str, value: Any, *, or_number: bool) -> Any:
+    """(height, width), one number if that may stand for both, or None; ValueError for
+    anything else.
     """
     if value is None:
-        return
-    sides: tuple[Any, ...]
+        return None
     if isinstance(value, tuple) and len(value) == 2:
-        sides = value
-    elif or_number and not isinstance(value, tuple):
-        sides = (value,)
-    else:
-        kinds = "a number or (height, width)" if or_number else "(height, width)"
-        raise ArgumentError(name, f"must be {kinds}; got {value}")
-    for side in sides:
-        count(name, side, 1)
+        height, width = value
+        return count(name, height, 1), count(name, width, 1)
+    if or_number and not isinstance(value, tuple):
+        return count(name, value, 1)
+    kinds = "a number or (height, width)" if or_number else "(height, width)"
+    raise ArgumentError(name, f"must be {kinds}; got {value}")
 
 
 def read_image(path: str | os.PathLike[str]) -> bytes:

@@ -168,18 +168,18 @@ def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np
 
     ``labels`` that are text name the classes that numbers stand for, so numbers stay.
     """
-    y = np.asarray(y)
-    if not labels or (y.dtype.kind != "U" and isinstance(labels[0], str)):
-        return as_integers(name, y)
+    given = np.asarray(y)
+    if not labels or (given.dtype.kind != "U" and isinstance(labels[0], str)):
+        return as_integers(name, given)
     places = {label: i for i, label in enumerate(labels)}
-    for label in np.unique(y).tolist():
+    for label in np.unique(given).tolist():
         if label not in places:
             known = ", ".join(map(repr, labels[:9]))
             raise ValueError(
                 f"{name} must be of the model's classes {known}; got {label!r:.40}"
             )
-    numbers = [places[label] for label in y.ravel().tolist()]
-    return np.array(numbers, np.int64).reshape(y.shape)
+    numbers = [places[label] for label in given.ravel().tolist()]
+    return np.array(numbers, np.int64).reshape(given.shape)
 
 
 def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:

@@ -199,12 +199,17 @@ class Scheme:
         """The level of noise that is the same at every input: ``sigma``, or the
         scheme's own.
         """
-        level = self.own_level if sigma is None else sigma
-        if level is None:
+        stated = self.own_level
+        if sigma is None and stated is None:
             raise ArgumentError(
                 "sigma", f"must be given for a scheme of method {self.name!r}"
             )
-        return POSITIVE.one("sigma", level)
+        level = POSITIVE.one("sigma", stated if sigma is None else sigma)
+        if stated is not None and level != stated:
+            raise ArgumentError(
+                "sigma", f"must be that of the scheme, {stated}; got {level}"
+            )
+        return level
 
     @property
     def own_level(self) -> float | None:

@@ -1,4 +1,4 @@
-"""The suite of bounds: levels by all outcomes of a few samples, order, edges, domains."""
+"""The suite of bounds: levels by all outcomes of a few samples, order, domains."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.checks import as_integers, operand
 from rsbounds._numerics.extras import need
 from rsbounds.answers import Class
 from rsbounds.confidence import BOUNDS, Bound, ScoreHistogram
@@ -57,7 +58,7 @@ class BoundCase:
         """The lower end of one class."""
         with quiet():
             return self.bound.lower(
-                evidence, np.asarray(n, np.int64)[()], np.float64(alpha), u
+                evidence, as_integers("n", n), operand("alpha", alpha), u
             )
 
     def pair(self, evidence: Any, n: int, alpha: float, **options: Any) -> Pair:
@@ -66,8 +67,8 @@ class BoundCase:
             return self.bound.pair(evidence, 0, n, alpha, **options)
 
     def evidence(self, counts: Sequence[int]) -> Any:
-        """Evidence of as many samples of each kind: of 0 and 1 for counts (``counts[1]``
-        successes), of 0, 1/2 and 1 for scores.
+        """Evidence of as many samples of each kind: failures and successes for counts;
+        0, 1/2 and 1 for scores.
         """
         if self.bound.evidence == "counts":
             return np.int64(counts[-1])
@@ -112,7 +113,7 @@ def check_bound(bound: Bound) -> None:
     ...     return exact.lower(k, n, 2 * alpha, u)
     >>> check_bound(replace(exact, name="bold", lower=twice, most_alpha=0.4))
     Traceback (most recent call last):
-    AssertionError: bound 'bold': It errs with probability alpha at most: ...
+    AssertionError: bound 'bold': It errs with probability alpha at most, ...
     """
     if not isinstance(bound, Bound):
         raise AssertionError(f"a bound must be a Bound; got {bound!r:.80}")
@@ -230,39 +231,42 @@ def falls_with_the_uniform_number(case: BoundCase) -> None:
 
 def errs_as_often_as_it_says(case: BoundCase) -> None:
     """It errs with probability alpha at most, by all outcomes of a few samples."""
-    values = case.values
     for n, alpha in product(case.trials, case.alphas):
-        outcomes = list(compositions(n, len(values)))
-        ends = np.array(
-            [
-                [
-                    float(case.lower(case.evidence(c), n, alpha, u).p)
-                    for u in case.uniforms
-                ]
-                for c in outcomes
-            ]
-        )
-        # the probability of error is largest just below a bound
-        shares = [
-            np.eye(len(values))[0] * (1 - p) + np.eye(len(values))[-1] * p
-            for p in np.unique(ends)
-            if p > 0
-        ]
-        if len(values) > 2:
-            shares += [np.array(c) / 6 for c in compositions(6, len(values))]
-        truths = np.array(shares)
-        means = truths @ values
-        wrong = (ends[None] >= means[:, None, None] * (1 - 1e-15)) & (ends[None] > 0)
-        if len(values) > 2:  # beside the ends only what is above errs
-            grid = len(np.unique(ends[ends > 0]))
-            wrong[grid:] = ends[None] > means[grid:, None, None] * (1 + 1e-15)
-        errors = (chances(outcomes, truths) * wrong.mean(axis=2)).sum(axis=1)
-        worst = int(errors.argmax())
-        require(
-            errors[worst] <= alpha * (1 + SUMMED) + SUMMED,
-            f"with probability {errors[worst]} at p = {means[worst]}, n = {n}, alpha = "
-            f"{alpha}",
-        )
+        outcomes = list(compositions(n, len(case.values)))
+        ends = np.array([ends_of(case, counts, n, alpha) for counts in outcomes])
+        for shares, above in truths_of(case, ends):
+            mean = float(shares @ case.values)
+            wrong = (ends > mean) if above else (ends >= mean)
+            error = float(chances(outcomes, shares[None])[0] @ wrong.mean(axis=1))
+            require(
+                error <= alpha * (1 + SUMMED),
+                f"with probability {error} at p = {mean}, n = {n}, alpha = {alpha}",
+            )
+
+
+def ends_of(
+    case: BoundCase, counts: Sequence[int], n: int, alpha: float
+) -> list[float]:
+    """The bound of an outcome, by each uniform number."""
+    evidence = case.evidence(counts)
+    return [float(case.lower(evidence, n, alpha, u).p) for u in case.uniforms]
+
+
+def truths_of(
+    case: BoundCase, ends: NDArray[np.float64]
+) -> Iterator[tuple[NDArray[np.float64], bool]]:
+    """Shares of the kinds at which a bound errs most; whether only above their mean.
+
+    The probability of an error is largest just below a bound: there a bound equal to
+    the mean counts as an error.
+    """
+    kinds = len(case.values)
+    nothing, success = np.eye(kinds)[0], np.eye(kinds)[-1]
+    for p in np.unique(ends[ends > 0]):
+        yield nothing * (1 - p) + success * p, False
+    if kinds > 2:
+        for counts in compositions(6, kinds):
+            yield np.array(counts) / 6, True
 
 
 def pairs_err_as_often_as_they_say(case: BoundCase) -> None:
@@ -274,32 +278,28 @@ def pairs_err_as_often_as_they_say(case: BoundCase) -> None:
     else:
         kinds = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.0, 0.0]])
     outcomes = list(compositions(n, len(kinds)))
+    truths = np.array(list(compositions(12, len(kinds)))) / 12
+    with quiet():
+        scores = np.asarray(ndtri(truths @ kinds))
+    likely = chances(outcomes, truths)
     for runner_up in (True, False):
-        pairs = [
+        ends = np.array(
             [
-                case.pair(two_classes(case, c), n, alpha, runner_up=runner_up, u=u)
-                for u in case.uniforms
-            ]
-            for c in outcomes
-        ]
-        low = np.array([[pair.z_a for pair in several] for several in pairs])
-        high = np.array([[pair.z_b for pair in several] for several in pairs])
-        truths = np.array(
-            [np.array(c) / 24 for c in compositions(24, len(kinds))][
-                :: len(kinds) ** 2 // 9
+                [
+                    case.pair(two_classes(case, c), n, alpha, runner_up=runner_up, u=u)
+                    for u in case.uniforms
+                ]
+                for c in outcomes
             ]
         )
-        with quiet():
-            scores = ndtri(truths @ kinds)
-        wrong = (low[None] > scores[:, 0, None, None] + SUMMED) | (
-            high[None] < scores[:, 1, None, None] - SUMMED
-        )
-        errors = (chances(outcomes, truths) * wrong.mean(axis=2)).sum(axis=1)
+        too_high = ends[None, :, :, 0] > scores[:, 0, None, None] + SUMMED
+        too_low = ends[None, :, :, 1] < scores[:, 1, None, None] - SUMMED
+        errors = (likely * (too_high | too_low).mean(axis=2)).sum(axis=1)
         worst = int(errors.argmax())
         require(
             errors[worst] <= alpha * (1 + SUMMED),
-            f"with probability {errors[worst]} at {truths[worst] @ kinds}, n = {n}, alpha "
-            f"= {alpha}, runner_up = {runner_up}",
+            f"with probability {errors[worst]} at {truths[worst] @ kinds}, n = {n}, "
+            f"alpha = {alpha}, runner_up = {runner_up}",
         )
 
 
@@ -332,7 +332,7 @@ def pairs_are_of_the_safe_side(case: BoundCase) -> None:
 
 
 def refuses_what_is_out_of_its_domain(case: BoundCase) -> None:
-    """alpha, n, top, evidence and u out of their domains are ValueErrors that say so."""
+    """An argument out of its domain is a ValueError that names it."""
     bound = case.bound
     evidence, n = sample_of(case)
 

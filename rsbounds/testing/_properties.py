@@ -18,11 +18,12 @@ def hold(entry: str, case: Case, properties: Sequence[Property[Case]]) -> None:
     for has in properties:
         try:
             has(case)
+        except AssertionError as failure:
+            raise AssertionError(f"{entry}: {title(has)}: {failure}") from None
         except Exception as error:
-            # an error of any kind is a failure of the property that met it
-            kind = "" if isinstance(error, AssertionError) else type(error).__name__
-            reason = ": ".join(filter(None, (kind, str(error))))
-            raise AssertionError(f"{entry}: {title(has)}: {reason}") from error
+            # whatever it is: the property does not hold, and where it arose is shown
+            what = f"{type(error).__name__}: {error}"
+            raise AssertionError(f"{entry}: {title(has)}: {what}") from error
 
 
 def title(has: Callable[..., Any]) -> str:

@@ -218,12 +218,14 @@ def is_found_when_forged(rows: Rows) -> None:
         if column == "time":  # of which nothing follows
             continue
         forged = [list(row) for row in cells]
-        forged[chosen][place] = changed(column, cells[chosen][place])
+        before = cells[chosen][place]
+        after = changed(column, before)
+        forged[chosen][place] = after
         text = "\n".join("\t".join(row) for row in ([columns, *forged]))
         path.write_text(f"{text}\n")
         require(
             is_found(path, rows),
-            f"{column} {cells[chosen][place]!r:.60} became {forged[chosen][place]!r:.60}",
+            f"{column} {before!r:.60} became {after!r:.60}",
         )
 
 

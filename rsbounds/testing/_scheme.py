@@ -146,7 +146,7 @@ def check_scheme(
     ...         return 1.01 * super().radius(z_a, sigma, z_b)
     >>> check_scheme(Bold({"sigma": 0.5}))
     Traceback (most recent call last):
-    AssertionError: scheme 'gaussian': No half-space changes the class within the radius: ...
+    AssertionError: scheme 'gaussian': No half-space changes the class within ...
     """
     if not isinstance(scheme, Scheme):
         raise AssertionError(f"a scheme must be a Scheme; got {scheme!r:.80}")
@@ -216,7 +216,7 @@ def same_radii(case: SchemeCase, other: Scheme) -> None:
 
 
 def refuses_damaged_parameters(case: SchemeCase) -> None:
-    """A parameter that is missing or out of its domain is a ValueError that names it."""
+    """A parameter that is missing or out of its domain is named by a ValueError."""
     scheme = type(case.scheme)
     stated = case.scheme.parameters
     for name, domain in scheme.domains.items():
@@ -291,7 +291,7 @@ def grows_with_the_lead(case: SchemeCase) -> None:
 def require_rising(
     values: Iterable[tuple[float, float]], where: str, room: float = 0.0
 ) -> None:
-    """AssertionError unless values by a number rise with it, as far as rounding goes."""
+    """AssertionError unless values rise with a number, as far as rounding goes."""
     for (at_before, before), (at_after, after) in pairwise(values):
         least = before if math.isinf(before) else before - ROUNDING * abs(before) - room
         require(
@@ -331,7 +331,8 @@ def is_broken_by_no_half_space(case: SchemeCase) -> None:
         radius = case.radius(z_a, z_b)
         require(
             breaks >= radius,  # exactly: both are what they are
-            f"the radius is {radius!r}, a half-space needs {float(breaks)!r} {at(z_a, z_b)}",
+            f"the radius is {radius!r}, a half-space needs {float(breaks)!r} "
+            f"{at(z_a, z_b)}",
         )
 
 
@@ -365,8 +366,8 @@ def is_broken_by_no_ball(case: SchemeCase) -> None:
             crossed = float(sum(worst))
             require(
                 crossed <= 1e-9,
-                f"at distance {distance} with sigma {case.sigma} and {level} the scores "
-                f"cross by {crossed}; the radius is {radius} {at(z_a, z_b)}",
+                f"at distance {distance} with sigma {case.sigma} and {level} the "
+                f"scores cross by {crossed}; the radius is {radius} {at(z_a, z_b)}",
             )
 
 
@@ -423,7 +424,6 @@ SCHEME: tuple[Property[SchemeCase], ...] = (
     is_an_entry,
     states_its_scope,
     has_a_level,
-    survives_pickling,
     is_made_of_its_parameters,
     refuses_damaged_parameters,
     gives_radii,
@@ -436,6 +436,7 @@ SCHEME: tuple[Property[SchemeCase], ...] = (
     is_broken_by_no_ball,
     is_at_most_the_oracles,
     reduces_to_cohens,
+    survives_pickling,
 )
 
 
@@ -484,7 +485,7 @@ def holds_what_half_spaces_do(case: SchemeCase) -> None:
         for reach in REACHES[1:]:
             low, high = case.transport(z, reach * case.sigma)
             distance = reach * case.sigma
-            # two planes with these scores are that far apart: their radius is half of it
+            # planes of these scores are that far apart: their radius is half of it
             below = case.half_space_radius(z, float(low))
             above = case.half_space_radius(float(high), z)
             if below is None or above is None:
@@ -492,8 +493,8 @@ def holds_what_half_spaces_do(case: SchemeCase) -> None:
             for end, half in ((low, below), (high, above)):
                 require(
                     half >= distance / 2,
-                    f"{z} becomes {end} within {distance}, and a half-space moves it so "
-                    f"far within {2 * float(half)!r}",
+                    f"{z} becomes {end} within {distance}, and a half-space moves it "
+                    f"so far within {2 * float(half)!r}",
                 )
 
 
@@ -577,7 +578,7 @@ def step_of(case: SchemeCase) -> NDArray[np.float64]:
 
 
 def frequencies(case: SchemeCase, at_input: Any) -> tuple[float, float]:
-    """Bounds of the score of a half-space, one level away from ``case.x``, by samples."""
+    """Bounds, by samples, of the score of a half-space one level away from ``x``."""
     step = step_of(case)
     normal = step / np.linalg.norm(step)
     centre = case.x.ravel().astype(np.float64)
@@ -633,8 +634,8 @@ def samples_obey_the_transport(case: SchemeCase) -> None:
         _, most = case.transport(high, distance)
         require(
             seen_high >= least and seen_low <= most,
-            f"at distance {distance} the score was drawn as in [{seen_low}, {seen_high}]; "
-            f"transport allows [{least}, {most}]",
+            f"at distance {distance} the score was drawn as in "
+            f"[{seen_low}, {seen_high}]; transport allows [{least}, {most}]",
         )
 
 

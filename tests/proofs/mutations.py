@@ -198,6 +198,8 @@ def ledger_edits() -> list[Edit]:
             half = f"{name} = {float(value) / 2!r};"
             edits.append(Edit(file, f"{name} = {value};", half, ()))
     for code, file, *_ in ledger.table("Borders"):
+        if not file.endswith(".hpp"):
+            continue
         places = list(re.finditer(r"(?<![\w.])\d[\d.]*(?:e-?\d+)?", code))
         place = max(places, key=lambda p: p.end() - p.start())
         changed = f"{float(place[0]) * 1.25!r}"

@@ -1,0 +1,1 @@
+"""A scheme, an answer and a bound for rsbounds."""

@@ -1,0 +1,556 @@
+"""Every entry of the three lists against the suite of its kind, a line an entry; and
+entries that are wrong fail, by name.
+"""
+
+import math
+from dataclasses import replace
+from functools import cache, partial
+
+import numpy as np
+import pytest
+from scipy.special import ndtr, ndtri
+
+from rsbounds import schemes, semielastic
+from rsbounds.answers import ANSWERS, Class, List, Maps, TopK, Values
+from rsbounds.answers._answer import Answered
+from rsbounds.composite import Cond, Rule
+from rsbounds.confidence import BOUNDS
+from rsbounds.oracle import list_radius
+from rsbounds.schemes import METHODS
+from rsbounds.testing import check_answer, check_bound, check_scheme
+
+GAUSSIAN = schemes.gaussian(0.5)
+ANCHORS = np.random.default_rng(0).standard_normal((30, 4))
+KNN = semielastic.KNNSigma(ANCHORS, 0.5, 0.1, 5, "mean")
+RULE = Rule([0.5, 0.25], [[Cond("score", 0, 0.1)], [Cond("margin", 1)]])
+FIXED = {"rate": 0.0}
+
+
+def cone(x):
+    """A level as steep as its Lipschitz constant, 0.1."""
+    return 0.3 + 0.1 * float(np.linalg.norm(np.asarray(x, dtype=np.float64)))
+
+
+def flat(x):
+    return 0.35
+
+
+class LaplaceSampler:
+    """Counts of a function under Laplace noise, which rsbounds doesn't draw."""
+
+    law = "laplace"
+
+    def __init__(self, model):
+        self.model = model
+
+    def __call__(self, x, sigma, n, generator):
+        batch = x + generator.laplace(0.0, sigma, (n, *x.shape))
+        scores = np.asarray(self.model(batch))
+        return np.bincount(scores.argmax(axis=1), minlength=scores.shape[1])
+
+
+def shaped():
+    """Noise of a level for each axis, and what draws it for a function."""
+    torch = pytest.importorskip("torch")
+    from rsbounds.torch import FixedNoise
+
+    return FixedNoise(torch.zeros(4), torch.tensor([0.3, 0.5, 0.4, 0.6]))
+
+
+def generated():
+    """Noise that follows the input within proven bounds."""
+    torch = pytest.importorskip("torch")
+    from rsbounds.torch import CertifiedGenerator, Scale, SigmaNetwork
+
+    torch.manual_seed(0)
+    mean = torch.nn.Sequential(torch.nn.Linear(4, 4), Scale(0.05))
+    level = torch.nn.Sequential(torch.nn.Linear(4, 1), Scale(0.01))
+    shape = torch.tensor([0.8, 1.2, 1.0, 1.0])
+    return CertifiedGenerator(mean, SigmaNetwork(level, 0.25), shape).noise()
+
+
+def drawn_by(noise):
+    """The scheme of a noise, and what makes a sampler of a function."""
+    torch = pytest.importorskip("torch")
+
+    class Module(torch.nn.Module):
+        def __init__(self, function):
+            super().__init__()
+            self.function = function
+
+        def forward(self, batch):
+            return torch.from_numpy(np.asarray(self.function(batch.numpy())))
+
+    return {"sampler": lambda model: noise.sampler(Module(model))}
+
+
+SCHEMES = {
+    "gaussian": lambda: (GAUSSIAN, {"fixed": {}}),
+    "gaussian in l1": lambda: (schemes.gaussian(0.5, norm=1), {"fixed": {}}),
+    "gaussian in linf": lambda: (
+        schemes.gaussian(0.5, norm=math.inf, dim=4),
+        {"fixed": {}},
+    ),
+    "gaussian of this input": lambda: (schemes.this_input(0.5), {"fixed": {}}),
+    "semi-elastic": lambda: (schemes.semielastic(KNN, 4), {"fixed": FIXED}),
+    "semi-elastic, sound": lambda: (
+        schemes.semielastic(KNN, 4, sound=True),
+        {"fixed": FIXED | {"slack": 0.0}},
+    ),
+    "lipschitz": lambda: (
+        schemes.lipschitz(cone, 0.1, 0.3, 4),
+        {"fixed": {"lip": 0.0}},
+    ),
+    "range": lambda: (
+        schemes.sigma_range(flat, 0.33, 0.37, 4),
+        {"fixed": {"sigma_min": 0.35, "sigma_max": 0.35}},
+    ),
+    "anisotropic": lambda: (shaped().scheme(), drawn_by(shaped())),
+    "generator": lambda: (generated().scheme(), drawn_by(generated())),
+    "laplace": lambda: (
+        schemes.laplace(0.5),
+        {"fixed": {}, "sampler": LaplaceSampler},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_a_scheme_holds_what_every_scheme_promises(name):
+    scheme, options = SCHEMES[name]()
+    check_scheme(scheme, **options)
+
+
+# --- what claims of answers mean
+
+
+@cache
+def largest_top_k_radius(shares, label, k):
+    """The most that a label with this share keeps among the k most likely."""
+    others = sorted((p for c, p in enumerate(shares) if c != label), reverse=True)
+    best = 0.0
+    for t in range(1, k + 1):
+        z_a, z_b = ndtri(shares[label]), ndtri(min(sum(others[k - t : k]), 1.0))
+        radius = np.linspace(0.0, 3.0, 3001)
+        kept = t * ndtr(z_a - radius / 0.5) > ndtr(z_b + radius / 0.5)
+        if kept.any():
+            best = max(best, radius[kept].max() + 0.001)
+    return best
+
+
+def outside_the_best(k, answered, label, probabilities):
+    """Whether a certificate of the k best is more than the truth."""
+    radius = answered.certificate.radius
+    return radius > 0 and not radius <= largest_top_k_radius(
+        tuple(probabilities[0]), label, k
+    )
+
+
+@cache
+def largest_list_radius(scores, label):
+    return float(list_radius(RULE.to_dict(), scores, label, dps=15))
+
+
+def another_list(answered, label, probabilities):
+    """Whether a certificate of the decision list is more than the truth."""
+    certificate = answered.certificate
+    if not certificate.radius:
+        return False
+    scores = tuple(tuple(ndtri(p).tolist()) for p in probabilities)
+    if np.isinf(scores).any():
+        return False  # which the formulas in mpmath don't take
+    truth = largest_list_radius(scores, certificate.predict)
+    return certificate.radius > truth * (1 + 1e-9)
+
+
+def outside_the_interval(radii, answered, label, probabilities):
+    """Whether a median of 0, 1 and 2 with these shares leaves its interval."""
+    below = np.cumsum(probabilities[0])  # of at most 0, 1, 2
+    table = {
+        name: [float(text) for text in answered.columns[name].split(";")]
+        for name in ("low", "high")
+    }
+    for radius, low, high in zip(radii, table["low"], table["high"], strict=True):
+        score = ndtri(np.minimum(below, 1.0))
+        # at most as many, at least as many: a median is any number with half of all at
+        # most it and half at least it
+        most = ndtr(score + radius / 0.5)
+        least = ndtr(np.append(-np.inf, score[:-1]) - radius / 0.5)
+        smallest = int(np.argmax(most >= 0.5))
+        largest = 2 - int(np.argmax((least <= 0.5)[::-1]))
+        if low > smallest or high < largest:
+            return True
+    return False
+
+
+def wrong_position(tau, answered, label, probabilities):
+    """Whether a position is certified whose class is not likelier than tau."""
+    if answered.columns["certified"] == "0":
+        return False
+    p = probabilities[0]
+    first = np.array([p[0] + p[1], p[0] + p[2]])  # of the class 0 at each position
+    hits = _runs(answered.columns["hits"])
+    held = np.array(
+        sorted(range(2), key=lambda i: -hits[i])[: int(answered.columns["certified"])]
+    )
+    return bool((first[held] <= tau).any())
+
+
+def _runs(text):
+    from rsbounds.answers._maps import from_runs
+
+    return from_runs(text)
+
+
+def positions(counts):
+    """Counts of two classes at two positions, of four kinds of samples."""
+    both, first, second, neither = counts
+    return np.array(
+        [[both + first, second + neither], [both + second, first + neither]]
+    )
+
+
+def two_classes(batch):
+    batch = np.asarray(batch) - 0.5
+    return np.stack([batch, -batch], axis=1)
+
+
+ANSWER = {
+    "class": (Class(GAUSSIAN), {}),
+    "class, Cohen's": (Class(GAUSSIAN), {"numbers": {"runner_up": False}}),
+    "class under Lipschitz noise": (
+        Class(schemes.lipschitz(cone, 0.1, 0.3, 4)),
+        {},
+    ),
+    "top-k, 1": (TopK(GAUSSIAN, 1), {"wrong": partial(outside_the_best, 1)}),
+    "top-k": (
+        TopK(GAUSSIAN, 2),
+        {"wrong": partial(outside_the_best, 2), "options": {"k": 2}},
+    ),
+    "list": (List(RULE), {"kinds": 2, "wrong": another_list}),
+    "values": (
+        Values(GAUSSIAN, [0.0, 0.1]),
+        {
+            "options": {"radii": (0.0, 0.1), "quantile": 0.5},
+            "wrong": partial(outside_the_interval, [0.0, 0.1]),
+            "returned": lambda counts: np.repeat([[0.0], [1.0], [2.0]], counts, axis=0),
+        },
+    ),
+    "maps": (
+        Maps(GAUSSIAN, 0.6),
+        {
+            "options": {"tau": 0.6},
+            "model": two_classes,
+            "kinds": 4,
+            "wrong": partial(wrong_position, 0.6),
+            "returned": positions,
+        },
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:10 samples can't show")
+@pytest.mark.parametrize("name", ANSWER)
+def test_an_answer_holds_what_every_answer_promises(name):
+    answer, options = ANSWER[name]
+    check_answer(answer, **options)
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_a_bound_holds_what_every_bound_promises(name):
+    check_bound(BOUNDS[name])
+
+
+def test_every_entry_has_its_line():
+    def named(lines):
+        return {name.partition(",")[0].partition(" ")[0] for name in lines}
+
+    # a decision list's noise has no radius of its own
+    assert named(SCHEMES) == {*METHODS, "laplace"} - {"composite"}
+    assert named(ANSWER) == set(ANSWERS)
+
+
+# --- entries that are wrong fail, and the message names the property
+
+
+class Stretched(schemes.Gaussian):
+    """A radius that is too large by a share."""
+
+    share = 0.01
+
+    def radius(self, z_a, sigma, z_b=None):
+        return (1 + self.share) * super().radius(z_a, sigma, z_b)
+
+
+class HardlyStretched(Stretched):
+    share = 1e-9
+
+
+class StretchedAround(schemes.SemiElastic):
+    """A radius that is too large, and yet below Cohen's."""
+
+    def radius(self, z_a, sigma, z_b=None):
+        return (1.01 if z_a > 1.5 else 1) * super().radius(z_a, sigma, z_b)
+
+
+class Cut(schemes.Gaussian):
+    """A transport that forgets a hundredth of the way."""
+
+    def transport(self, z, radius, sigma=None):
+        return super().transport(z, np.asarray(radius) * 0.99, sigma)
+
+
+class Quiet(schemes.Gaussian):
+    """Samples of half of the noise that the radius is for."""
+
+    def sampler(self, model, **options):
+        whole = super().sampler(model, **options)
+        return lambda x, sigma, n, generator: whole(x, sigma / 2, n, generator)
+
+
+class Forgetful(schemes.Gaussian):
+    """What a manifest holds gives another radius."""
+
+    bonus = 0.0
+
+    def radius(self, z_a, sigma, z_b=None):
+        return super().radius(z_a, sigma, z_b) / (1 + self.bonus)
+
+
+class Unfounded(schemes.Gaussian):
+    """A NaN that becomes a radius."""
+
+    def radius(self, z_a, sigma, z_b=None):
+        radius = super().radius(z_a, sigma, z_b)
+        return 0.1 if math.isnan(radius) else radius
+
+
+class Lax(schemes.Gaussian):
+    """Parameters that nothing checks."""
+
+    @classmethod
+    def check(cls, parameters):
+        pass
+
+
+class Falling(schemes.Gaussian):
+    """A radius that sinks for the surest."""
+
+    def radius(self, z_a, sigma, z_b=None):
+        radius = super().radius(z_a, sigma, z_b)
+        return min(radius, 1 / max(radius, 1.0))
+
+
+def forgetful():
+    scheme = Forgetful({"sigma": 0.5})
+    scheme.bonus = 1.0
+    return scheme
+
+
+def steeper(x):
+    return 0.3 + 0.3 * float(np.linalg.norm(np.asarray(x, dtype=np.float64) - 0.6))
+
+
+WRONG_SCHEMES = {
+    "1 % too large": (lambda: Stretched({"sigma": 0.5}), "No half-space changes"),
+    "1e-9 too large": (lambda: HardlyStretched({"sigma": 0.5}), "No half-space"),
+    "1 % too large, level by level": (
+        lambda: StretchedAround(
+            {"rate": 0.5, "dim": 4}, level=partial(semielastic_level, KNN)
+        ),
+        "The radius is at most that of an independent evaluation",
+    ),
+    "steeper than it says": (
+        lambda: schemes.lipschitz(steeper, 0.0, 0.3, 4),
+        "No classifier changes the class at an input nearby",
+    ),
+    "transport cut": (lambda: Cut({"sigma": 0.5}), "No half-space moves a score"),
+    "half of the noise": (lambda: Quiet({"sigma": 0.5}), "as often as the law"),
+    "not its parameters": (forgetful, "from_parameters gives the same radii"),
+    "a radius of NaN": (lambda: Unfounded({"sigma": 0.5}), "NaN earns no radius"),
+    "any parameters": (lambda: Lax({"sigma": 0.5}), "out of its domain is named"),
+    "falling": (lambda: Falling({"sigma": 0.5}), "does not fall where z_a rises"),
+    "no pickle": (
+        lambda: schemes.lipschitz(lambda x: 0.35, 0.1, 0.3, 4),
+        "A worker gets the same scheme",
+    ),
+}
+
+
+def semielastic_level(knn, x):
+    return float(knn.sigma(np.asarray(x, dtype=np.float64).reshape(1, -1))[0])
+
+
+@pytest.mark.parametrize("name", WRONG_SCHEMES)
+def test_a_wrong_scheme_fails(name):
+    make, property_named = WRONG_SCHEMES[name]
+    with pytest.raises(AssertionError, match=property_named):
+        check_scheme(make())
+
+
+def changed(name, **changes):
+    """A bound of the list with another function."""
+    bound = BOUNDS[name]
+    return replace(bound, name=f"other {name}", **changes)
+
+
+def at_twice_alpha(name):
+    exact = BOUNDS[name]
+
+    def lower(evidence, n, alpha, u):
+        return exact.lower(evidence, n, min(2 * alpha, exact.most_alpha), u)
+
+    return changed(name, lower=lower)
+
+
+def shifted(name, by):
+    """A bound of so many more successes than there were."""
+    exact = BOUNDS[name]
+
+    def lower(evidence, n, alpha, u):
+        return exact.lower(np.minimum(evidence + by, n), n, alpha, u)
+
+    return changed(name, lower=lower)
+
+
+def without_sides(name):
+    """A score of the nearest number, where it must be rounded down."""
+    exact = BOUNDS[name]
+
+    def lower(evidence, n, alpha, u):
+        end = exact.lower(evidence, n, alpha, u)
+        return end._replace(z=end.z + 1e-12 * abs(end.z))
+
+    return changed(name, lower=lower)
+
+
+WRONG_BOUNDS = {
+    "Clopper-Pearson at 2 alpha": (at_twice_alpha("clopper-pearson"), "It errs with"),
+    "randomized at 2 alpha": (at_twice_alpha("randomized"), "It errs with"),
+    "anytime at 2 alpha": (at_twice_alpha("anytime"), "It errs with"),
+    "Chernoff at 2 alpha": (at_twice_alpha("chernoff"), "It errs with"),
+    "one success more": (shifted("clopper-pearson", 1), "No success shows nothing"),
+    "rounded to nearest": (
+        without_sides("clopper-pearson"),
+        "rounded to the safe side",
+    ),
+    "a fixed number, looked at often": (
+        changed("clopper-pearson", at_any_time=True),
+        "Looked at after every sample",
+    ),
+    "a uniform number that nobody gives": (
+        changed("clopper-pearson", lower=BOUNDS["randomized"].lower),
+        "TypeError",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_BOUNDS)
+def test_a_wrong_bound_fails(name):
+    bound, property_named = WRONG_BOUNDS[name]
+    with pytest.raises(AssertionError, match=property_named):
+        check_bound(bound)
+
+
+def twice_alpha(answer):
+    """An answer that errs twice as often as it says."""
+
+    def certify(self, evidence, procedure, **about):
+        wider = replace(procedure, alpha=2 * procedure.alpha)
+        return type(answer).certify(self, evidence, wider, **about)
+
+    return certify
+
+
+def stretched(self, evidence, procedure, **about):
+    certificate, columns = Class.certify(self, evidence, procedure, **about)
+    return Answered(replace(certificate, radius=1.01 * certificate.radius), columns)
+
+
+def counting(self, evidence, procedure, **about):
+    certificate, columns = Class.certify(self, evidence, procedure, **about)
+    self.asked = getattr(self, "asked", 0) + 1
+    return Answered(
+        replace(certificate, radius=certificate.radius / self.asked), columns
+    )
+
+
+def consuming(self, evidence, procedure, **about):
+    answered = Class.certify(self, evidence, procedure, **about)
+    evidence.counts[:] = 0
+    return answered
+
+
+def tabbed(self, evidence, procedure, **about):
+    certificate, _ = Class.certify(self, evidence, procedure, **about)
+    return Answered(certificate, {"remark": "two\twords"})
+
+
+def falling(self, evidence, procedure, **about):
+    certificate, columns = Class.certify(self, evidence, procedure, **about)
+    cut = min(certificate.radius, 0.1 / max(certificate.radius, 0.1) * 0.1)
+    return Answered(replace(certificate, radius=cut), columns)
+
+
+def first_alone(self, row):
+    return replace(Class.stored(self, row), counts=np.array(row.counts[:1]))
+
+
+WRONG_ANSWERS = {
+    "2 alpha": ({"certify": twice_alpha(Class(GAUSSIAN))}, "Whatever was selected"),
+    "1 % too far": ({"certify": stretched}, "Whatever was selected"),
+    "a memory": ({"certify": counting}, "manifest holds all|Certifying is pure"),
+    "evidence consumed": ({"certify": consuming}, "Certifying is pure"),
+    "tabs in a cell": (
+        {"certify": tabbed, "columns": ("remark",)},
+        "It fills its own columns",
+    ),
+    "a column that is not its own": ({"certify": tabbed}, "It fills its own columns"),
+    "less for more votes": ({"certify": falling}, "does not lower the radius"),
+    "evidence cut": ({"stored": first_alone}, "What a row holds of its samples"),
+    "one fingerprint for all": (
+        {"fingerprint": lambda self, draws, procedure: [1, 2]},
+        "Its fingerprint is always the same",
+    ),
+    "a name missing": ({"describe": lambda self: {}}, "A manifest holds all"),
+    "columns of every file": ({"columns": ("radius",)}, "It can stand in the list"),
+}
+
+
+class Impostor(Class):
+    """Not the entry of the list: nothing takes it for one."""
+
+    name = "impostor"
+
+
+@pytest.mark.parametrize("name", WRONG_ANSWERS)
+def test_a_wrong_answer_fails(name):
+    changes, property_named = WRONG_ANSWERS[name]
+    wrong = type("Wrong", (Impostor,), changes)
+    with pytest.raises(AssertionError, match=property_named):
+        # one bound alone uses all of alpha: of the runner-up's half some is never used
+        check_answer(wrong(GAUSSIAN), numbers={"runner_up": False})
+
+
+@pytest.mark.parametrize("name", ["top-k", "values", "maps", "list"])
+def test_levels_of_the_other_answers_are_seen(name):
+    """At twice alpha, and some for the union that several claims pay for, they fail."""
+    answer, options = ANSWER[name]
+    kind = type(answer)
+
+    class Twice(kind):
+        name = "impostor"
+
+        def certify(self, evidence, procedure, **about):
+            wider = replace(procedure, alpha=min(3 * procedure.alpha, 0.99))
+            return super().certify(evidence, wider, **about)
+
+    wrong = Twice.__new__(Twice)
+    wrong.__dict__.update(vars(answer))
+    with pytest.raises(AssertionError, match="Whatever was selected"):
+        check_answer(wrong, **options)
+
+
+def test_what_is_no_entry_at_all_fails():
+    for check in (check_scheme, check_answer, check_bound):
+        with pytest.raises(AssertionError, match="must be a"):
+            check("gaussian")
