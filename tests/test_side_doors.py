@@ -1,17 +1,19 @@
 """Claims that once passed and should not: each way in, shut, by name."""
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, inputs, one_line, savez, says
+from cli_models import arguments, inputs, one_line, package, savez, says
 from result_table import manifest, save, state, table
 from scipy.stats import beta, norm
 
 from rsbounds import certify_dataset
+from rsbounds._numerics.files import SMALL, content_of
 from rsbounds.answers import Class, List, Maps, TopK, Values
 from rsbounds.audit import verify
 from rsbounds.cli import main
@@ -425,7 +427,7 @@ def test_a_rule_on_the_rows_that_chose_it_is_marked_in_any_file(fitted, capsys, 
 
 
 def test_a_run_of_a_rule_on_the_inputs_that_chose_it_is_told(fitted, capsys):
-    """Its samples are fresh, so that its level holds; its accuracy is of these inputs."""
+    """Its samples are fresh, so its level holds; its accuracy is of these inputs."""
     assert main(arguments(sigma=None, rule="rule.json")) == 0
     assert main(["verify", "out.tsv"]) == 0
     words = "12 of these inputs chose the rule"
@@ -491,3 +493,182 @@ def test_a_card_s_entries_stand_once(finished, capsys):
         ["report", "out.json", "--html", "cards.html"],
         "can't be read as a card",
     )
+
+
+# --- nothing is overwritten, nothing hangs
+
+
+OUTPUTS = ("--html", "--plot", "--card")
+
+
+@pytest.mark.parametrize("option", OUTPUTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "out.tsv",
+        "out.tsv.manifest.json",
+        "notes.html",
+        "notes.json",
+        "notes.png",
+        "run",
+    ],
+)
+def test_a_report_replaces_no_file_that_it_did_not_write(
+    finished, capsys, option, name
+):
+    """``report RUN.tsv --html RUN.tsv`` destroyed the run and ended with 0."""
+    for module in ("plotly", "matplotlib"):
+        package(module)
+    for ending in ("html", "json", "md", "png"):
+        Path(f"notes.{ending}").write_text("mine")
+    Path("run").mkdir()
+    before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+    one_line(capsys, ["report", "out.tsv", option, name], name)
+    assert before == {p: p.read_bytes() for p in Path().iterdir() if p.is_file()}
+
+
+def test_a_card_replaces_no_readme(finished, capsys):
+    Path("README.md").write_text("mine")
+    one_line(capsys, ["report", "out.tsv", "--card", "README.json"], "README.md exists")
+    assert Path("README.md").read_text() == "mine"
+    assert not Path("README.json").exists()
+
+
+def test_a_report_replaces_what_it_wrote(finished):
+    for module in ("plotly", "matplotlib"):
+        package(module)
+    every = "report out.tsv --html a.html --plot a.png --card a.json"
+    assert main(every.split()) == main(every.split()) == 0
+    for ending in ("pdf", "svg"):
+        picture = ["report", "out.tsv", "--plot", f"a.{ending}"]
+        assert main(picture) == main(picture) == 0
+
+
+def test_a_card_is_checked_before_anything_is_written(finished, capsys):
+    """``--html --card`` wrote the page and refused the card."""
+    package("plotly")
+    header = Path("out.tsv").read_text().splitlines()[0]
+    Path("out.tsv").write_text(f"{header}\n")
+    both = "report out.tsv --html a.html --card a.json"
+    one_line(capsys, both.split(), "inputs must be")
+    one_line(capsys, [*both.split()[:-1], "a.txt"], "must end in .json")
+    assert not list(Path().glob("a.*"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "report pipe",
+        "verify pipe",
+        "verify out.tsv --card pipe",
+        "verify out.tsv --truth pipe",
+        "report pipe.json --html a.html",
+        "recertify out.tsv --rule pipe --out b.tsv",
+        "recertify pipe --alpha 0.1 --out b.tsv",
+        "certify --config pipe",
+        "fit-rule pipe --out rule.json",
+        "merge b.tsv pipe",
+    ],
+)
+@pytest.mark.parametrize("kind", ["pipe", "zero"])
+def test_files_without_an_end_are_refused(finished, capsys, words, kind):
+    """A pipe hung; so did any device."""
+    for name in ("pipe", "pipe.json", "pipe.tsv.manifest.json"):
+        if kind == "pipe":
+            os.mkfifo(name)
+        else:
+            Path(name).symlink_to("/dev/zero")
+    one_line(capsys, words.split())
+    assert not Path("b.tsv").exists()
+
+
+@pytest.mark.parametrize("ending", ["manifest", "commitment"])
+def test_what_lies_beside_a_file_has_an_end(work, capsys, ending):
+    assert main([*arguments(max=2), "--commit"]) == 0
+    place = Path(f"out.tsv.{ending}.json")
+    place.unlink()
+    os.mkfifo(place)
+    assert "must be a regular file" in says(capsys, arguments(max=2), 2)
+
+
+def test_files_have_a_limit(tmp_path):
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(SMALL + 1)
+    with pytest.raises(ValueError, match="must have at most 67108864 bytes"):
+        content_of(path)
+
+
+@pytest.mark.parametrize("k", [100_000, 10**10, 2.0, -1, "2", None])
+def test_no_k_of_a_manifest_hangs(runs, tmp_path, monkeypatch, k):
+    monkeypatch.chdir(tmp_path)
+    for ending in (".tsv", ".tsv.manifest.json"):
+        shutil.copy(runs / f"top-k{ending}", f"out{ending}")
+    state(answer=manifest()["answer"] | {"k": k})
+    assert judged()[0]
+    assert main(["report", "out.tsv"]) == 0
+    assert main(["recertify", "out.tsv", "--alpha", "0.01", "--out", "b.tsv"]) == 2
+
+
+def test_a_label_of_a_row_does_not_fill_the_memory(runs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for ending in (".tsv", ".tsv.manifest.json"):
+        shutil.copy(runs / f"top-k{ending}", f"out{ending}")
+    first, *others = table()
+    save([first | {"label": "9" * 12}, *others])
+    assert judged()[0]
+
+
+def test_a_rule_of_many_items_is_refused(finished, capsys):
+    rule = {"format": 1, "sigmas": [0.25], "items": []}
+    rule["items"] = 20_000 * [[{"kind": "margin", "stage": 0, "threshold": 0.0}]]
+    Path("rule.json").write_text(json.dumps(rule))
+    words = "recertify out.tsv --rule rule.json --out b.tsv"
+    one_line(capsys, words.split(), "at most 1000 items; got 20000")
+
+
+def test_what_is_refused_is_not_unpacked(work, capsys, monkeypatch):
+    """A small file of zeros was unpacked for half a minute, and then refused."""
+    array = np.zeros((4, 4), dtype=object)
+    np.savez_compressed("data.npz", x=np.zeros((9, 9)), y=array, allow_pickle=True)
+
+    def unpacked(*_):
+        raise AssertionError("it was unpacked")
+
+    monkeypatch.setattr(shutil, "copyfileobj", unpacked)
+    one_line(capsys, arguments(), "pickled objects, which are never read")
+
+
+@pytest.mark.parametrize("run", ["values", "maps"], indirect=True)
+def test_rows_without_their_answer_s_columns_are_one_line(run, capsys):
+    columns = {"values": "low", "maps": "chosen"}
+    save(
+        [
+            {name: text for name, text in row.items() if name != columns[run]}
+            for row in table()
+        ]
+    )
+    for options in ([], ["--html", "a.html"], ["--card", "a.json"], ["--json"]):
+        one_line(capsys, ["report", "out.tsv", *options], "out.tsv")
+    assert says(capsys, "verify out.tsv", 1)
+
+
+def test_more_inputs_than_a_file_holds_are_refused_at_the_start(tmp_path):
+    class Many:
+        def __len__(self):
+            return 10**7 + 1
+
+        def __getitem__(self, i):
+            raise AssertionError("it was begun")
+
+    with pytest.raises(ValueError, match="at most 10000000 inputs for a file"):
+        certify_dataset(scores, Many(), NOISE, out=tmp_path / "out.tsv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_markdown_of_strangers_is_text(finished, capsys):
+    name = "<img src=x onerror=alert(1)>|[a](b).tsv"
+    shutil.copy("out.tsv", name)
+    text = says(capsys, ["report", name, "out.tsv", "--style", "markdown"])
+    assert "<img" not in text
+    assert "&lt;img src=x onerror=alert(1)&gt;\\|\\[a\\](b)" in text

@@ -58,13 +58,24 @@ def test_a_full_disk_is_named_with_its_file(work, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("option", ["--html", "--plot"])
-def test_a_full_disk_is_named_by_what_writes_pages_too(work, capsys, option):
+def test_a_full_disk_is_named_by_what_writes_pages_too(
+    work, capsys, option, monkeypatch
+):
+    """A page that was there is kept whole."""
     for module in ("plotly", "matplotlib"):
         package(module)
     assert main(arguments()) == 0
-    Path("page.png").symlink_to("/dev/full")
-    said = "page.png: No space left on device"
-    one_line(capsys, ["report", "out.tsv", option, "page.png"], said)
+    report = ["report", "out.tsv", option, "page.png"]
+    assert main(report) == 0
+    before = Path("page.png").read_bytes()
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    one_line(capsys, report, "page.png: No space left on device")
+    assert Path("page.png").read_bytes() == before
+    assert not list(Path().glob("*.new"))
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.counts import padded, total
 from rsbounds._numerics.decimals import dense_counts, sparse_counts
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.files import content_of
 from rsbounds.answers._answer import (
     Answer,
     Answered,
@@ -30,6 +31,8 @@ from rsbounds.sampling import Draws, Phase, Sampler, as_sampler, require_law
 from rsbounds.schemes import Composite, Option, Scheme
 
 NOT_DRAWN = "*"
+#: Items of a rule: to go through more takes long for each input.
+MOST_ITEMS = 1000
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,10 @@ class List(Answer):
         ):
             raise ArgumentError(
                 "fitted", f"must be a list of digests; got {fitted!r:.80}"
+            )
+        if len(rule.items) > MOST_ITEMS:
+            raise ArgumentError(
+                "rule", f"must have at most {MOST_ITEMS} items; got {len(rule.items)}"
             )
         self.rule = rule
         self.fitted = list(fitted)
@@ -199,7 +206,7 @@ class List(Answer):
 def read_list(path: Path) -> List:
     """The answer of a decision list in a JSON file; ValueError for any other."""
     try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
+        entries = json.loads(content_of(path))
         return List(Rule.from_dict(entries), entries.get("fitted", ()))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a rule: {error}") from None

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_integers, count, number
 from rsbounds._numerics.decimals import truncated, whole_number
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.files import opened
 from rsbounds._numerics.rounding import round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.answers._answer import (
@@ -259,7 +260,7 @@ class Maps(Answer):
         place = options.get("truth")
         truth = None
         if place is not None:
-            truth = as_integers("truth", np.load(place, allow_pickle=False))
+            truth = read_truth(place)
         return cls(scheme, options["tau"], truth)
 
     def check(self, procedure: Procedure) -> None:
@@ -353,6 +354,12 @@ class Maps(Answer):
         ]
         title = f"maps, classes likelier than {parameters['tau']:g}"
         return Summary(title, table, {"radius": radius, **figures})
+
+
+def read_truth(path: Path) -> Any:
+    """The true maps of an npy file."""
+    with opened(path) as file:
+        return as_integers("truth", np.load(file, allow_pickle=False))
 
 
 def _position_counts(sampled: Any) -> Labels:

@@ -25,6 +25,7 @@ from rsbounds.loading import Data, check_labels
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer
+from rsbounds.results._manifest import MOST_INPUTS
 
 FEW_PROBES, MOST_PROBES = 4, 16  # inputs whose fingerprints tell models apart
 #: What outputs of one model may differ by on another machine, and the share of samples
@@ -119,6 +120,12 @@ class Run:
         self.source = source_of(data, answer, self.labels)
         answer.check_inputs(len(self.source))
         self.selected = selection.of(len(self.source))
+        if out is not None and len(self.selected) > MOST_INPUTS:
+            raise ArgumentError(
+                "max",
+                f"must leave at most {MOST_INPUTS} inputs for a file; got "
+                f"{len(self.selected)}",
+            )
         self.job, self.work = self._begun(model)
         self.manifest = self._manifest(selection)
         self.corrupt: list[dict[str, Any]] = []

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds._numerics.extras import need
+from rsbounds._numerics.files import content_of
 from rsbounds.cli._flags import flag
 
 
@@ -19,7 +20,7 @@ def entries(path: Path) -> dict[str, Any]:
     Numbers of YAML files are kept as text, so that ``on`` and ``1e5`` arrive as on the
     command line.
     """
-    content = path.read_bytes()
+    content = content_of(path)
     try:
         decoded = content.decode()
         if path.suffix == ".toml":

@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds import audit, results
+from rsbounds._numerics.files import require_writable
 from rsbounds.cli._methods import numbers
+from rsbounds.results._card import require_card
+from rsbounds.results._html import MARK
+from rsbounds.results._plot import PICTURE
 
 
 def add_options(parser: Any) -> None:
@@ -48,10 +52,18 @@ def run(args: argparse.Namespace) -> int:
     if any(path.endswith(".json") for path in args.files):
         return _cards(args)
     files = [results.read(path) for path in args.files]
+    # all that may be refused comes first: what is printed or written is whole
     if args.json:
-        print(json.dumps([results.summary(file, args.radii) for file in files]))
+        text = json.dumps([results.summary(file, args.radii) for file in files])
     else:
-        print(results.table(files, args.radii, style=args.style, classes=args.classes))
+        text = results.table(files, args.radii, style=args.style, classes=args.classes)
+    made, why = None, ""
+    if args.card is not None:
+        made, why = _card(args, files)
+    for path, mark in ((args.plot, PICTURE), (args.html, MARK)):
+        if path is not None:
+            require_writable(path, mark)
+    print(text)
     if args.style == "csv" or args.json:
         for file in files:
             for note in file.notes():
@@ -60,29 +72,30 @@ def run(args: argparse.Namespace) -> int:
         results.plot(files, args.plot)
     if args.html is not None:
         results.html(files, args.html)
-    if args.card is not None:
-        _card(args, files)
+    if made is not None:
+        markdown = results.write_card(made, args.card)
+        print(f"{args.card}, {markdown}: the card{why}")
     return 0
 
 
-def _card(args: argparse.Namespace, files: Sequence[results.Results]) -> None:
-    """Write the card of one file, audited where that can be done."""
+def _card(
+    args: argparse.Namespace, files: Sequence[results.Results]
+) -> tuple[dict[str, Any], str]:
+    """The card of one file, audited where that can be done; why not, if it isn't."""
     if len(args.files) > 1:
         raise ValueError(f"--card takes one result file; got {len(args.files)}")
+    results.card_places(args.card)
     verified: dict[str, Any] | None = None
-    why = "the file has no manifest"
+    why = ", not verified: the file has no manifest"
     if files[0].manifest is not None:
         try:
             verified = audit.verified(audit.verify(args.files[0]), args.files[0])
+            why = ""
         except (ImportError, ValueError) as error:
-            why = str(error)
-    text = results.write_card(
-        results.card(files[0], args.radii, verified=verified), args.card
-    )
-    print(
-        f"{args.card}, {text}: the card"
-        + ("" if verified else f", not verified: {why}")
-    )
+            why = f", not verified: {error}"
+    made = results.card(files[0], args.radii, verified=verified)
+    require_card(made)
+    return made, why
 
 
 def _cards(args: argparse.Namespace) -> int:

@@ -17,12 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rsbounds import audit
-from rsbounds._numerics.checks import as_integers
 from rsbounds._numerics.text import shown
 from rsbounds.answers import Answer, restored
+from rsbounds.answers._maps import read_truth
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.cli import _engine, _methods
 from rsbounds.results import Manifest, manifest_path, read_card
@@ -112,8 +110,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("--sigma, --n and --alpha are for a file without a manifest")
     compared: dict[str, Any] = {}
     if args.truth is not None:
-        loaded_truth = np.load(args.truth, allow_pickle=False)
-        compared["truth"] = as_integers("truth", loaded_truth)
+        compared["truth"] = read_truth(args.truth)
     with ExitStack() as stack:
         if args.data is not None and manifest.method in METHODS:
             loaded = _engine.load(args) if args.model is not None else None

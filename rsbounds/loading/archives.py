@@ -154,7 +154,11 @@ def _npz(file: IO[bytes], files: ExitStack, names: tuple[str, ...]) -> list[_Sto
     if not set(names) <= set(members):
         raise ValueError(f"only the arrays {', '.join(members) or '(none)'}")
     arrays = []
-    for info in (members[name] for name in names):
+    chosen = [members[name] for name in names]
+    for info in chosen:  # a few kilobytes: what is refused is not unpacked
+        with archive.open(info) as packed:
+            _header(packed, info.file_size)
+    for info in chosen:
         if info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1:
             file.seek(info.header_offset + 26)  # of the member's own header
             name, extra = struct.unpack("<HH", file.read(4))
@@ -175,6 +179,15 @@ def _npz(file: IO[bytes], files: ExitStack, names: tuple[str, ...]) -> list[_Sto
 def _stored(file: IO[bytes], size: int, start: int) -> _Stored:
     """The array that begins at ``start`` and has ``size`` bytes, header included."""
     file.seek(start)
+    shape, dtype, length = _header(file, size)
+    return _Stored(file, start + length, shape, dtype)
+
+
+def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    """Shape and type of the array of ``size`` bytes that a file is at, and the length
+    of its header.
+    """
+    start = file.tell()
     version = npy.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"an array of format version {version}")
@@ -189,14 +202,15 @@ def _stored(file: IO[bytes], size: int, start: int) -> _Stored:
             "an array in Fortran order; save it as np.ascontiguousarray(x)"
         )
     # before anything is allocated: a header may claim more than there is
-    held = file.tell() - start + math.prod(shape) * dtype.itemsize
+    length = file.tell() - start
+    held = length + math.prod(shape) * dtype.itemsize
     if min(shape, default=1) < 0 or held != size:
         raise ValueError(f"{size} bytes where its header says {dtype} {shape}")
     if math.prod(shape[1:]) > LARGEST or (shape and shape[0] > _MOST):
         raise ValueError(
             f"shape {shape}; at most {_MOST} inputs of {LARGEST} numbers are read"
         )
-    return _Stored(file, file.tell(), shape, dtype)
+    return shape, dtype, length
 
 
 def _require_inputs(name: str, x: _Stored, kinds: str) -> None:

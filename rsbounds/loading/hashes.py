@@ -3,19 +3,9 @@
 import hashlib
 import os
 import sys
-from io import BufferedReader
 from typing import Any
 
-
-def opened(path: str | os.PathLike[str]) -> BufferedReader:
-    """A regular file, open for reading; ValueError for devices and pipes, which may
-    have no end.
-    """
-    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise ValueError(
-            f"{os.fspath(path)!r} must be a regular file, not a device or a pipe"
-        )
-    return open(path, "rb")
+from rsbounds._numerics.files import opened as opened
 
 
 def is_torch(model: Any) -> bool:

@@ -8,7 +8,7 @@ or not.
 # "X as X": for other rooms of the package; what users call is listed below
 from rsbounds._numerics.decimals import dense_counts, sparse_counts
 from rsbounds._numerics.decimals import truncated as truncated
-from rsbounds.results._card import card, read_card, write_card
+from rsbounds.results._card import card, card_places, read_card, write_card
 from rsbounds.results._file import Writer, merge, write
 from rsbounds.results._file import commit as commit
 from rsbounds.results._file import commitment_path as commitment_path
@@ -33,6 +33,7 @@ __all__ = [
     "Writer",
     "board",
     "card",
+    "card_places",
     "dense_counts",
     "html",
     "manifest_path",

@@ -5,10 +5,8 @@ show.
 import json
 import math
 import os
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import numpy as np
 
 import rsbounds
 from rsbounds._numerics.decimals import truncated
+from rsbounds._numerics.files import LARGE, content_of, require_writable
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import SCOPES
 from rsbounds.confidence import lower_bound, upper_bound
@@ -24,7 +23,7 @@ from rsbounds.results._manifest import _distinct, manifest_path
 from rsbounds.results._results import Results
 from rsbounds.results._table import _markdown, _radii
 from rsbounds.results._terms import footnote, setting
-from rsbounds.results._text import as_path, conform, plain, quoted
+from rsbounds.results._text import as_path, conform, literal, plain, quoted
 
 _SCHEMA = Path(__file__).parent / "card.schema.json"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -39,6 +38,7 @@ _COMMITTED = (
     "were made."
 )
 _COUNTS = "Whether the model drew the counts: rsbounds verify can draw rows again."
+_DOUBTS = "What this card can't show:"
 _SEEN = "Whether the model was trained or chosen on these inputs."
 
 
@@ -89,7 +89,9 @@ def card(
     model = entries.get("model", {})
     spec = {"model": shown(model["spec"])} if isinstance(model.get("spec"), str) else {}
     places = {"rows": path, "manifest": manifest_path(path)}
-    hashes = {name: digest(p.read_bytes()) for name, p in places.items() if p.is_file()}
+    hashes = {
+        name: digest(content_of(p, LARGE)) for name, p in places.items() if p.is_file()
+    }
     scopes = counted.scopes
     made: dict[str, Any] = {
         "card": 1,
@@ -191,14 +193,30 @@ def write_card(made: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     >>> write_card(card(read("run.tsv")), "card.json")  # doctest: +SKIP
     PosixPath('card.md')
     """
-    place = as_path("path", path)
-    if place.suffix != ".json":
-        raise ValueError(f"a card's path must end in .json; got {quoted(str(place))}")
-    conform("", made, _schema())
-    text = place.with_suffix(".md")
+    require_card(made)
+    place, text = card_places(path)
     _replace(place, json.dumps(made, indent=2) + "\n")
     _replace(text, _as_markdown(made))
     return text
+
+
+def require_card(made: Mapping[str, Any]) -> None:
+    """ValueError unless it is a card after the schema."""
+    conform("", made, _schema())
+
+
+def card_places(path: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """Where a card is written, as JSON and as Markdown; ValueError where it can't be.
+
+    Files that are there are replaced only if they are cards.
+    """
+    place = as_path("path", path)
+    if place.suffix != ".json":
+        raise ValueError(f"a card's path must end in .json; got {quoted(str(place))}")
+    text = place.with_suffix(".md")
+    require_writable(place, b'{\n  "card": ')
+    require_writable(text, _DOUBTS.encode())
+    return place, text
 
 
 def read_card(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -221,7 +239,7 @@ def read_card(path: str | os.PathLike[str]) -> dict[str, Any]:
     place = as_path("path", path)
     try:
         made: dict[str, Any] = json.loads(
-            place.read_bytes(),
+            content_of(place),
             parse_constant=_refuse,
             object_pairs_hook=_distinct,
         )
@@ -256,29 +274,31 @@ def _as_markdown(made: Mapping[str, Any]) -> str:
         table = [["radius", "certified accuracy", "95 % interval"]]
         table += [[f"{at['radius']:g}", *accuracy_of(at)] for at in made["accuracy"]]
     else:
-        what = f"Certified {_code(made['answer']['name'])}"
-        table = [[_code(cell) for cell in line] for line in report["table"]]
-    about = {name: f"`{_code(text)}`" for name, text in made["about"].items()}
-    about["method"] = _code(made["noise"]["method"])
-    about["scope"] = _code(". ".join(filter(None, (scope["text"], scope["footnote"]))))
+        what = f"Certified {literal(made['answer']['name'])}"
+        table = [[literal(cell) for cell in line] for line in report["table"]]
+    about = {name: f"`{literal(text)}`" for name, text in made["about"].items()}
+    about["method"] = literal(made["noise"]["method"])
+    about["scope"] = literal(
+        ". ".join(filter(None, (scope["text"], scope["footnote"])))
+    )
     about["inputs"] = made["inputs"]
     if report is None:
-        quantiles = (f"{float(q):.0%}: {_code(p)}" for q, p in made["p_a"].items())
+        quantiles = (f"{float(q):.0%}: {literal(p)}" for q, p in made["p_a"].items())
         about["abstentions"] = f"{made['abstain']:.3f}"
         about["average certified radius"] = made["acr"]
         about["p_A of the true class, quantiles"] = ", ".join(quantiles)
     else:
-        about["answer"] = _code(report["title"])
+        about["answer"] = literal(report["title"])
     about["checked by rsbounds verify"] = proof(made["verified"])
     for name, sha256 in made["hashes"].items():
-        about[f"SHA-256 of its {name}"] = f"`{_code(sha256)}`" if sha256 else ""
+        about[f"SHA-256 of its {name}"] = f"`{literal(sha256)}`" if sha256 else ""
     facts = [f"- {name}: {value}" for name, value in about.items() if value]
-    doubts = [f"- {_code(text)}" for text in (*made["unknown"], *made["notes"])]
+    doubts = [f"- {literal(text)}" for text in (*made["unknown"], *made["notes"])]
     parts = [
-        f"## {what}: {_code(made['name'])}",
+        f"## {what}: {literal(made['name'])}",
         _markdown(table),
         "\n".join(facts),
-        "What this card can't show:",
+        _DOUBTS,
         "\n".join(doubts),
     ]
     return "\n\n".join(parts) + "\n"
@@ -294,12 +314,7 @@ def proof(verified: Mapping[str, Any] | None) -> str:
     ]
     parts += verified["first"][:3]
     stated = ", ".join(verified["stated"]) or "nothing"
-    return _code("; ".join([*parts, f"taken as stated: {stated}"]))
-
-
-def _code(text: object) -> str:
-    """A stranger's text with nothing in it that Markdown or HTML takes for its own."""
-    return re.sub(r"([\\`*_\[\]|~#])", r"\\\1", escape(shown(text), quote=False))
+    return literal("; ".join([*parts, f"taken as stated: {stated}"]))
 
 
 def _cut(value: float) -> float:

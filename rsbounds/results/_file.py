@@ -10,6 +10,7 @@ import errno
 import hashlib
 import importlib
 import os
+import secrets
 import stat
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
+from rsbounds._numerics.files import content_of
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._read import load
 from rsbounds.results._row import COLUMNS, Row
@@ -267,7 +269,7 @@ def commit(
     place, text = commitment_path(path), manifest.commitment()
     own = digest(text.encode())
     if place.exists():
-        there = digest(place.read_bytes())
+        there = digest(content_of(place))
         if there != own and not accept:
             raise ValueError(
                 f"{place} commits to another run: repeat that run's arguments, or "
@@ -362,16 +364,17 @@ def _text(columns: Sequence[str], rows: Sequence[Row]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _replace(path: Path, text: str) -> None:
-    """Put a file with this text in the place of the one at the path, whole or not at
-    all.
+def _replace(path: Path, content: str | bytes) -> None:
+    """Put a file with this content in the place of the one at the path, whole or not
+    at all.
     """
     path = path.resolve()  # where it is a link, that stays one
-    draft = path.with_name(path.name + ".new")
+    # a name that nobody has: a file of that name may be somebody's
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
     try:
         with naming(path):
-            with open(draft, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            with open(draft, "xb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
                 _flush(file.fileno())
             draft.replace(path)

@@ -20,17 +20,20 @@ import numpy as np
 import rsbounds
 from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.extras import need
+from rsbounds._numerics.files import require_writable
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._card import QUANTILES, accuracy_of, proof, share_of
 from rsbounds.results._card import card as card_of
+from rsbounds.results._file import _replace
 from rsbounds.results._plot import COLOURS, Curve, curves, steps
 from rsbounds.results._results import Results
 from rsbounds.results._row import Row
 from rsbounds.results._table import as_files, default_radii, heading
 from rsbounds.results._terms import comparable, marked, numbered
-from rsbounds.results._text import as_path, naming
+from rsbounds.results._text import as_path
 
+MARK = b"<p>Written by rsbounds "  # of a page that may be replaced
 _PAGE = Path(__file__).parent / "_page"
 _DIGITS = 6  # of what curves show
 _COLUMNS = (
@@ -92,6 +95,7 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     >>> html([read("wide.tsv"), read("narrow.tsv")], "report.html")  # doctest: +SKIP
     """
     files, place = as_files(files, rows=True), as_path("path", path)
+    require_writable(place, MARK)
     names, footnotes = marked(files)
     reports = [file.report() for file in files]
     classified = [
@@ -181,6 +185,7 @@ def board(
     >>> board(cards, "cards.html")  # doctest: +SKIP
     """
     place, notes = as_path("path", path), list[list[str]]()
+    require_writable(place, MARK)
     for card in cards:
         notes.append(
             [shown(note) for note in (card["scope"]["footnote"], *card["notes"])]
@@ -233,8 +238,7 @@ def _write(
         "script": script,
     }
     text = re.sub(r"@(\w+)@", lambda match: parts[match[1]], template)  # in one pass
-    with naming(place):
-        place.write_text(text, encoding="utf-8", newline="\n")
+    _replace(place, text)
 
 
 def _sortable(lines: Sequence[Sequence[str]]) -> str:

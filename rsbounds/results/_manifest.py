@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rsbounds._numerics.checks import share
+from rsbounds._numerics.files import content_of
 from rsbounds._numerics.text import shown
 from rsbounds.procedure import Procedure
 from rsbounds.results._fitted import chosen_on, is_fitted_on
@@ -131,16 +132,16 @@ class Manifest:
         """
         place = manifest_path(path)
         try:
-            entries = json.loads(
-                place.read_text(encoding="utf-8"), object_pairs_hook=_distinct
-            )
-            if not isinstance(entries, dict) or _depth(entries) > _DEEPEST:
-                raise ValueError
+            content = content_of(place)
         except FileNotFoundError:
             path.stat()  # says so, if it is the file itself that isn't there
             raise ValueError(
                 f"{path} has no manifest: expected {place.name} beside it"
             ) from None
+        try:
+            entries = json.loads(content, object_pairs_hook=_distinct)
+            if not isinstance(entries, dict) or _depth(entries) > _DEEPEST:
+                raise ValueError
         except (ValueError, RecursionError):
             expected = f"a JSON object, nested at most {_DEEPEST} deep"
             raise ValueError(

@@ -1,5 +1,6 @@
 """Certified accuracy against radius: exact step curves of files, and their picture."""
 
+import io
 import os
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,11 +10,15 @@ import numpy as np
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.extras import need
+from rsbounds._numerics.files import require_writable
+from rsbounds.results._file import _replace
 from rsbounds.results._results import Results
 from rsbounds.results._table import as_files, with_accuracies
 from rsbounds.results._terms import comparable, marked, setting
-from rsbounds.results._text import as_path, naming
+from rsbounds.results._text import as_path
 
+PICTURE = b"Drawn by rsbounds report"  # in a picture that may be replaced
+_ENTRIES = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 #: Names of dashes, of plotly, and what matplotlib draws for them.
 DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
@@ -104,6 +109,8 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     """
     matplotlib = need("matplotlib.figure", "a plot")
     files, place = as_files(files, rows=True), as_path("path", path)
+    place = place if place.suffix else place.with_suffix(".png")
+    require_writable(place, PICTURE)
     files = with_accuracies(files)
     figure = matplotlib.Figure(figsize=(7.0, 4.5), layout="constrained")
     axes = figure.add_subplot()
@@ -138,5 +145,13 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     axes.legend(frameon=False)
     if footnotes:
         figure.supxlabel("\n".join(footnotes), fontsize=8, x=0.02, ha="left")
-    with naming(place):
-        figure.savefig(place, dpi=150)
+    kind = place.suffix.removeprefix(".").lower()
+    entry = _ENTRIES.get(kind)
+    picture = io.BytesIO()
+    figure.savefig(
+        picture,
+        format=kind,
+        dpi=150,
+        metadata={entry: PICTURE.decode()} if entry else None,
+    )
+    _replace(place, picture.getvalue())

@@ -6,11 +6,13 @@ import math
 import os
 from collections.abc import Container, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.decimals import whole_number
+from rsbounds._numerics.files import LARGE, content_of, opened
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._results import Results
@@ -62,7 +64,10 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
     may say more than it did. ``strict`` refuses rows that contradict themselves, stand
     twice or are not of the run.
     """
-    name, content = os.fspath(path), path.read_bytes() if content is None else content
+    name, content = (
+        os.fspath(path),
+        content_of(path, LARGE) if content is None else content,
+    )
     manifest = Manifest.read(path) if manifest_path(path).exists() else None
     if not content:
         return Results(name, (), "empty file", manifest)
@@ -136,9 +141,7 @@ def _arrays(path: Path) -> tuple[Row, ...]:
         return ()
     try:
         radii, labels, preds = (
-            checks.as_floats(
-                name, np.load(path.with_name(name), allow_pickle=False), nan=False
-            )
+            checks.as_floats(name, _array(path.with_name(name)), nan=False)
             for name in (path.name, "labels.npy", "preds.npy")
         )
         tops = preds.argmax(axis=1)
@@ -161,6 +164,12 @@ def _arrays(path: Path) -> tuple[Row, ...]:
         )
         for i, (label, top, r) in enumerate(each)
     )
+
+
+def _array(path: Path) -> Any:
+    """The array of an npy file."""
+    with opened(path) as file:
+        return np.load(file, allow_pickle=False)
 
 
 def _require_sense(

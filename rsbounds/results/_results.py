@@ -144,6 +144,8 @@ class Results:
                 f"{self.name}: rows or manifest lack {error} of the answer "
                 f"{self.answer!r}"
             ) from None
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error}") from None
 
     def certified_accuracy(self, radii: Any) -> Array:
         """Share of rows that are correct with radius >= r, for each r; NaN without

@@ -16,7 +16,7 @@ from rsbounds._numerics.text import shown
 from rsbounds.answers import Summary
 from rsbounds.results._results import Results
 from rsbounds.results._terms import NAMES, UNKNOWN, footnote, marked, terms
-from rsbounds.results._text import plain, quoted
+from rsbounds.results._text import literal, plain, quoted
 
 STYLES = ("text", "markdown", "csv")
 
@@ -184,8 +184,7 @@ def _accuracies(
     columns = ("accuracy", "abstain", "ACR", *map(heading, at))
     head = ["file", "rows of", "count", *stated, *columns]
     lines = [head, *(line for _, line in sorted(body, key=lambda placed: placed[0]))]
-    text = _styled(lines, style)
-    return "\n\n".join([text, *(["\n".join(footnotes)] if footnotes else [])])
+    return "\n\n".join([_styled(lines, style), *_below(footnotes, style)])
 
 
 def _groups(
@@ -217,15 +216,20 @@ def _reported(file: Results, report: Summary, style: str) -> str:
         )
     title = f"{shown(file.name)}: {len(file.rows)} inputs, {report.title}"
     notes = [*filter(None, map(footnote, file.scopes())), *file.notes()]
-    return "\n\n".join(
-        [title, _styled(lines, style), *(["\n".join(notes)] if notes else [])]
-    )
+    [title] = _below([title], style)
+    return "\n\n".join([title, _styled(lines, style), *_below(notes, style)])
+
+
+def _below(notes: Sequence[str], style: str) -> list[str]:
+    """Lines beside a table as one paragraph, or as none."""
+    texts = [literal(note) for note in notes] if style == "markdown" else notes
+    return ["\n".join(texts)] if texts else []
 
 
 def _styled(lines: list[list[str]], style: str) -> str:
     """Lines as text, as Markdown or as CSV."""
     if style == "markdown":
-        return _markdown(lines)
+        return _markdown([[literal(cell) for cell in line] for line in lines])
     if style == "text":
         return _aligned(lines)
     out = io.StringIO()

@@ -2,8 +2,10 @@
 
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,11 @@ def conform(name: str, value: Any, schema: Mapping[str, Any]) -> None:
             conform(
                 f"{name}.{shown(key)}".removeprefix("."), each, own.get(key, others)
             )
+
+
+def literal(text: object) -> str:
+    """A stranger's text with nothing in it that Markdown or HTML takes for its own."""
+    return re.sub(r"([\\`*_\[\]|~#])", r"\\\1", escape(shown(text), quote=False))
 
 
 def plain(value: Any) -> Any:
