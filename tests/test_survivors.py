@@ -504,3 +504,13 @@ def test_a_manifest_that_is_nested_without_end_is_refused(tmp_path):
     place.write_text(json.dumps(entries | {"run": {"machines": nested}}))
     with pytest.raises(ValueError, match="nested at most"):
         read(out)
+
+
+@pytest.mark.parametrize("shape", [(199, 2), (201, 2), (200,), (200, 1, 2)])
+def test_order_statistics_are_of_as_many_samples_as_are_stated(shape):
+    def sampler(x, sigma, n, generator):
+        return np.zeros(shape if n == 200 else (n, 2))
+
+    answer = Values(schemes.gaussian(0.5), radii=[0.1])
+    with pytest.raises(ValueError, match="must return 200 rows of outputs"):
+        certify_dataset(sampler, INPUTS[:2], answer, n=200)
