@@ -132,7 +132,7 @@ def test_inputs_that_cannot_be_read(path):
     assert (found.kind, found.line) == (Kind.DATA, 4)
     assert "must be finite" in found.text
     fewer = verify(path, data=as_data((X[:5], Y[:5])))
-    assert [f.index for f in fewer.findings] == [5, 6, 7, 8, None, None]  # rows, x
+    assert [f.index for f in fewer.findings] == [5, 6, 7, 8, None, None, None]
 
 
 def test_methods_of_others_are_refused(path, capsys):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import one_line, says
+from cli_models import arguments, one_line, says
 from result_table import manifest, save, state, table
 from scipy.stats import beta, norm
 
@@ -296,3 +296,84 @@ def test_the_answer_says_what_it_rests_on(run, capsys):
         assert "agreement with true maps (--truth)" in text
         text = says(capsys, "verify out.tsv --truth truth.npy")
         assert "agreement with true maps" not in text
+
+
+# --- another model, a window, a history: claims around the rows
+
+
+def is_other(model):
+    """The same function with weights a little different."""
+    other = WEIGHTS + 0.02 * np.random.default_rng(1).standard_normal(WEIGHTS.shape)
+    if model is scores:
+        return lambda batch: batch.reshape(len(batch), -1) @ other
+    return lambda batch: model(batch + 0.05)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_another_model_does_not_go_on(name, tmp_path):
+    """Rows with further columns were not compared at all."""
+    model, data, answer = RUNS[name]
+    out = tmp_path / "out.tsv"
+    certify_dataset(model, data, answer, out=out, n0=50, n=1000)
+    header, *lines = out.read_text().splitlines(keepends=True)
+    place = out.with_name("out.tsv.manifest.json")
+    stated = json.loads(place.read_text())
+    stated["probe"] = {}  # a probe alone may be of inputs that are decided
+    place.write_text(json.dumps(stated))
+    out.write_text(header + "".join(lines[:2]))
+    with pytest.raises(ValueError, match="the model has changed: input"):
+        certify_dataset(is_other(model), data, answer, out=out, n0=50, n=1000)
+    assert out.read_text() == header + "".join(lines[:2])
+    certify_dataset(model, data, answer, out=out, n0=50, n=1000)
+    assert len(out.read_text().splitlines()) == 4
+
+
+def test_a_window_of_the_inputs_stands_everywhere(work, capsys):
+    """Rows chosen afterwards made an accuracy of 1, and everything was clean."""
+    assert main([*arguments(start=1, skip=3), "--commit"]) == 0
+    words = "4 of 12 inputs: start 1, skip 3"
+    assert words in says(capsys, "report out.tsv --card card.json --html page.html")
+    for text in (
+        says(capsys, "verify out.tsv"),
+        says(capsys, "report out.tsv --json"),
+        Path("page.html").read_text(),
+        Path("card.md").read_text(),
+    ):
+        assert words in text
+    assert words in json.loads(Path("card.json").read_text())["notes"]
+    assert words in says(capsys, "report card.json --html cards.html --json")
+    committed = json.loads(Path("out.tsv.commitment.json").read_text())
+    assert committed["data"].items() >= {"start": 1, "skip": 3, "total": 12}.items()
+
+
+def test_a_window_that_is_chosen_afterwards_is_told(finished, capsys):
+    kept = [row for row in table() if row["correct"] == "1"][1:3]
+    first, second = (int(row["idx"]) for row in kept)
+    save(kept)
+    window = {"start": first, "skip": second - first, "max": second + 1, "inputs": 2}
+    data = manifest()["data"]
+    state(data=data | window)
+    assert "2 of 12 inputs: start " in says(capsys, "report out.tsv")
+    assert "2 of 12 inputs: start " in says(capsys, "verify out.tsv")
+    for total in (2, 11):
+        state(data=data | window | {"total": total})
+        says(capsys, "verify out.tsv --data data.npz", 1)
+    state(data={k: v for k, v in (data | window).items() if k != "total"})
+    assert "choose an unknown number of all" in says(capsys, "verify out.tsv", 1)
+    state(data=data | {"inputs": 2})
+    assert "where start, skip and max choose 12 of all" in says(
+        capsys, "verify out.tsv", 1
+    )
+
+
+def test_a_history_does_not_silence_the_probe(finished, capsys):
+    probe = dict.fromkeys(manifest()["probe"], "0:25,1:25")
+    for history in ([], [{"changes": []}], [{"changes": ["versions.numpy was 1"]}]):
+        state(probe=probe, history=history)
+        text = says(capsys, "verify out.tsv", 1)
+        assert text.count("in the manifest's probe") == len(probe)
+    # this changes what report and verify tell
+    state(history=[{"changes": [f"probe.{index} was" for index in probe], "rows": 3}])
+    assert "3 rows are from before a change: probe.0 was" in says(
+        capsys, "verify out.tsv"
+    )

@@ -169,6 +169,8 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
         notes.append(
             f"committed as sha256 {commitment}: when that was published shows when"
         )
+    if selection := manifest.selection():
+        notes.append(selection)
     if manifest.shard != "0/1":
         notes.append(f"shard {manifest.shard} alone: a part of its run")
     if result.corrupt and args.data is None:
