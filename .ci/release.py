@@ -1,4 +1,4 @@
-"""One release: `python .ci/release.py 0.2.0` writes version and date, commits and tags."""
+"""A release: `python .ci/release.py 0.2.0` sets version and date, commits and tags."""
 
 from __future__ import annotations
 

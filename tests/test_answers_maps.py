@@ -1,4 +1,4 @@
-"""Maps: Holm with exact p-values, against references; family-wise level by enumeration."""
+"""Maps: Holm with exact p-values, and its family-wise level by enumeration."""
 
 import numpy as np
 import pytest

@@ -56,10 +56,13 @@ def test_numbers_of_every_type_give_the_float64_result(name, number):
 def test_the_smallest_level_is_no_error_but_of_a_half(name):
     with np.errstate(all="raise"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
+        message = ""
         try:
             CALLS[name](5e-324, 0.125, 0.6)
         except ValueError as error:
-            assert str(error).startswith("alpha must be in [9.88131e-324, inf]")
+            message = str(error)
+    # either it has its result, or only that level's half is too small
+    assert message.startswith("alpha must be in [9.88131e-324, inf]") or not message
 
 
 def test_arrays_of_numbers_are_refused_by_name():

@@ -6,7 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from rsbounds import anisotropic, gaussian, schemes
+from rsbounds import anisotropic, gaussian
 from rsbounds.schemes import METHODS
 from rsbounds.schemes import gaussian as of_level
 
@@ -96,17 +96,6 @@ def test_transport_under_anisotropic_noise(norm):
     assert bare.transport(1.0, 0.3, level) == (low, high)
     with pytest.raises(ValueError, match="sigma must be given"):
         bare.transport(1.0, 0.3)
-
-
-def test_laplace_radius_of_scores_is_that_of_probabilities():
-    for p_a, p_b in [(0.9, 0.05), (0.99, 0.01), (0.4, 0.2), (0.7, 0.6)]:
-        own = float(anisotropic.laplace_radius(p_a, 0.5, p_b))
-        z_a, z_b = (
-            float(mp.sqrt(2) * mp.erfinv(2 * mp.mpf(p) - 1)) for p in (p_a, p_b)
-        )
-        assert abs(schemes.laplace(0.5).radius(z_a, 0.5, z_b) - own) < 1e-12
-    assert schemes.laplace(0.5).radius(0.0, 0.5) == 0.0
-    assert schemes.laplace(0.5).radius(np.inf, 0.5) == np.inf
 
 
 def test_infinite_scores_and_radii():

@@ -119,8 +119,6 @@ def test_shapes_that_do_not_broadcast_are_refused(name):
 CHECKS = {"as_floats", "as_integers", "count", "number", "operand", "score_of"}
 # what asks an argument for its type or shape alone
 ASKS = {"hasattr", "isinstance", "len", "ndim", "shape", "type"}
-# rooms that are to follow
-LATER = {"torch"}
 PACKAGE = Path(rsbounds.__file__).parent
 
 
@@ -181,9 +179,8 @@ def read_again(function):
     [
         path
         for path in sorted(PACKAGE.rglob("*.py"))
-        if path.relative_to(PACKAGE).parts[0].removesuffix(".py") not in LATER
         # the checks themselves, and what looks at one part of an array
-        and path.name not in ("checks.py", "_call.py")
+        if path.name not in ("checks.py", "_call.py")
     ],
     ids=lambda path: str(path.relative_to(PACKAGE)),
 )

@@ -51,9 +51,12 @@ def test_a_true_file_has_no_findings(path):
     known = {"scheme": anchored(), "model": _Model(), "rerun": 9}
     result = verify(path, data=(X, Y), **known)
     assert result.findings == () == result.corrupt
-    assert result.stated == ()
+    assert result.stated == ("times",)
     assert (result.rows, result.proved, result.drawn) == (9, 9, 9)
-    assert verify(path).stated == ("rate", "dim", "sigma")
+    assert verify(path).stated == (
+        *("rate", "dim", "sigma"),
+        *("counts", "data", "times"),
+    )
 
 
 FORGED = {
@@ -129,7 +132,7 @@ def test_inputs_that_cannot_be_read(path):
     assert (found.kind, found.line) == (Kind.DATA, 4)
     assert "must be finite" in found.text
     fewer = verify(path, data=as_data((X[:5], Y[:5])))
-    assert [f.index for f in fewer.findings] == [5, 6, 7, 8, None, None]  # rows, x
+    assert [f.index for f in fewer.findings] == [5, 6, 7, 8, None, None, None]
 
 
 def test_methods_of_others_are_refused(path, capsys):

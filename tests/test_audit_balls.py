@@ -1,4 +1,4 @@
-"""What the audit proves with: enclosures hold the truth of the oracle, and are narrow."""
+"""The audit's enclosures: they hold the truth of the oracle, and are narrow."""
 
 import math
 
@@ -59,7 +59,7 @@ def test_balls_hold_the_truth_and_are_narrow(dim, s, z):
 
 @pytest.mark.parametrize("dim", [3, 784])
 def test_a_ball_moves_with_its_arguments(dim):
-    """A ball of offsets gives a ball of probabilities: nothing is taken at a midpoint."""
+    """A ball of offsets gives a ball of probabilities, not the one at its midpoint."""
     with flint.ctx.workprec(160):
         s = flint.arb(100)
         wide = ball(flint.arb(4, 1e-6), flint.arb(dim), s).p

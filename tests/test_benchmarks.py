@@ -124,7 +124,7 @@ def test_the_oracle_agrees(method, capsys):
 
 
 def test_clamped_radius_is_the_zero_of_the_oracle(bench):
-    """At the clamped radius one of the two sides is on the verge, and the other holds."""
+    """At the clamped radius one side is on the verge, and the other one holds."""
     from mpmath import log10, mp, mpf
 
     for count, rate in ((1000, 0.005), (980, 0.001), (1000, 0.02)):

@@ -37,7 +37,8 @@ def test_a_card_says_what_its_file_shows(made):
     assert made["procedure"]["n"] == 1000
     assert made["about"]["model"] == "models:linear"
     assert made["verified"] == {
-        "rows": 12, "proved": 12, "findings": 0, "first": [], "stated": []
+        "rows": 12, "proved": 12, "findings": 0, "first": [],
+        "stated": ["counts", "data", "times"],
     }  # fmt: skip
     for own in made["accuracy"]:
         share = file.certified_accuracy(own["radius"])

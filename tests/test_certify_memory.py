@@ -1,4 +1,4 @@
-"""Levels chosen for each input, and the memory that makes them valid, on real digits."""
+"""Levels chosen for each input, and the memory that makes them valid, on digits."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ def test_levels_for_each_input_certify_at_that_input_alone():
 
 
 def test_levels_by_search_spend_no_sample_of_the_certificate():
-    """Where no level is better than another, the best of 40 must not look good again."""
+    """Where no level is better than another, the best of 40 must not look good."""
 
     def coin(x, sigma, n, generator):
         votes = np.bincount(generator.integers(0, 2, n), minlength=2)

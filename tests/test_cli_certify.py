@@ -165,9 +165,10 @@ def test_second_process_on_one_file_is_refused(work, capsys):
 
 
 def test_file_without_manifest_is_left_alone(work, capsys):
+    header = "out.tsv:1: expected a header of distinct columns"
     for notes, said in {
-        "my notes": "out.tsv:1: expected a header of distinct columns that starts with idx label",
-        "my\nnotes\n": "out.tsv:1: expected a header of distinct columns",
+        "my notes": f"{header} that starts with idx label",
+        "my\nnotes\n": header,
         "idx\tlabel\tpredict\tradius\tcorrect\n": "out.tsv has no manifest",
     }.items():
         Path("out.tsv").write_text(notes)

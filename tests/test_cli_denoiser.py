@@ -77,6 +77,16 @@ def work(tmp_path, monkeypatch):
 
 BASE = {"model": "own:brittle", "data": "squares.npz", "sigma": 0.5, "n": 500}
 WITH = {**BASE, "denoiser": "own:denoiser"}
+RERUN = [
+    "verify",
+    "out.tsv",
+    "--data",
+    "squares.npz",
+    "--model",
+    "own:brittle",
+    "--rerun",
+    "3",
+]
 
 
 def rows(name="out.tsv"):
@@ -142,17 +152,7 @@ def test_a_rule_has_a_timestep_for_each_of_its_levels(work):
     assert said[0]["timestep"] > said[1]["timestep"]
     assert main(arguments(**WITH, out="first.tsv")) == 0
     assert manifest("first.tsv")["model"]["denoiser"] == said[0]
-    words = [
-        "verify",
-        "out.tsv",
-        "--data",
-        "squares.npz",
-        "--model",
-        "own:brittle",
-        "--rerun",
-        "3",
-    ]
-    assert main([*words, "--denoiser", "own:denoiser"]) == 0
+    assert main([*RERUN, "--denoiser", "own:denoiser"]) == 0
 
 
 @pytest.mark.slow
@@ -165,19 +165,9 @@ def test_processes_make_it_too(work):
 
 def test_rows_are_drawn_again_with_it(work, capsys):
     assert main(arguments(**WITH)) == 0
-    words = [
-        "verify",
-        "out.tsv",
-        "--data",
-        "squares.npz",
-        "--model",
-        "own:brittle",
-        "--rerun",
-        "3",
-    ]
-    assert main([*words, "--denoiser", "own:denoiser"]) == 0
-    one_line(capsys, words, "--rerun needs --denoiser, as out.tsv had")
-    assert main([*words, "--denoiser", "own:untrained"]) == 1
+    assert main([*RERUN, "--denoiser", "own:denoiser"]) == 0
+    one_line(capsys, RERUN, "--rerun needs --denoiser, as out.tsv had")
+    assert main([*RERUN, "--denoiser", "own:untrained"]) == 1
     one_line(
         capsys, ["verify", "out.tsv", "--denoiser", "own:denoiser"], "goes with --rerun"
     )

@@ -124,7 +124,8 @@ def network():
     import torch
     from rsbounds.torch import SigmaNetwork
     torch.manual_seed(0)
-    layers = torch.nn.Flatten(), torch.nn.Linear(36, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1)
+    first, last = torch.nn.Linear(36, 4), torch.nn.Linear(4, 1)
+    layers = torch.nn.Flatten(), first, torch.nn.ReLU(), last
     return SigmaNetwork(torch.nn.Sequential(*layers), 0.25)
 """
 
@@ -146,7 +147,8 @@ SHAPES = """
 def maps():
     import torch
     from rsbounds.torch import FixedNoise
-    return FixedNoise(torch.full((1, 6, 6), 0.02), torch.linspace(0.1, 0.4, 36).view(1, 6, 6))
+    levels = torch.linspace(0.1, 0.4, 36).view(1, 6, 6)
+    return FixedNoise(torch.full((1, 6, 6), 0.02), levels)
 
 def generator():
     import torch

@@ -47,7 +47,6 @@ def test_workers_of_another_scheme_or_data_are_refused():
     ("known", "said"),
     [
         ({"count": 0}, "count must be"),
-        ({"count": 1.5}, "count must be"),
         ({"threads": 0}, "threads must be"),
         ({"devices": ["0", ""]}, "devices must be names of GPUs"),
     ],

@@ -91,7 +91,6 @@ def test_demo_replaces_an_earlier_one_and_says_what_it_wrote(
     [
         (["--count", "1001"], "count must be at most 1000; got 1001"),
         (["--seed", "-1"], "--seed must be >= 0; got -1"),
-        (["--n", "0"], "--n must be >= 1; got 0"),
     ],
 )
 def test_demo_refuses_bad_arguments_in_one_line(tmp_path, capsys, argument, expected):

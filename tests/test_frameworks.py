@@ -108,7 +108,15 @@ def test_labels_of_no_class_are_refused(returned, problem):
         model(np.zeros((4, 1), np.float32))
 
 
-@pytest.mark.parametrize("classes", [1, [0], [1, 1], [[0, 1]], "ab"])
+@pytest.mark.parametrize(
+    "classes",
+    [
+        1,
+        [0],
+        [1, 1],
+        [[0, 1]],
+    ],
+)
 def test_classes_are_at_least_two_labels_each_once(classes):
     with pytest.raises(ValueError, match="classes must be"):
         FromLabels(lambda batch: batch, classes)

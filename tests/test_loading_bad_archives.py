@@ -45,54 +45,44 @@ def flipped(folder):
 
 
 BAD = {
-    "missing": (lambda p: None, FileNotFoundError, "No such file"),
     "empty": (
         lambda p: p.write_bytes(b""),
-        ValueError,
         "must be an npz file with x and y",
     ),
     "array": (
         lambda p: p.write_bytes(array_bytes(X)),
-        ValueError,
         "got a single array",
     ),
-    "no y": (lambda p: np.savez(p, x=X), ValueError, "got only the arrays x"),
+    "no y": (lambda p: np.savez(p, x=X), "got only the arrays x"),
     "pickle": (
         lambda p: np.savez(p, x=np.array([{}, 1], dtype=object), y=[0, 1]),
-        ValueError,
         "pickled objects, which are never read",
     ),
     "real labels": (
         lambda p: np.savez(p, x=X, y=Y + 0.5),
-        ValueError,
         "y must be whole numbers",
     ),
     "negative labels": (
         lambda p: np.savez(p, x=X, y=Y - 1),
-        ValueError,
         "y must be >= 0",
     ),
     "few labels": (
         lambda p: np.savez(p, x=X, y=Y[:3]),
-        ValueError,
         "one label for each of the 7",
     ),
     "no axis": (
         lambda p: np.savez(p, x=Y * 1.0, y=Y),
-        ValueError,
         "of shape (count, ...)",
     ),
-    "strings": (lambda p: np.savez(p, x=[["a"]], y=[0]), ValueError, "floating point"),
+    "strings": (lambda p: np.savez(p, x=[["a"]], y=[0]), "floating point"),
     "fortran": (
         lambda p: np.savez(p, x=np.asfortranarray(X), y=Y),
-        ValueError,
         "Fortran order; save it as np.ascontiguousarray",
     ),
     "claims more than it holds": (
         lambda p: raw_npz(
             p, {"x.npy": header((10**12, 10)) + b"1234", "y.npy": array_bytes(Y)}
         ),
-        ValueError,
         "where its header says",
     ),
     "huge compressed labels": (
@@ -104,29 +94,24 @@ BAD = {
             },
             zipfile.ZIP_DEFLATED,
         ),
-        ValueError,
         "one label for each of the 7 inputs; got shape (10000000,)",
     ),
     "negative shape": (
         lambda p: raw_npz(p, {"x.npy": header((-1, 2)), "y.npy": array_bytes(Y)}),
-        ValueError,
         "must be an npz file",
     ),
     "header is code": (
         lambda p: raw_npz(
             p, {"x.npy": header("__import__('os')"), "y.npy": array_bytes(Y)}
         ),
-        ValueError,
         "must be an npz file",
     ),
     "nested header": (
         lambda p: raw_npz(p, {"x.npy": header("(" * 5000), "y.npy": array_bytes(Y)}),
-        ValueError,
         "must be an npz file",
     ),
     "unknown version": (
         lambda p: raw_npz(p, {"x.npy": b"\x93NUMPY\7\0....", "y.npy": array_bytes(Y)}),
-        ValueError,
         "must be an npz file",
     ),
 }
@@ -134,12 +119,12 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_archives(tmp_path, name):
-    make, kind, message = BAD[name]
+    make, message = BAD[name]
     make(tmp_path / "d.npz")
-    with pytest.raises(kind, match=re.escape(message)) as caught:
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
         open_data(tmp_path / "d.npz")
     assert "\n" not in str(caught.value)
-    assert name == "missing" or "d.npz" in str(caught.value)
+    assert "d.npz" in str(caught.value)
 
 
 def test_a_damaged_compressed_file_is_refused_when_it_is_opened(tmp_path):

@@ -153,7 +153,7 @@ def test_a_number_of_classes_is_at_least_two():
 
 
 @pytest.mark.parametrize(
-    "bad", [(1, 1), (1, 0), (0, np.nan), (0, np.inf), 5, "ab", (1, 2, 3)]
+    "bad", [(1, 1), (1, 0), (0, np.nan), (0, np.inf), 5, (1, 2, 3)]
 )
 def test_empty_ranges_are_refused(own, bad):
     with pytest.raises(ValueError, match="input_range must be"):
@@ -194,11 +194,8 @@ def test_arguments():
     [
         "a",
         "a=1,a=2",
-        "1=2",
-        "=3",
         ",",
         "a=(",
-        "**a",
         "a=1)+f(b=1",
         "a=\0",
         "a=" + "(" * 999,

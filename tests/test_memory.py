@@ -12,7 +12,8 @@ MODEL = """
 import torch
 
 def load():
-    return torch.nn.Sequential(torch.nn.AvgPool2d(8), torch.nn.Flatten(), torch.nn.Linear(2352, 10))
+    layers = torch.nn.AvgPool2d(8), torch.nn.Flatten(), torch.nn.Linear(2352, 10)
+    return torch.nn.Sequential(*layers)
 """
 # VmHWM: ru_maxrss would count the process that started this one
 COMMAND = """

@@ -136,7 +136,6 @@ def test_malformed_line_names_file_line_and_expectation(write, line, expected):
     [
         "idx,label,predict,radius,correct\n",
         "\n",
-        "hello",
         FIELD[:20],
         FIELD[:-1] + "\tn\tn",
     ],

@@ -1,4 +1,4 @@
-"""The HTML report: its numbers, what strangers' files may do in it, and a real browser."""
+"""The HTML report: its numbers, what strangers' files may do in it, and a browser."""
 
 import base64
 import hashlib
@@ -19,7 +19,10 @@ from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, card, html, read, table, write
 from rsbounds.results._html import charts
 
-OWNED = '</script><script>document.title="owned"</script><img src=x onerror=document.title="owned">'
+OWNED = (
+    '</script><script>document.title="owned"</script>'
+    '<img src=x onerror=document.title="owned">'
+)
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None
 )
@@ -255,7 +258,8 @@ def test_table_of_the_runs(page):
         *(f"p_A {q}%" for q in (5, 25, 50, 75, 95)),
     ]
     assert first[0].startswith(
-        "a<br><small>norm 2, sigma 0.5, n 100000, alpha 0.001, model m:net, data digits.npz"
+        "a<br><small>norm 2, sigma 0.5, n 100000, alpha 0.001, "
+        "model m:net, data digits.npz"
     )
     assert first[1:4] == ["0.800<br><small>0.284 to 0.995</small>"] * 3
     assert [cell[:5] for cell in first[4:6]] == ["0.000", "0.000"]
@@ -383,7 +387,8 @@ def test_rows_sort_in_a_browser(page, tmp_path):
     """Rows sorted, until the charts' library drew them."""
     file = run("run", 40, 0.5)
     text = page([file])
-    click = "[...document.querySelectorAll('th')].find((h) => h.textContent === 'radius').click()"
+    headers = "[...document.querySelectorAll('th')]"
+    click = f"{headers}.find((h) => h.textContent === 'radius').click()"
     start = text.index('<meta http-equiv="Content-Security-Policy"')
     open_ = (
         text[:start] + text[text.index(">", start) + 1 :]

@@ -13,8 +13,6 @@ ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs" / "reproductions"
 _RUN = runpy.run_path(str(FOLDER / "run.py"))
 SCRIPTS = _RUN["scripts"]()
-EXPERIMENTS = _RUN["experiments"]()
-NEEDED = ("torch", "sklearn", "matplotlib", "mlxtend")
 
 
 def load(path):
@@ -33,7 +31,7 @@ def load(path):
 
 
 def path_of(name):
-    (path,) = (script for script in SCRIPTS + EXPERIMENTS if script.stem == name)
+    (path,) = (script for script in SCRIPTS if script.stem == name)
     return path
 
 
@@ -90,12 +88,3 @@ def test_s_table_1():
     assert np.all(table["theorem_4"] < table["exact"])
     erratum = (table["data"] == "CIFAR10") & (table["p_a"] == 0.99)
     assert f"{table['theorem_4'][erratum][0]:.4f}" == "0.9615"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("script", EXPERIMENTS, ids=lambda path: path.stem)
-def test_quick_form_has_the_committed_columns(script):
-    for module in NEEDED:
-        pytest.importorskip(module)
-    assert list(load(script)["table"](quick=True)) == list(committed(script.stem))
-    assert script.with_suffix(".png").is_file()

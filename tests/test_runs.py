@@ -67,7 +67,8 @@ def test_void_samples_are_loud_and_counted(finished, capsys):
         MODELS + "\ndef half():\n"
         "    def call(batch):\n"
         "        scores = linear()(batch)\n"
-        "        scores[1000 * np.abs(batch.reshape(len(batch), -1)[:, 0]) % 1 < 0.5] = np.nan\n"
+        "        first = batch.reshape(len(batch), -1)[:, 0]\n"
+        "        scores[1000 * np.abs(first) % 1 < 0.5] = np.nan\n"
         "        return scores\n"
         "    return call\n"
     )

@@ -1,12 +1,23 @@
 """Claims that once passed and should not: each way in, shut, by name."""
 
+import json
+import re
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
-from cli_models import one_line, says
+from cli_models import arguments, one_line, says
+from result_table import manifest, save, state, table
 from scipy.stats import beta, norm
 
+from rsbounds import certify_dataset
+from rsbounds.answers import Class, List, Maps, TopK, Values
+from rsbounds.audit import verify
 from rsbounds.cli import main
+from rsbounds.composite import Cond, Rule
+from rsbounds.procedure import Procedure
+from rsbounds.schemes import gaussian
 
 pytest.importorskip("flint")
 
@@ -96,3 +107,273 @@ def test_published_columns_are_compared_with_what_is_stated(
 def test_a_file_with_counts_needs_its_manifest(finished, capsys):
     Path("out.tsv.manifest.json").unlink()
     one_line(capsys, ["verify", "out.tsv", *PAPER], "without its manifest out.tsv.")
+
+
+# --- every column of every answer's rows, and every entry of its manifest
+
+RNG = np.random.default_rng(0)
+WEIGHTS = RNG.standard_normal((8, 4))
+X = RNG.standard_normal((3, 8)).astype(np.float32)
+Y = RNG.integers(0, 4, 3)
+TRUTH = RNG.integers(0, 3, (3, 8))
+NOISE = gaussian(0.5)
+
+
+def scores(batch):
+    return batch.reshape(len(batch), -1) @ WEIGHTS
+
+
+def outputs(batch):
+    return batch[:, :2].astype(float)
+
+
+def positions(batch):
+    return np.stack([batch, -batch, 0 * batch], axis=1)
+
+
+LIST = Rule([1.0, 0.5], [[Cond("margin", 0, 0.0)], [Cond("margin", 1, 0.0)]])
+RUNS = {
+    "class": (scores, (X, Y), Class(NOISE)),
+    "top-k": (scores, (X, Y), TopK(NOISE, 2)),
+    "list": (scores, (X, Y), List(LIST)),
+    "values": (outputs, X, Values(NOISE, [0.1, 0.2])),
+    "maps": (positions, X, Maps(NOISE, 0.75, truth=TRUTH)),
+}
+COUNTS = {"select", "counts", "stage_select", "stage_counts", "chosen", "hits", "void"}
+#: What an audit calls stated, and what stands for it: columns, or manifest entries.
+STANDS_FOR = {
+    "counts": COUNTS | {"seed", "n0"},
+    "outputs": {"low", "high", "quantile", "void", "seed", "n0"},
+    "data": {"label", "input"},
+    "truth": {"right", "overlap", "union", "truth"},
+    "classes": {"overlap", "union"},
+    "times": {"time"},
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("answers")
+    for name, (model, data, answer) in RUNS.items():
+        out = folder / f"{name}.tsv"
+        certify_dataset(model, data, answer, out=out, n0=50, n=1000)
+    return folder
+
+
+@pytest.fixture(params=RUNS)
+def run(request, runs, tmp_path, monkeypatch):
+    """The name of an answer; out.tsv is a run of it."""
+    monkeypatch.chdir(tmp_path)
+    for ending in (".tsv", ".tsv.manifest.json"):
+        shutil.copy(runs / f"{request.param}{ending}", f"out{ending}")
+    return request.param
+
+
+def numbers_changed(text, change):
+    """A text whose numbers are others."""
+    return re.sub(r"-?\d+(\.\d+)?(e-?\d+)?", lambda n: change(n[0]), text)
+
+
+def edited(text):
+    """Other entries in the place of one, most of its own form."""
+    raised = numbers_changed(text, lambda n: repr(float(n) * 1.01 + 0.01))
+    others = {
+        raised,
+        numbers_changed(text, lambda n: str(int(float(n)) + 1)),
+        re.sub(r"\d+", lambda n: str(int(n[0]) + 3), text, count=1),
+        re.sub(r"^[^,;]*[,;]", "", text),
+        text.rpartition(",")[0],
+        f"{text}x",
+    }
+    others |= {"inf", "-inf", "-", "", "0", "-1", "9" * 17}
+    return sorted(other for other in others if not is_same(other, text))
+
+
+def is_same(other, text):
+    """Whether two texts are one, or one number."""
+    try:
+        return other == text or float(other) == float(text)
+    except ValueError:
+        return False
+
+
+def judged(**given):
+    """Whether an audit finds something, and what it takes as stated."""
+    try:
+        result = verify("out.tsv", seed=0, **given)
+    except ValueError:
+        return True, ()
+    return bool(result.findings), result.stated
+
+
+def stood_for(stated):
+    return set().union(*(STANDS_FOR[name] for name in stated))
+
+
+def test_every_column_of_every_row_is_checked_or_called_stated(run):
+    """Of other answers than a class, norm, p_a, scores, counts and void were free."""
+    honest, stated = judged()
+    assert not honest
+    rows = table()
+    free = set()
+    for i, row in enumerate(rows):
+        for column, text in row.items():
+            for other in edited(text):
+                save([*rows[:i], row | {column: other}, *rows[i + 1 :]])
+                free |= set() if judged()[0] else {column}
+    assert free <= stood_for(stated)
+    assert free >= {"time"}
+
+
+PROVED_ALIKE = {("values", "alpha"), ("maps", "alpha"), ("values", "p")}
+
+
+def test_every_entry_of_a_manifest_is_checked_or_called_stated(run):
+    """Answers that have their own bounds took any bound, runner_up or target."""
+    _, stated = judged()
+    said = manifest()
+    free = set()
+    for part in ("answer", "parameters", ""):
+        entries = said[part] if part else said
+        names = entries if part else {*Procedure.__slots__, "method", "scope"}
+        for name in names:
+            for other in (None, True, 0, 1, 7, 2.0, 0.1, 1e-4, 1e300, "x", [], {}, [1]):
+                if entries.get(name) == other and type(entries.get(name)) is type(
+                    other
+                ):
+                    continue
+                changed = entries | {name: other}
+                state(**({part: changed} if part else changed))
+                if judged()[0]:
+                    continue
+                free.add(name)
+    state(**said)
+    # other levels may prove the same ranks, or reject the same positions
+    proved = {name for answer, name in PROVED_ALIKE if answer == run}
+    assert free <= stood_for(stated) | proved
+    assert free >= {"seed"}
+
+
+def test_true_maps_are_compared_where_they_are_given(runs, tmp_path, monkeypatch):
+    """mIoU 99999 was printed after "no findings"."""
+    monkeypatch.chdir(tmp_path)
+    for ending in (".tsv", ".tsv.manifest.json"):
+        shutil.copy(runs / f"maps{ending}", f"out{ending}")
+    assert judged(truth=TRUTH) == (False, ("counts", "data", "classes", "times"))
+    drawn = {"data": X, "model": positions, "rerun": 3}
+    assert judged(truth=TRUTH, **drawn) == (False, ("times",))
+    assert judged(truth=TRUTH[::-1])[0]
+    rows = table()
+    for column in ("right", "overlap", "union"):
+        for other in edited(rows[0][column]):
+            save([rows[0] | {column: other}, *rows[1:]])
+            assert judged(truth=TRUTH)[0], (column, other)
+    # a class that is nowhere chosen, left out of all rows, raises the mIoU
+    pairs = {}
+    for column in ("overlap", "union"):
+        pairs[column] = [row[column].rpartition(",")[0] for row in rows]
+    save(
+        [
+            row | {"overlap": overlap, "union": union}
+            for row, overlap, union in zip(rows, *pairs.values(), strict=True)
+        ]
+    )
+    assert judged(truth=TRUTH, **drawn)[0]
+    with pytest.raises(ValueError, match="truth is nothing that 'class' refers to"):
+        verify(runs / "class.tsv", truth=TRUTH)
+
+
+def test_the_answer_says_what_it_rests_on(run, capsys):
+    """ "60 rows, no findings" did not."""
+    word = "outputs" if run == "values" else "counts"
+    text = says(capsys, "verify out.tsv")
+    assert "3 rows, no findings; as the file states them: " in text
+    assert f"the {word} (--rerun draws some again), labels and inputs (--data)" in text
+    stated = json.loads(says(capsys, "verify out.tsv --json"))["stated"]
+    assert stated[0] == word
+    if run == "maps":
+        np.save("truth.npy", TRUTH)
+        assert "agreement with true maps (--truth)" in text
+        text = says(capsys, "verify out.tsv --truth truth.npy")
+        assert "agreement with true maps" not in text
+
+
+# --- another model, a window, a history: claims around the rows
+
+
+def is_other(model):
+    """The same function with weights a little different."""
+    other = WEIGHTS + 0.02 * np.random.default_rng(1).standard_normal(WEIGHTS.shape)
+    if model is scores:
+        return lambda batch: batch.reshape(len(batch), -1) @ other
+    return lambda batch: model(batch + 0.05)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_another_model_does_not_go_on(name, tmp_path):
+    """Rows with further columns were not compared at all."""
+    model, data, answer = RUNS[name]
+    out = tmp_path / "out.tsv"
+    certify_dataset(model, data, answer, out=out, n0=50, n=1000)
+    header, *lines = out.read_text().splitlines(keepends=True)
+    place = out.with_name("out.tsv.manifest.json")
+    stated = json.loads(place.read_text())
+    stated["probe"] = {}  # a probe alone may be of inputs that are decided
+    place.write_text(json.dumps(stated))
+    out.write_text(header + "".join(lines[:2]))
+    with pytest.raises(ValueError, match="the model has changed: input"):
+        certify_dataset(is_other(model), data, answer, out=out, n0=50, n=1000)
+    assert out.read_text() == header + "".join(lines[:2])
+    certify_dataset(model, data, answer, out=out, n0=50, n=1000)
+    assert len(out.read_text().splitlines()) == 4
+
+
+def test_a_window_of_the_inputs_stands_everywhere(work, capsys):
+    """Rows chosen afterwards made an accuracy of 1, and everything was clean."""
+    assert main([*arguments(start=1, skip=3), "--commit"]) == 0
+    words = "4 of 12 inputs: start 1, skip 3"
+    assert words in says(capsys, "report out.tsv --card card.json --html page.html")
+    for text in (
+        says(capsys, "verify out.tsv"),
+        says(capsys, "report out.tsv --json"),
+        Path("page.html").read_text(),
+        Path("card.md").read_text(),
+    ):
+        assert words in text
+    assert words in json.loads(Path("card.json").read_text())["notes"]
+    assert words in says(capsys, "report card.json --html cards.html --json")
+    committed = json.loads(Path("out.tsv.commitment.json").read_text())
+    assert committed["data"].items() >= {"start": 1, "skip": 3, "total": 12}.items()
+
+
+def test_a_window_that_is_chosen_afterwards_is_told(finished, capsys):
+    kept = [row for row in table() if row["correct"] == "1"][1:3]
+    first, second = (int(row["idx"]) for row in kept)
+    save(kept)
+    window = {"start": first, "skip": second - first, "max": second + 1, "inputs": 2}
+    data = manifest()["data"]
+    state(data=data | window)
+    assert "2 of 12 inputs: start " in says(capsys, "report out.tsv")
+    assert "2 of 12 inputs: start " in says(capsys, "verify out.tsv")
+    for total in (2, 11):
+        state(data=data | window | {"total": total})
+        says(capsys, "verify out.tsv --data data.npz", 1)
+    state(data={k: v for k, v in (data | window).items() if k != "total"})
+    assert "choose an unknown number of all" in says(capsys, "verify out.tsv", 1)
+    state(data=data | {"inputs": 2})
+    assert "where start, skip and max choose 12 of all" in says(
+        capsys, "verify out.tsv", 1
+    )
+
+
+def test_a_history_does_not_silence_the_probe(finished, capsys):
+    probe = dict.fromkeys(manifest()["probe"], "0:25,1:25")
+    for history in ([], [{"changes": []}], [{"changes": ["versions.numpy was 1"]}]):
+        state(probe=probe, history=history)
+        text = says(capsys, "verify out.tsv", 1)
+        assert text.count("in the manifest's probe") == len(probe)
+    # this changes what report and verify tell
+    state(history=[{"changes": [f"probe.{index} was" for index in probe], "rows": 3}])
+    assert "3 rows are from before a change: probe.0 was" in says(
+        capsys, "verify out.tsv"
+    )

@@ -93,39 +93,37 @@ def radius_of(scheme, z, sigma, dim, m):
     return envelope.radius(z[0], sigma, scheme, dim, z_b, mean_lip=m, scores=True)
 
 
-@pytest.mark.slow
-@settings(quick, max_examples=20)
-@given(pair, size, dimension, mean_lip, slope)
-@example((0.012, -54.27), 6.7e-5, 17.1, 0.0, 5135.0)
-@example((981.4, -981.4), 5.5e-5, 1.0000001, 0.0, 14577.3)
-@example((1e3, -1e3), 0.25, 784.0, 0.0, 0.01)
-def test_semi_elastic(z, sigma, dim, m, rate):
-    scheme = SemiElastic(rate)
-    assert_sound_and_tight(
-        radius_of(scheme, z, sigma, dim, m), scheme, *z, sigma, dim, m
-    )
+SCHEMES = {
+    "semi-elastic": lambda sigma, rate, floor, below: SemiElastic(rate),
+    "lipschitz": lambda sigma, rate, floor, below: LipschitzSigma(rate, sigma * floor),
+    "range": lambda sigma, rate, floor, below: SigmaRange(
+        sigma * (1 - below), sigma * (1 + min(rate, 10.0))
+    ),
+}
 
 
 @pytest.mark.slow
-@settings(quick, max_examples=16)
-@given(pair, size, dimension, mean_lip, slope, st.one_of(st.just(0.0), st.floats(0, 1)))
-@example((0.4, -0.4), 0.06, 5.0, 0.0, 0.73, 0.0)
-@example((100.0, -100.0), 1.0, 1.0, 0.0, 1.0, 8.2e-157)
-@example((626.6082779893221, 626.6081886945352), 0.145, 10.0, 2e-4, 0.08, 0.99)
-def test_lipschitz_sigma(z, sigma, dim, m, lip, floor):
-    scheme = LipschitzSigma(lip, sigma * floor)
-    assert_sound_and_tight(
-        radius_of(scheme, z, sigma, dim, m), scheme, *z, sigma, dim, m
-    )
-
-
-@pytest.mark.slow
-@settings(quick, max_examples=16)
-@given(pair, size, dimension, mean_lip, power(-12, -0.01), power(-12, 1))
-@example((803.28, -803.28), 36690.08, 10376.3, 0.0, 1 - 1e-6, 0.025)
-@example((27.49, -7.43), 0.14, 1.0, 0.0, 1 - 1e-6, 0.01)
-def test_sigma_range(z, sigma, dim, m, below, above):
-    scheme = SigmaRange(sigma * (1 - below), sigma * (1 + above))
+@pytest.mark.parametrize("name", SCHEMES)
+@settings(quick, max_examples=18)
+@given(
+    pair,
+    size,
+    dimension,
+    mean_lip,
+    slope,
+    st.one_of(st.just(0.0), st.floats(0, 1)),
+    power(-12, -0.01),
+)
+@example((0.012, -54.27), 6.7e-5, 17.1, 0.0, 5135.0, 0.0, 0.1)
+@example((981.4, -981.4), 5.5e-5, 1.0000001, 0.0, 14577.3, 0.0, 0.1)
+@example((1e3, -1e3), 0.25, 784.0, 0.0, 0.01, 0.0, 0.1)
+@example((0.4, -0.4), 0.06, 5.0, 0.0, 0.73, 0.0, 0.1)
+@example((100.0, -100.0), 1.0, 1.0, 0.0, 1.0, 8.2e-157, 0.1)
+@example((626.6082779893221, 626.6081886945352), 0.145, 10.0, 2e-4, 0.08, 0.99, 0.1)
+@example((803.28, -803.28), 36690.08, 10376.3, 0.0, 0.025, 0.0, 1 - 1e-6)
+@example((27.49, -7.43), 0.14, 1.0, 0.0, 0.01, 0.0, 1 - 1e-6)
+def test_radii_of_any_size(name, z, sigma, dim, m, rate, floor, below):
+    scheme = SCHEMES[name](sigma, rate, floor, below)
     assert_sound_and_tight(
         radius_of(scheme, z, sigma, dim, m), scheme, *z, sigma, dim, m
     )

@@ -265,11 +265,6 @@ def test_refusals():
             lambda: radius.gaussian(p, 1.0),
             r"p_a must be in \[0, 1\]; got 1 of 2 .* first 1.5",
         ),
-        (lambda: of(p, 1.0, 0.1, 784), "p_a must be in"),
-        (
-            lambda: radius.gaussian(0.9, torch.tensor(0.0)),
-            r"sigma must be in \(0, inf\)",
-        ),
         (
             lambda: of(torch.ones(2), torch.ones(3), 0.1, 784),
             r"broadcast together; got p_a \(2,\)",
@@ -278,7 +273,6 @@ def test_refusals():
             lambda: radius.anisotropic(0.9, torch.tensor(1.0)),
             "sigma must have the axes last",
         ),
-        (lambda: of(0.9, torch.tensor(1.0), 0.1, 0.5), "dim must be in"),
     ):
         with pytest.raises(ValueError, match=message):
             call()

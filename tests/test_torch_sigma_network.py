@@ -24,8 +24,6 @@ from rsbounds.torch.networks._trust import frozen
 from rsbounds.torch.networks.conditional import NoiseConditional
 from rsbounds.torch.training.levels import norm_penalty
 
-LAYERS = nn.Linear, nn.Conv2d
-
 
 def batch(count):
     return [column[:count] for column in digits()[:2]]

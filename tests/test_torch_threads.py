@@ -8,9 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from rsbounds.certify import certify
 from rsbounds.sampling import ArraySampler, stream
-from rsbounds.schemes import gaussian
 from rsbounds.torch import Smooth, TorchSampler
 from rsbounds.torch.networks.conditional import NoiseConditional
 
@@ -185,10 +183,3 @@ def test_a_model_that_changes_its_batch_is_one_function(make):
 def test_no_samples_is_a_refusal(make):
     with pytest.raises(ValueError, match="n must be >= 1; got 0"):
         make(nn.Linear(3, 2))(torch.zeros(3), 0.5, 0, stream(0, 0, 1))
-
-
-def test_certificates_name_the_input_of_a_bad_block():
-    with pytest.raises(ValueError, match="at block 0 of input 7"):
-        certify(
-            TorchSampler(Leaking(0.1)), torch.zeros(3), gaussian(0.5), n=100, index=7
-        )

@@ -120,7 +120,7 @@ def test_a_scheme_of_another_theory_is_another_packages():
         trust.scheme_of(stated, 36)
 
 
-@pytest.mark.parametrize("name", ["", "two\nlines", 3, None])
+@pytest.mark.parametrize("name", ["", "two\nlines", None])
 def test_a_method_without_a_name_is_refused(name):
     with pytest.raises(ValueError, match="the method must be a name; got"):
         trust.scheme_of(Stated(name, {}), 36)

@@ -173,7 +173,7 @@ def test_a_damaged_manifest_is_one_line_in_every_command(finished, capsys, case)
 @pytest.mark.parametrize("command", ["recertify", "fit-rule"])
 @pytest.mark.parametrize("change", ["x", "label", "hash", "no hash"])
 def test_a_rule_is_of_one_data_set(work, capsys, change, command):
-    """The average radius of a rule rose from .123 to .322 by a stage on easier inputs."""
+    """A stage on easier inputs raised a rule's average radius from .123 to .322."""
     Path("rule.json").write_text(json.dumps(RULE))
     for name, level in (("a", 0.25), ("b", 0.5)):
         assert main(arguments(out=f"{name}.tsv", sigma=level)) == 0

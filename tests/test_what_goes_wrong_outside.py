@@ -101,8 +101,9 @@ class Interrupts:
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:
             raise KeyboardInterrupt
-for name in [n for n in sys.modules if n.split(".")[0] in ("argparse", "rsbounds", "numpy")]:
-    del sys.modules[name]
+for name in list(sys.modules):
+    if name.split(".")[0] in ("argparse", "rsbounds", "numpy"):
+        del sys.modules[name]
 sys.meta_path.insert(0, Interrupts())
 sys.argv = ["rsbounds", "report", "x"]
 if {{way}} == 0:

@@ -42,8 +42,8 @@ the rounding of x + noise lies within the theorem, with radii that allow for the
 rounding of sigma(x) ([sound noise](../theory/sound-noise.md)), which costs them
 at most {allowed} of their length. Counts, levels and manifests lie in `imagenet/`
 beside this page; `rsbounds verify` agrees with every row, and a test computes the radii
-again from the counts. Times are of one thread of {machine}, rsbounds {version}; other work ran
-beside it.
+again from the counts. Times are of one thread of {machine}, rsbounds {version};
+other work ran beside it.
 
 ![Left: part of the photographs certified beyond a radius, for the three schemes and for
 clamping with either constant. Right: radius over sigma against the probability of the

@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from rsbounds._numerics.decimals import sparse_counts
 from rsbounds.answers import ANSWERS
 from rsbounds.audit._finding import Finding, Kind
 from rsbounds.audit._proof import answer_of
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN
 from rsbounds.certify import Job
+from rsbounds.certify._run import drawn_columns
 from rsbounds.loading import CorruptInput, Data, guarded
 from rsbounds.results import Manifest, Row
 from rsbounds.sampling import as_sampler
@@ -35,7 +35,7 @@ _SINGLE_LEVEL = 1e-6  # relative: what levels computed in float32 may be off by
 _WORK, _MOST = 5e9, 2000  # differences of numbers that are taken, and rows, at most
 _SINGLE = 2.0**-23  # relative: inputs in float32, distances of them
 Numbered = tuple[int, Row]  # line
-_SELECTION = {"inputs", "start", "skip", "max"}
+_SELECTION = {"inputs", "total", "start", "skip", "max"}
 #: Another machine may have another version: rows that depend on it are drawn otherwise.
 _VERSIONS = {
     "datasets",
@@ -150,6 +150,10 @@ def left_out(manifest: Manifest, data: Data) -> Iterator[Finding]:
     inputs, skip = manifest.data["inputs"], int(manifest.data.get("skip", 1))
     start, top = (int(manifest.data.get(*own)) for own in (("start", 0), ("max", -1)))
     selected = len(range(start, len(data) if top < 0 else min(top, len(data)), skip))
+    total = manifest.data.get("total", len(data))
+    if total != len(data):
+        text = f"the manifest names {total} inputs of the data, which have {len(data)}"
+        yield Finding(Kind.DATA, None, text)
     if inputs < selected:
         text = (
             f"is left out: the manifest names {inputs} inputs, {selected} are in the "
@@ -293,7 +297,7 @@ def redrawn(
         draw = partial(job.certify, data.input(row.idx), row.idx, row.label)
         certificate, columns = guarded(f"input {row.idx}", draw)
         again = Row.of(row.idx, row.label, certificate, 0.0, extra=columns)
-        for name, stated, drawn in _drawn_columns(row, again):
+        for name, stated, drawn in drawn_columns(row, again):
             if stated != drawn:
                 text = f"{name} is {stated:.200}, and drawn again {drawn:.200}"
                 yield Finding(Kind.COUNTS, row.idx, text, line)
@@ -317,14 +321,3 @@ def _job_of(row: Row, manifest: Manifest, drawer: Any, truth: Any) -> Job:
         answer.truth = truth
     answer.scheme.law = getattr(drawer, "law", "")
     return Job(answer, answer.samplers(drawer), manifest.procedure)
-
-
-def _drawn_columns(row: Row, again: Row) -> Iterator[tuple[str, str, str]]:
-    """What a row and the row drawn again state of the samples: name, both as text."""
-    for name, drawn in again.extra.items():
-        if drawn:  # what refers to true maps is empty without them
-            yield name, row.extra.get(name, "-"), drawn
-    for name in ("select", "counts"):
-        stated, drawn_counts = getattr(row, name), getattr(again, name)
-        yield name, sparse_counts(stated), sparse_counts(drawn_counts)
-    yield "void", str(row.void), str(again.void)

@@ -67,7 +67,7 @@ class MapsProof(Proof):
                 continue  # the data say which inputs there are
             try:
                 expected = self.computed(row, answer, manifest).extra
-            except (ValueError, LookupError):
+            except (ValueError, TypeError, LookupError):
                 continue  # which is a finding of its own
             for name in _OF_TRUTH:
                 if row.extra.get(name) != expected[name]:

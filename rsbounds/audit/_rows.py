@@ -48,7 +48,7 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
         # of an answer without a proof, rows are compared with what their evidence gives
         proof = PROOFS.get(manifest.answer["name"], Proof())
         yield from proof.findings(row, manifest, prove)
-    except (ValueError, LookupError, ArithmeticError) as error:
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
         # numbers that no run can have
         yield Kind.CONTRADICTION, f"can't be computed again: {error}"
 

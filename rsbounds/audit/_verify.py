@@ -328,6 +328,10 @@ def _of_the_whole(manifest: Manifest) -> Iterator[str]:
     scope = manifest.scope
     if method and (scope not in SCOPES or scope not in (method.scope, *_WEAKER)):
         yield f"scope is {scope!r}, which no scheme of method {method.name} has"
+    selected, inputs = manifest.selected(), manifest.data["inputs"]
+    if selected != inputs:
+        names = "an unknown number" if selected is None else selected
+        yield f"names {inputs} inputs, where start, skip and max choose {names} of all"
     committed = manifest.run.get("commitment")
     now = hashlib.sha256(manifest.commitment().encode()).hexdigest()
     if committed is not None and committed != now:
@@ -361,16 +365,18 @@ def _probed_otherwise(
 ) -> Iterator[Finding]:
     """Rows whose fingerprint of the model is not that of the manifest's probe."""
     name = manifest.answer["name"]
-    accepted = any("changes" in step for step in manifest.history)
-    if manifest.method not in METHODS or name not in ANSWERS or accepted:
+    if manifest.method not in METHODS or name not in ANSWERS:
         return
+    changes = [text for step in manifest.history for text in step.get("changes", ())]
+    # where another probe was accepted, rows from before have that of another model
+    accepted = {text.partition(" ")[0] for text in changes}
     try:
         answer = answer_of(manifest)
     except ValueError:
         return  # a damaged manifest is said elsewhere
     for line, row in rows:
         probe = manifest.probe.get(str(row.idx))
-        if probe is None:
+        if probe is None or f"probe.{row.idx}" in accepted:
             continue
         try:
             recorded = answer.recorded_fingerprint(row)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -25,6 +27,9 @@ from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer
 
 FEW_PROBES, MOST_PROBES = 4, 16  # inputs whose fingerprints tell models apart
+#: What outputs of one model may differ by on another machine, and the share of samples
+#: that may fall elsewhere.
+NEAR, NEAR_COUNTS = 1e-4, 1e-3
 COMPARED = 256  # rows of a file whose inputs are hashed again before it is gone on with
 
 
@@ -164,6 +169,7 @@ class Run:
                 "skip": selection.skip,
                 "max": selection.max,
                 "inputs": len(self.selected),
+                "total": len(self.source),
             },
             answer=self.answer.describe(),
             method=scheme.name,
@@ -279,27 +285,35 @@ class Run:
         return Results(str(out), tuple(kept), "", self.manifest)
 
     def _same_model(self, out: Path, rows: Sequence[Row]) -> None:
-        """ValueError unless the model leaves the fingerprint of the most undecided row
-        again.
+        """ValueError unless the model draws again what rows hold.
+
+        A few fingerprints tell models apart that decide otherwise, and a whole row
+        those whose scores differ by little.
         """
+        there = [row for row in rows if row.idx < len(self.source)]
+        if not there:
+            return
         recorded = [
             (row, counts)
-            for row in rows
-            if row.idx < len(self.source)
-            and (counts := self.answer.recorded_fingerprint(row)) is not None
+            for row in there
+            if (counts := self.answer.recorded_fingerprint(row)) is not None
         ]
-        if not recorded:
-            return
-        row, counts = min(recorded, key=lambda pair: _lead(pair[1]))
-        before = sparse_counts(counts)
-        again = sparse_counts(self.work.fingerprint(row.idx))
-        if again != before:
-            raise ValueError(
-                f"{out}: the model has changed: input {row.idx} drew the selection "
-                "counts "
-                f"{before} and now draws {again}; choose another output file, or "
-                "accept_change=True"
-            )
+        recorded.sort(key=lambda pair: _lead(pair[1]))
+        for row, counts in recorded[:FEW_PROBES]:
+            before = sparse_counts(counts)
+            again = sparse_counts(self.work.fingerprint(row.idx))
+            if again != before:
+                raise _changed(out, row, "the selection counts", before, again)
+        self._same_row(out, recorded[0][0] if recorded else secrets.choice(there))
+
+    def _same_row(self, out: Path, row: Row) -> None:
+        """ValueError unless the model gives a row again."""
+        for outcome in self.work.outcomes([row.idx], lambda: False):
+            if outcome.row is None:
+                return
+            for name, before, again in drawn_columns(row, outcome.row):
+                if not is_near(before, again, row.n):
+                    raise _changed(out, row, name, before, again)
 
 
 def require_place(out: str | os.PathLike[str]) -> Path:
@@ -319,6 +333,51 @@ def require_place(out: str | os.PathLike[str]) -> Path:
 def _is_elsewhere(model: Any) -> bool:
     """Whether the model is with workers (rsbounds.cluster.Workers)."""
     return hasattr(model, "begin")
+
+
+def _changed(out: Path, row: Row, name: str, before: str, again: str) -> ValueError:
+    """The error of a model that draws a row otherwise than it did."""
+    return ValueError(
+        f"{out}: the model has changed: input {row.idx} drew {name} {before:.200} and "
+        f"now draws {again:.200}; choose another output file, or accept_change=True"
+    )
+
+
+def drawn_columns(row: Row, again: Row) -> Iterator[tuple[str, str, str]]:
+    """What a row and the row drawn again state of the samples: name, both as text."""
+    for name, drawn in again.extra.items():
+        if drawn:  # what refers to true maps is empty without them
+            yield name, row.extra.get(name, "-"), drawn
+    for name in ("select", "counts"):
+        stated, drawn_counts = getattr(row, name), getattr(again, name)
+        yield name, sparse_counts(stated), sparse_counts(drawn_counts)
+
+
+def is_near(before: str, again: str, n: int) -> bool:
+    """Whether two columns are the same, as far as machines compute scores alike.
+
+    Of n samples a few may fall elsewhere, and real outputs may differ in their last
+    digits.
+    """
+    numbers, others = _taken_apart(before)
+    numbers_again, others_again = _taken_apart(again)
+    if others != others_again:
+        return False
+    real = any("." in number for number in (*numbers, *numbers_again))
+    room = 0.0 if real else 2 + NEAR_COUNTS * n
+    for number, number_again in zip(numbers, numbers_again, strict=True):
+        value, value_again = float(number), float(number_again)
+        if real:
+            room = NEAR * (1 + abs(value))
+        if not abs(value - value_again) <= room:
+            return False
+    return True
+
+
+def _taken_apart(text: str) -> tuple[list[str], list[str]]:
+    """The numbers in a text, and what stands between them: classes of counts too."""
+    parts = re.split(r"(-?(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\d:]))", text)
+    return parts[1::2], parts[0::2]
 
 
 def _lead(counts: Counts) -> int:

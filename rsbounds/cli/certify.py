@@ -40,61 +40,100 @@ def add_options(parser: Any) -> None:
         "%(prog)s --model MODEL --data DATA --sigma SIGMA --out FILE.tsv [OPTION ...]"
     )
     parser._actions[0].help = argparse.SUPPRESS  # -h
-    group = parser.add_argument_group("what is certified")
+    _add_certified(parser.add_argument_group("what is certified"))
+    asked = parser.add_argument_group("what is asked")
+    _add_asked(asked)
+    _add_procedure(parser.add_argument_group("how sure"))
+    noise = parser.add_argument_group("noise")
+    _add_noise(noise)
+    place = parser.add_argument_group("where it runs")
+    _engine.add_workers(place)
+    _engine.add_engine(place)
+    _add_files(parser.add_argument_group("files"))
+    parser.set_defaults(sigma=None, method_args=None)
+    parser.prepare = partial(_prepare, parser, asked, noise)
+
+
+def _add_certified(group: Any) -> None:
     _engine.add_model(group, required=True)
     _engine.add_data(group, required=True)
-    add, index, count = group.add_argument, partial(whole, 0), partial(whole, 1)
-    add(
+    group.add_argument(
         "--start",
-        type=index,
+        type=partial(whole, 0),
         default=0,
         metavar="I",
         help="certify inputs from this index (0)",
     )
-    text = "certify inputs below this index (-1: all)"
-    add("--max", type=_end, default=-1, metavar="I", help=text)
-    add(
+    group.add_argument(
+        "--max",
+        type=_end,
+        default=-1,
+        metavar="I",
+        help="certify inputs below this index (-1: all)",
+    )
+    group.add_argument(
         "--skip",
-        type=count,
+        type=partial(whole, 1),
         default=1,
         metavar="K",
         help="certify every K-th input (1)",
     )
-    asked = parser.add_argument_group("what is asked")
-    names = ", ".join(name for name in ANSWERS if name != _answers.DEFAULT)
-    asked.add_argument(
+
+
+def _add_asked(group: Any) -> None:
+    """The answer; its own options are added once it is known."""
+    others = ", ".join(name for name in ANSWERS if name != _answers.DEFAULT)
+    group.add_argument(
         "--answer",
         choices=tuple(ANSWERS),
         metavar="NAME",
-        help=f"{_answers.DEFAULT} (default), {names}; --rule implies list",
+        help=f"{_answers.DEFAULT} (default), {others}; --rule implies list",
     )
-    add = parser.add_argument_group("how sure").add_argument
-    add("--n", type=count, help="samples that bound a probability (1e5 for a class)")
-    add(
-        "--n0", type=count, help="samples that choose what is bounded (100 for a class)"
+
+
+def _add_procedure(group: Any) -> None:
+    group.add_argument(
+        "--n",
+        type=partial(whole, 1),
+        help="samples that bound a probability (1e5 for a class)",
     )
-    add("--alpha", type=float, default=0.001, help="probability of error (0.001)")
-    add(
+    group.add_argument(
+        "--n0",
+        type=partial(whole, 1),
+        help="samples that choose what is bounded (100 for a class)",
+    )
+    group.add_argument(
+        "--alpha", type=float, default=0.001, help="probability of error (0.001)"
+    )
+    group.add_argument(
         "--bound",
         choices=_methods.COUNTED,
         default=_methods.COUNTED[0],
         metavar="BOUND",
         help=f"{_methods.COUNTED[0]} (default), {', '.join(_methods.COUNTED[1:])}",
     )
-    add(
+    group.add_argument(
         "--runner-up",
         choices=("on", "off"),
         default="on",
         help="bound the runner-up's probability too; off: Cohen's procedure (on)",
     )
-    add(
+    group.add_argument(
         "--target-radius",
         type=float,
         metavar="R",
         help="certify R or nothing, and stop sampling when that is decided",
     )
-    add("--seed", type=index, default=0, help="names the random samples (0)")
-    noise = parser.add_argument_group("noise")
+    group.add_argument(
+        "--seed",
+        type=partial(whole, 0),
+        default=0,
+        help="names the random samples (0)",
+    )
+
+
+def _add_noise(group: Any) -> None:
+    """The method; its own options are added once it is known."""
     others = ", ".join(
         name
         for name in METHODS
@@ -102,34 +141,52 @@ def add_options(parser: Any) -> None:
         if name != _methods.DEFAULT
         and (not METHODS.is_own(name) or METHODS[name].options)
     )
-    text = (
-        f"{_methods.DEFAULT} (default), {others} or MODULE:CALLABLE, which returns a "
-        "scheme, a rule or "
+    group.add_argument(
+        "--method",
+        metavar="METHOD",
+        default=_methods.DEFAULT,
+        help=(
+            f"{_methods.DEFAULT} (default), {others} or MODULE:CALLABLE, which returns "
+            "a scheme, a rule or a network"
+        ),
     )
-    text += "a network"
-    noise.add_argument(
-        "--method", metavar="METHOD", default=_methods.DEFAULT, help=text
+    _engine.add_sound_noise(group)
+
+
+def _add_files(group: Any) -> None:
+    group.add_argument(
+        "--out",
+        required=True,
+        metavar="FILE.tsv",
+        type=Path,
+        help="the result file",
     )
-    _engine.add_sound_noise(noise)
-    group = parser.add_argument_group("where it runs")
-    _engine.add_workers(group)
-    _engine.add_engine(group)
-    add = parser.add_argument_group("files").add_argument
-    add("--out", required=True, metavar="FILE.tsv", type=Path, help="the result file")
-    text = "read options from a file; options on the command line take precedence"
-    add("--config", metavar="FILE.yaml", type=Path, help=text)
-    add(
+    group.add_argument(
+        "--config",
+        metavar="FILE.yaml",
+        type=Path,
+        help="read options from a file; options on the command line take precedence",
+    )
+    group.add_argument(
         "--shard",
         metavar="i/N",
         help="take every N-th of the inputs, from the i-th (from 0)",
     )
-    text = "write what is to be run to FILE.tsv.commitment.json before the first sample"
-    add("--commit", action="store_true", help=text)
+    group.add_argument(
+        "--commit",
+        action="store_true",
+        help=(
+            "write what is to be run to FILE.tsv.commitment.json before the first "
+            "sample"
+        ),
+    )
     # of which the refusals of such files and inputs say more
-    for name in ("--accept-change", "--skip-corrupt"):
-        add(name, action="store_true", help=argparse.SUPPRESS)
-    parser.set_defaults(sigma=None, method_args=None)
-    parser.prepare = partial(_prepare, parser, asked, noise)
+    for flag in ("--accept-change", "--skip-corrupt"):
+        group.add_argument(flag, action="store_true", help=argparse.SUPPRESS)
+
+
+def _end(text: str) -> int:
+    return -1 if text == "-1" else whole(1, text)
 
 
 def _prepare(parser: Any, asked: Any, noise: Any, words: list[str]) -> list[str]:
@@ -199,10 +256,6 @@ def _require_meaning(
 
 def _flags_of(options: Iterable[Option]) -> set[str]:
     return {_methods.flag(option.name) for option in options}
-
-
-def _end(text: str) -> int:
-    return -1 if text == "-1" else whole(1, text)
 
 
 def levels(text: str) -> tuple[float, ...]:

@@ -29,13 +29,14 @@ from rsbounds.schemes import METHODS, Scheme
 
 _NOISE = ("anchors", "sigma_function", "noise")  # what noise levels depend on
 
-_DRAWN = ("counts", "outputs")  # what only the model can show again
-#: Names of what is taken as stated, in words.
-_WORDS = {
-    "sigma": "each row's sigma",
-    "data": "labels and inputs",
-    "truth": "agreement with true maps",
-    "classes": "the number of classes",
+#: What no radius needs, and what compares it.
+_BESIDES = {
+    "counts": "the counts (--rerun draws some again)",
+    "outputs": "the outputs (--rerun draws some again)",
+    "data": "labels and inputs (--data)",
+    "truth": "agreement with true maps (--truth)",
+    "classes": "how many classes maps tell apart (--rerun)",
+    "times": "times",
 }
 
 
@@ -168,6 +169,8 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
         notes.append(
             f"committed as sha256 {commitment}: when that was published shows when"
         )
+    if selection := manifest.selection():
+        notes.append(selection)
     if manifest.shard != "0/1":
         notes.append(f"shard {manifest.shard} alone: a part of its run")
     if result.corrupt and args.data is None:
@@ -175,9 +178,9 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
         notes.append(
             f"{many} inputs are said to be corrupt: --data checks whether they are"
         )
-    others = tuple(name for name in result.stated if name not in _DRAWN)
-    if others:
-        notes.append(_taken(others, args, manifest))
+    needed = [name for name in result.stated if name not in _BESIDES]
+    if needed:
+        notes.append(_taken(needed, args, manifest))
     if result.drawn:
         notes.append(
             f"{result.drawn} of {result.rows} rows drawn again (--draw-seed "
@@ -190,7 +193,7 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
     many = len(result.findings)
     notes.append(
         f"{result.rows} rows{some}, {many or 'no'} finding{'s' * (many != 1)}"
-        f"{_unless(result.stated)}"
+        f"{_besides(result.stated)}"
     )
     findings = [finding.at(args.file) for finding in result.findings]
     for line in findings + [f"{args.file}: {note}" for note in notes]:
@@ -198,33 +201,30 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
     return int(bool(findings))
 
 
-def _unless(stated: tuple[str, ...]) -> str:
-    """What the rows rest on that only drawing them again shows."""
-    drawn = [name for name in _DRAWN if name in stated]
-    if not drawn:
-        return ""
-    return f", if the {drawn[0]} are the model's (--rerun draws some rows again)"
+def _besides(stated: tuple[str, ...]) -> str:
+    """What is taken as stated and no radius needs, behind the number of findings."""
+    words = [word for name, word in _BESIDES.items() if name in stated]
+    return f"; as the file states them: {', '.join(words)}" if words else ""
 
 
-def _taken(names: tuple[str, ...], args: argparse.Namespace, manifest: Manifest) -> str:
-    """What is taken as stated besides, and which options would compare it."""
-    words = {name: _WORDS.get(name, name) for name in names}
+def _taken(names: list[str], args: argparse.Namespace, manifest: Manifest) -> str:
+    """What radii rest on and is taken as stated, and which options would compare it."""
+    words = {name: "each row's sigma" if name == "sigma" else name for name in names}
     text = f"taken as stated, not verified: {', '.join(words.values())}"
     if not manifest.method:
         return text
     method = METHODS[manifest.method]
     noise = [option.name for option in method.options if option.name in _NOISE]
-    by_data = {"dim", "sigma", "data"}
+    options = [name for name in ("data", *noise) if getattr(args, name) is None]
+    could = {"dim", "sigma"}
     if manifest.scope != ASSERTED_ENVELOPE:
-        by_data |= method.domains.keys()
-    hints = []
-    for options, could in ((["data", *noise], by_data), (["truth"], {"truth"})):
-        given = [name for name in options if getattr(args, name) is None]
-        compared = [word for name, word in words.items() if name in could]
-        if given and compared:
-            flags = " with ".join(map(_methods.flag, given))
-            hints.append(f"{flags} compares {', '.join(compared)}")
-    return f"{text} ({'; '.join(hints)})" if hints else text
+        could |= method.domains.keys()
+    compared = [word for name, word in words.items() if name in could]
+    if not (compared and options):
+        return text
+    all_of_them = "them" if len(names) > 1 else "it"
+    what = all_of_them if len(compared) == len(names) else ", ".join(compared)
+    return f"{text} ({' with '.join(map(_methods.flag, options))} compares {what})"
 
 
 def _scheme(

@@ -288,8 +288,9 @@ def proof(verified: Mapping[str, Any] | None) -> str:
         f"{verified['proved']} of {verified['rows']} rows, {verified['findings']} "
         "findings"
     ]
-    parts += [*verified["first"][:3], "taken as stated: the counts"]
-    return _code(", ".join(["; ".join(parts), *verified["stated"]]))
+    parts += verified["first"][:3]
+    stated = ", ".join(verified["stated"]) or "nothing"
+    return _code("; ".join([*parts, f"taken as stated: {stated}"]))
 
 
 def _code(text: object) -> str:

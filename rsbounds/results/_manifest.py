@@ -28,9 +28,12 @@ def _whole(low: int, high: int = 2**62) -> dict[str, Any]:
     return {"type": "integer", "minimum": low, "maximum": high}
 
 
+#: Inputs of a run, at most.
+MOST_INPUTS = 10**7
 # of what size: larger numbers are a doctored file's, whose lists would fill the memory
 _DATA = {
-    "inputs": _whole(0, 10**7),
+    "inputs": _whole(0, MOST_INPUTS),
+    "total": _whole(0),
     "start": _whole(0),
     "skip": _whole(1),
     "max": _whole(-1),
@@ -66,8 +69,8 @@ class Manifest:
     ----------
     model, data, engine, versions : mapping
         What the model was, the data, the device and its precision, the packages;
-        ``data`` with ``start``, ``skip``, ``max``, and ``inputs``, the number selected
-        in all shards together.
+        ``data`` with ``total``, the number of its inputs, ``start``, ``skip``, ``max``,
+        and ``inputs``, the number selected in all shards together.
     answer : mapping
         The answer: its ``name`` and its parameters, see
         :class:`rsbounds.answers.Answer`.
@@ -168,6 +171,33 @@ class Manifest:
         (rank, size), skip = share("shard", self.shard), int(self.data.get("skip", 1))
         start, inputs = int(self.data.get("start", 0)), int(self.data.get("inputs", 0))
         return range(start + rank * skip, start + inputs * skip, size * skip)
+
+    def selection(self) -> str:
+        """Which of the data's inputs were chosen, in words; "" for all of them."""
+        defaults = {"start": 0, "skip": 1, "max": -1}
+        stated = [
+            f"{name} {self.data[name]}"
+            for name, default in defaults.items()
+            if self.data.get(name, default) != default
+        ]
+        inputs = self.data.get("inputs", 0)
+        total = self.data.get("total", inputs)
+        if not stated and inputs == total:
+            return ""
+        text = f"{inputs} of {total} inputs"
+        return f"{text}: {', '.join(stated)}" if stated else text
+
+    def selected(self) -> int | None:
+        """How many inputs start, skip and max choose of all; None where it isn't said
+        how many there are.
+        """
+        if "total" not in self.data:
+            return None
+        end = int(self.data["total"])
+        if self.data.get("max", -1) >= 0:
+            end = min(end, int(self.data["max"]))
+        start, skip = int(self.data.get("start", 0)), int(self.data.get("skip", 1))
+        return len(range(start, end, skip))
 
     def places(self, done: set[int]) -> tuple[list[int], list[int]]:
         """Indices that are missing from ``done``, and those in it that don't belong

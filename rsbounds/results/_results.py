@@ -213,6 +213,7 @@ class Results:
         yield self.note
         if self.manifest is None:
             return
+        yield self.manifest.selection()
         if self.manifest.shard != "0/1":
             yield f"shard {self.manifest.shard} alone: a part of its run"
         for step in self.manifest.history:

@@ -13,6 +13,7 @@ from rsbounds.certificate import SCOPES
 from rsbounds.results._results import Results
 
 NAMES = ("norm", "alpha", "n", "bound")
+_NUMBERS = ("inputs", "total")  # which follow from the data and the selection
 UNKNOWN, SEVERAL = "-", "several"
 
 
@@ -31,7 +32,9 @@ def terms(file: Results) -> dict[str, str]:
         "bound": map(shown, counted.bounds),
     }
     if manifest is not None:
-        data = {name: part for name, part in manifest.data.items() if name != "inputs"}
+        data = {
+            name: part for name, part in manifest.data.items() if name not in _NUMBERS
+        }
         identity = json.dumps([data, manifest.shard], sort_keys=True, default=repr)
         digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
         models = [shown(v) for v in manifest.model.values() if isinstance(v, str)]

@@ -67,7 +67,7 @@ class NoiseConditional(nn.Module):
     ) -> None:
         super().__init__()
         self.low, self.high = _range(low, high)
-        count("width", width, 1)
+        width = count("width", width, 1)
         layers = _called_layers(module)[:-1]
         if not layers:
             raise ValueError(

@@ -24,7 +24,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy, softplus
 
 from rsbounds import anisotropic
-from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.checks import as_floats, number
 from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
 from rsbounds.sampling import grid_noise
 from rsbounds.sampling.torch_modules import (
@@ -99,8 +99,9 @@ class FixedNoise(_Noise):
         # copies: a tensor that is changed later would change the noise between inputs
         object.__setattr__(self, "mean", self.mean.detach().clone())
         object.__setattr__(self, "sigma", self.sigma.detach().clone())
-        levels = self.sigma.detach().cpu().numpy()
-        as_floats("sigma", levels, 0, closed="neither", nan=False)
+        levels = as_floats(
+            "sigma", self.sigma.cpu().numpy(), 0, closed="neither", nan=False
+        )
         check_shape("mean", self.mean, self.sigma.shape)
         shape = self.shape.double().numpy()
         if not ((shape >= _TINY) & (shape < np.inf)).all():
@@ -323,10 +324,13 @@ class CertifiedGenerator(nn.Module):
         self, mean: nn.Module, level: SigmaNetwork, shape: torch.Tensor
     ) -> None:
         super().__init__()
-        as_floats("shape", shape.detach().cpu().numpy(), 0, closed="neither", nan=False)
+        axes = as_floats(
+            "shape", shape.detach().cpu().numpy(), 0, closed="neither", nan=False
+        )
         self.mean = mean
         self.level = level
-        self.register_buffer("shape", shape.detach().float())
+        single = torch.as_tensor(axes, dtype=torch.float32, device="cpu")
+        self.register_buffer("shape", single.to(shape.device))
         self.shape: torch.Tensor
 
     def forward(self, x: torch.Tensor) -> Maps:
@@ -378,9 +382,9 @@ def generator_loss(
     >>> model, maps = torch.nn.Linear(3, 2), NoiseMaps((3,), 0.5)
     >>> loss = generator_loss(model, maps, x, y, target=0.5)
     """
-    as_floats("target", target, 0, closed="neither", nan=False)
-    as_floats("variance_weight", variance_weight, 0, nan=False)
-    as_floats("mean_weight", mean_weight, 0, nan=False)
+    target = number("target", target, 0, closed="neither")
+    variance_weight = number("variance_weight", variance_weight, 0)
+    mean_weight = number("mean_weight", mean_weight, 0)
     mean, sigma = generator(x)
     smoothing = cross_entropy(model(x + mean + sigma * torch.randn_like(x)), y)
     variance = (sigma.log().flatten(1).mean(1) - float(np.log(target))).square().mean()

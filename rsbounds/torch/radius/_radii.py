@@ -89,7 +89,7 @@ def anisotropic(
     >>> round(r.item(), 6)
     0.507651
     """
-    as_floats("norm", norm, 1.0, nan=False)
+    norm = float(as_floats("norm", norm, 1.0, nan=False))
     given, device = _together(p_a=p_a, p_b=p_b, sigma=sigma)
     levels = inside("sigma", given["sigma"], 0.0)
     if not levels.ndim or not levels.shape[-1]:

@@ -123,7 +123,8 @@ def cascade(
     >>> model(x).shape
     torch.Size([100, 3])
     """
-    as_floats("stages", [list(stage) for stage in stages], 0.0, nan=False)
+    table = as_floats("stages", [list(stage) for stage in stages], 0.0, nan=False)
+    stages = [Stage._make(row) for row in table.tolist()]
     seed = count("seed", seed)
     x, y = train
     devices = {x.device}

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from rsbounds._numerics.checks import as_floats, as_integers, choice, count
+from rsbounds._numerics.checks import choice, count, number
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.progress import Progress
 from rsbounds.sampling.torch_modules import autocast_type
@@ -97,8 +97,8 @@ def fit(
     """
     epochs = count("epochs", epochs, 1)
     size = count("batch_size", batch_size, 1)
-    as_floats("rate", rate, 0, closed="neither", nan=False)
-    as_floats("weight_decay", weight_decay, 0, nan=False)
+    rate = number("rate", rate, 0, closed="neither")
+    weight_decay = number("weight_decay", weight_decay, 0)
     seed = count("seed", seed)
     lengths = [len(column) for column in columns]
     if len(set(lengths)) != 1 or not lengths[0]:
@@ -374,8 +374,8 @@ def pgd(
     """
     if norm not in (2, math.inf):
         raise ValueError(f"norm must be 2 or inf; got {norm!r}")
-    as_integers("steps", steps, 1)
-    as_floats("step", step, 0, closed="neither", nan=False)
+    steps = count("steps", steps, 1)
+    step = number("step", step, 0, closed="neither")
     shape = (-1, *[1] * (x.ndim - 1))
     limit = _checked(
         "radius", x, radius, lambda v: (v >= 0) & (v < math.inf), "be in [0, inf)"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import nn
 
-from rsbounds._numerics.checks import as_floats, as_integers, count
+from rsbounds._numerics.checks import count, number
 from rsbounds.sampling.torch_noise import wide
 from rsbounds.torch import radius
 from rsbounds.torch.networks._layers import CONVOLUTIONS
@@ -67,8 +67,8 @@ def average_radius_loss(
     >>> average_radius_loss(model, network, x, y, lip=network.lip, dim=3).shape
     torch.Size([])
     """
-    as_floats("penalty", penalty, 0, nan=False)
-    as_floats("largest", largest, 0, closed="neither", nan=False)
+    penalty = number("penalty", penalty, 0)
+    largest = number("largest", largest, 0, closed="neither")
     sigma = network(x)
     p = soft_vote(model, x, sigma, samples).gather(1, y[:, None])[:, 0]
     z = torch.special.ndtri(wide(p).clamp(1e-12, 1 - 1e-12)).clamp(max=largest)
@@ -126,13 +126,14 @@ def data_dependent_sigma(
     >>> data_dependent_sigma(torch.nn.Linear(2, 2), torch.ones(2), 0.5, steps=3) > 0
     True
     """
-    start = float(as_floats("sigma", sigma, 0, closed="neither", nan=False))
-    as_integers("samples", samples, 1)
-    as_floats("rate", rate, 0, closed="neither", nan=False)
+    start = number("sigma", sigma, 0, closed="neither")
+    steps = count("steps", steps, 1)
+    samples = count("samples", samples, 1)
+    rate = number("rate", rate, 0, closed="neither")
     level = torch.tensor(start, requires_grad=True, device="cpu")
     generator = torch.Generator("cpu").manual_seed(seed)
     with evaluating(model):
-        for _ in range(count("steps", steps, 1)):
+        for _ in range(steps):
             noise = torch.randn(
                 samples, *x.shape, generator=generator, device="cpu"
             ).to(x.device)

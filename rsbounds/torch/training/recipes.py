@@ -83,9 +83,9 @@ def macer_loss(
     >>> macer_loss(torch.nn.Linear(3, 2), x, y, 0.5).shape
     torch.Size([])
     """
-    as_floats("weight", weight, 0, nan=False)
-    as_floats("beta", beta, 0, closed="neither", nan=False)
-    as_floats("gamma", gamma, 0, closed="neither", nan=False)
+    weight = number("weight", weight, 0)
+    beta = number("beta", beta, 0, closed="neither")
+    gamma = number("gamma", gamma, 0, closed="neither")
     scores = _scores(model, x, _noise(x, sigma, samples))
     level = levels(x, sigma)
     accuracy = -(scores.softmax(-1).mean(1).gather(1, y[:, None]) + _CLAMP).log().mean()
@@ -143,9 +143,9 @@ def consistency_loss(
     >>> consistency_loss(torch.nn.Linear(3, 2), x, y, 0.5).shape
     torch.Size([])
     """
-    count("samples", samples, 2)
-    as_floats("weight", weight, 0, nan=False)
-    as_floats("entropy", entropy, 0, nan=False)
+    samples = count("samples", samples, 2)
+    weight = number("weight", weight, 0)
+    entropy = number("entropy", entropy, 0)
     log = _scores(model, x, _noise(x, sigma, samples)).log_softmax(-1)
     mean = log.exp().mean(1)
     log_mean = (mean + 1e-20).log()
@@ -211,7 +211,7 @@ def smooth_adversarial(
         right: torch.Tensor = mean.gather(1, y[:, None])[:, 0]
         return -(right + 1e-20).log()
 
-    count("steps", steps, 1)
+    steps = count("steps", steps, 1)
     with evaluating(model):
         moved = pgd(
             harm, x, radius, norm=norm, steps=steps, step=min(1.0, 2 / steps), box=box
@@ -349,7 +349,7 @@ def soft_labels(
     tensor([[1.0000, 0.0000],
             [0.2500, 0.7500]])
     """
-    count("classes", classes, 2)
-    as_floats("keep", keep, 0, 1, nan=False)
+    classes = count("classes", classes, 2)
+    keep = number("keep", keep, 0, 1)
     weight = torch.where(hard, keep, 1.0)[:, None]
     return weight * torch.nn.functional.one_hot(y, classes) + (1 - weight) / classes
