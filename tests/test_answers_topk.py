@@ -394,7 +394,7 @@ def test_half_lines_attain_the_bound():
         ({"counts": [1.5, 2, 3]}, "counts must be whole"),
         (
             {"scheme": METHODS["range"]({"sigma_min": 1, "sigma_max": 2, "dim": 2})},
-            "sigma must be",
+            "the same at every input",
         ),
     ],
 )
