@@ -203,7 +203,7 @@ def ball_score(
     u: Real, dim: Real, s: Real, *, dps: int = 30, method: str | None = None
 ) -> Mpf:
     """Phi^-1 P(|Z - s e1| <= s + u), Z ~ N(0, I_dim)."""
-    if mp.isinf(exact(s)):
+    if mp.isinf(s):
         return exact(u)
     tails = ball_tails(u, dim, s, dps=dps + 5, method=method)
     return score(tails.log_lower, tails.log_upper, dps=dps)

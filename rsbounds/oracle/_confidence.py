@@ -14,7 +14,6 @@ from rsbounds.oracle._normal import (
     ndtr,
     ndtri_exp,
     rounded,
-    whole,
 )
 
 
@@ -39,13 +38,13 @@ def lower_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
 
 def upper_bound(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     """The upper bound p: P(Binomial(n, p) <= count) = alpha."""
-    return lower_complement(whole(n) - whole(count), n, alpha, dps=dps)
+    return lower_complement(n - count, n, alpha, dps=dps)
 
 
 def upper_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     """The normal score of the upper bound."""
     with mp.workdps(dps):
-        return -lower_score(whole(n) - whole(count), n, alpha, dps=dps)
+        return -lower_score(n - count, n, alpha, dps=dps)
 
 
 def pair_scores(
@@ -60,7 +59,6 @@ def pair_scores(
 
 def _log_bound(count: int, n: int, alpha: Mpf, dps: int) -> tuple[Mpf, Mpf]:
     """log(1 - p) and log p for the lower bound p."""
-    count, n = whole(count), whole(n)
     if not (0 <= count <= n and 0 < alpha < 1):
         raise ValueError(
             f"need 0 <= count <= n and 0 < alpha < 1; got {count}, {n}, {alpha}"
@@ -127,7 +125,6 @@ def log_wealth(hits: int, trials: int, z0: Real, *, dps: int = 30) -> Mpf:
     The likelihood ratio against p0, averaged over the Beta(1/2, 1/2) law restricted to
     p > p0: numerator and normalisation are integrals from p0 to 1.
     """
-    hits, trials = whole(hits), whole(trials)
     with mp.workdps(dps + GUARD):
         p0, q0 = ndtr(z0, dps=dps + GUARD), ndtr(-exact(z0), dps=dps + GUARD)
         half, misses = mp.mpf(0.5), trials - hits

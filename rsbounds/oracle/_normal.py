@@ -3,7 +3,6 @@
 from statistics import NormalDist
 from typing import Any
 
-import numpy as np
 from mpmath import mp
 
 Mpf = Any
@@ -13,30 +12,8 @@ GUARD = 25  # decimal digits carried beyond those asked for
 
 
 def exact(value: Real) -> Mpf:
-    """``value`` as an mpf: a float exactly, a string to the working precision.
-
-    ValueError if it is not one real number.
-    """
-    if isinstance(value, str):
-        return mp.mpf(value)
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]  # mpmath takes NumPy's numbers, but none of its arrays
-    try:
-        number = mp.mpmathify(value)
-    except TypeError:
-        number = None
-    # mpmath would take True for 1, and has complex numbers and intervals too
-    if isinstance(value, bool | np.bool_) or not hasattr(number, "_mpf_"):
-        raise ValueError(f"expected a real number; got {value!r}")
-    return number
-
-
-def whole(value: Real) -> int:
-    """``value`` as an int, of a type that cannot overflow; or ValueError."""
-    number = exact(value)
-    if not mp.isint(number):
-        raise ValueError(f"expected a whole number; got {value!r}")
-    return int(number)
+    """``value`` as an mpf: a float exactly, a string to the working precision."""
+    return mp.mpf(value) if isinstance(value, str) else mp.mpmathify(value)
 
 
 def rounded(value: Mpf, dps: int) -> Mpf:

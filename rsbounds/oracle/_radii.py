@@ -4,7 +4,6 @@ or base.
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
 from mpmath import mp
 
 from rsbounds.oracle._ball import log_radius, ncx2_tails
@@ -32,7 +31,7 @@ def gaussian_radius(
     """[C] Theorem 1, and for norm > 2 the inscribed l_p ball of [L]."""
     with mp.workdps(dps):
         radius = exact(sigma) * _half_gap(z_a, z_b)
-        shrink = mp.mpf(0.5) - 1 / exact(norm)
+        shrink = mp.mpf(0.5) - (0 if mp.isinf(norm) else 1 / exact(norm))
         return radius / exact(dim) ** max(shrink, 0)
 
 
@@ -48,16 +47,12 @@ def anisotropic_radius(
     ([H]).
     """
     with mp.workdps(dps + GUARD):
-        # a text is a sequence too, and its digits would be read as levels
-        if np.ndim(sigma) != 1:
-            raise ValueError(f"sigma must be a sequence of numbers; got {sigma!r}")
         sigmas = [exact(v) for v in sigma]
-        norm = exact(norm)
         if norm <= 2:
             width = min(sigmas)
         else:
             # Hoelder: the dual exponent of p/2, 2p/(p - 2).
-            power = mp.mpf(2) if mp.isinf(norm) else 2 * norm / (norm - 2)
+            power = mp.mpf(2) if mp.isinf(norm) else 2 * exact(norm) / (exact(norm) - 2)
             width = mp.fsum(v**-power for v in sigmas) ** (-1 / power)
         radius = _half_gap(z_a, z_b) * width
     return rounded(radius, dps)
