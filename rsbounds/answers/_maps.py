@@ -239,9 +239,13 @@ class Maps(Answer):
         self.scheme = scheme
         self.tau = _tau(tau)
         self.truth = truth
+        self._radius: float | None = None  # of a manifest, which knows its level
 
     def parameters(self) -> dict[str, Any]:
-        radius = map_radius(self.tau, self.scheme, self.scheme.fixed_level())
+        radius = self._radius
+        if radius is None:
+            level = self.scheme.fixed_level()
+            radius = map_radius(self.tau, self.scheme, level)
         stated: dict[str, Any] = {"tau": self.tau, "radius": radius}
         if self.truth is not None:
             digest = hashlib.sha256()
@@ -251,8 +255,10 @@ class Maps(Answer):
         return stated
 
     @classmethod
-    def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Answer:
-        return cls(scheme, parameters["tau"])
+    def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Maps:
+        answer = cls(scheme, parameters["tau"])
+        answer._radius = number("radius", parameters["radius"], 0.0)
+        return answer
 
     @classmethod
     def from_options(cls, options: Options, scheme: Any) -> Answer:
