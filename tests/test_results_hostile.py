@@ -202,15 +202,6 @@ MARKS = [
         },
         "3 rows are from before a change: engine.sound_noise was null and is now true",
     ),
-    (
-        {
-            "history": [
-                {"recertified": "a.tsv", "sha256": "f00d"},
-                {"fitted": ["beef", "f00d"]},
-            ]
-        },
-        "the rule was fitted on the rows that it certifies: its level does not hold",
-    ),
     ({"history": [{"changes": ["\x1b[2J"], "rows": 1}]}, "before a change: \\x1b[2J"),
 ]
 
@@ -220,10 +211,6 @@ def test_how_a_file_came_about_is_marked(change, said):
     """Old rows were once passed off as sound, the best of many shards as a run."""
     assert said in results.table([run("run", **change)])
     assert any(said in note for note in results.summary(run("run", **change))["notes"])
-    other = {
-        "history": [{"recertified": "a.tsv", "sha256": "f00d"}, {"fitted": ["beef"]}]
-    }
-    assert "[" not in results.table([run("run", **other)])
 
 
 def test_text_of_strangers_reaches_no_terminal(path, capsys):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, one_line, says
+from cli_models import arguments, inputs, one_line, savez, says
 from result_table import manifest, save, state, table
 from scipy.stats import beta, norm
 
@@ -376,4 +376,118 @@ def test_a_history_does_not_silence_the_probe(finished, capsys):
     state(history=[{"changes": [f"probe.{index} was" for index in probe], "rows": 3}])
     assert "3 rows are from before a change: probe.0 was" in says(
         capsys, "verify out.tsv"
+    )
+
+
+# --- rules on the rows that chose them, and cards
+
+
+@pytest.fixture
+def fitted(work):
+    """A rule that two runs of 12 inputs chose."""
+    for level in (0.25, 0.5):
+        assert main(arguments(out=f"{level}.tsv", sigma=level)) == 0
+    assert main(["fit-rule", "0.25.tsv", "0.5.tsv", "--out", "rule.json"]) == 0
+
+
+def longer(files):
+    x, y = inputs()
+    savez(x=np.concatenate([x, x + 1]), y=np.concatenate([y, y]))
+    for name, level in zip(files, (0.25, 0.5), strict=True):
+        Path(name).unlink()  # the same rows, and twelve more
+        assert main(arguments(out=name, sigma=level)) == 0
+
+
+def merged(files):
+    for name in files:
+        Path(name).rename("part.tsv")
+        Path(f"{name}.manifest.json").rename("part.tsv.manifest.json")
+        assert main(["merge", name, "part.tsv"]) == 0
+
+
+def with_a_blank_line(files):
+    for name in files:
+        Path(name).write_text(Path(name).read_text() + "\n")
+
+
+@pytest.mark.parametrize("change", [None, longer, merged, with_a_blank_line])
+def test_a_rule_on_the_rows_that_chose_it_is_marked_in_any_file(fitted, capsys, change):
+    """The files were compared, which a blank line makes others."""
+    files = ["0.25.tsv", "0.5.tsv"]
+    if change is not None:
+        change(files)
+    again = ["recertify", *files, "--rule", "rule.json", "--out", "out.tsv"]
+    assert main(again) == 0
+    assert "was fitted to the rows that it certifies" in says(
+        capsys, "verify out.tsv", 1
+    )
+    assert "was fitted on the rows that it certifies" in says(capsys, "report out.tsv")
+
+
+def test_a_run_of_a_rule_on_the_inputs_that_chose_it_is_told(fitted, capsys):
+    """Its samples are fresh, so that its level holds; its accuracy is of these inputs."""
+    assert main(arguments(sigma=None, rule="rule.json")) == 0
+    assert main(["verify", "out.tsv"]) == 0
+    words = "12 of these inputs chose the rule"
+    assert words in says(capsys, "report out.tsv --card out.json")
+    assert words in Path("out.md").read_text()
+    x, y = inputs()
+    savez(x=x + 1, y=y)  # the same indices, of other inputs
+    Path("out.tsv").unlink()
+    assert main(arguments(sigma=None, rule="rule.json")) == 0
+    assert words not in says(capsys, "report out.tsv")
+
+
+CARD = "report out.tsv --card out.json"
+
+
+@pytest.mark.parametrize(
+    ("entry", "value"),
+    [
+        ("accuracy", [{"radius": 0.0, "accuracy": 1.0, "low": 0.9, "high": 1.0}]),
+        (
+            "verified",
+            {"rows": 60, "proved": 60, "findings": 0, "first": [], "stated": []},
+        ),
+        ("unknown", []),
+        ("hashes", {"rows": "0" * 64}),
+        ("acr", 9.0),
+        ("inputs", 60),
+        ("notes", []),
+    ],
+)
+def test_a_card_is_computed_again(finished, capsys, entry, value):
+    """Any card reached the table of cards as it was."""
+    save(table()[:11])
+    assert main(CARD.split()) == 0
+    # the file lacks a row: a finding of its own
+    honest = says(capsys, "verify out.tsv --card out.json", 1)
+    assert "the card's" not in honest
+    board = "report out.json --html cards.html"
+    assert main(board.split()) == 0
+    assert "against its file" in Path("cards.html").read_text()
+    made = json.loads(Path("out.json").read_text())
+    Path("out.json").write_text(json.dumps(made | {entry: value}))
+    assert f"the card's {entry} is" in says(capsys, "verify out.tsv --card out.json", 1)
+    assert main(board.split()) == 0
+    page = Path("cards.html").read_text()
+    assert "its writer's word</td>" in page
+    assert "against its file" not in page
+
+
+def test_a_card_without_its_file_is_its_writers_word(finished):
+    assert main(CARD.split()) == 0
+    Path("out.tsv").unlink()
+    assert main(["report", "out.json", "--html", "cards.html"]) == 0
+    assert "its writer's word</td>" in Path("cards.html").read_text()
+
+
+def test_a_card_s_entries_stand_once(finished, capsys):
+    assert main(CARD.split()) == 0
+    text = Path("out.json").read_text()
+    Path("out.json").write_text(text.replace("{", '{"acr": 9.0,', 1))
+    one_line(
+        capsys,
+        ["report", "out.json", "--html", "cards.html"],
+        "can't be read as a card",
     )

@@ -51,6 +51,9 @@ class List(Answer):
     ----------
     rule : rsbounds.composite.Rule
         The decision list.
+    fitted : sequence of str
+        Digests of the rows that it was fitted to, as ``fit-rule`` writes them: no
+        level holds on these.
 
     Examples
     --------
@@ -67,19 +70,30 @@ class List(Answer):
     takes_scheme = False
     columns = ("item", "binding", "stage_select", "stage_counts")
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: Rule, fitted: Sequence[str] = ()) -> None:
         if not isinstance(rule, Rule):
             raise ArgumentError("rule", f"must be a Rule; got {rule!r:.80}")
+        if not (
+            isinstance(fitted, Sequence) and all(isinstance(own, str) for own in fitted)
+        ):
+            raise ArgumentError(
+                "fitted", f"must be a list of digests; got {fitted!r:.80}"
+            )
         self.rule = rule
+        self.fitted = list(fitted)
         self.scheme: Scheme = Composite({"rule": rule.to_dict()})
+
+    def parameters(self) -> dict[str, Any]:
+        return {"fitted": self.fitted} if self.fitted else {}
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Answer:
-        return cls(Rule.from_dict(scheme.parameters.get("rule", {})))
+        rule = Rule.from_dict(scheme.parameters.get("rule", {}))
+        return cls(rule, parameters.get("fitted", ()))
 
     @classmethod
     def from_options(cls, options: Options, scheme: Any) -> Answer:
-        return cls(read_rule(options["rule"]))
+        return read_list(options["rule"])
 
     def check(self, procedure: Procedure) -> None:
         require_defaults(procedure, self.name)
@@ -182,10 +196,11 @@ class List(Answer):
         return stage_counts(row)[0][0]
 
 
-def read_rule(path: Path) -> Rule:
-    """The decision list of a JSON file; ValueError for any other."""
+def read_list(path: Path) -> List:
+    """The answer of a decision list in a JSON file; ValueError for any other."""
     try:
-        return Rule.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        return List(Rule.from_dict(entries), entries.get("fitted", ()))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a rule: {error}") from None
 

@@ -5,9 +5,18 @@ arithmetic (python-flint), where every number is a ball that holds the true one.
 kernels propose where to look, the balls decide.
 """
 
+from rsbounds.audit._card import check_card, verified
 from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._published import verify_printed
 from rsbounds.audit._verify import contradictions as contradictions  # for commands
 from rsbounds.audit._verify import verify
 
-__all__ = ["Audit", "Finding", "Kind", "verify", "verify_printed"]
+__all__ = [
+    "Audit",
+    "Finding",
+    "Kind",
+    "check_card",
+    "verified",
+    "verify",
+    "verify_printed",
+]

@@ -19,6 +19,7 @@ class Kind(StrEnum):
         "level"  # of noise: not that of the input, or it refutes the bound of sigma(x)
     )
     COUNTS = "counts"  # the model doesn't draw them again
+    CARD = "card"  # an entry of it that its file gives otherwise
 
 
 Said = tuple[Kind, str]

@@ -312,6 +312,9 @@ def _structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding
     yield from (
         Finding(Kind.CONTRADICTION, None, text) for text in _of_the_whole(manifest)
     )
+    if manifest.fitted_on([row for _, row in rows]):
+        text = "the rule was fitted to the rows that it certifies: its level does not "
+        yield Finding(Kind.CONTRADICTION, None, f"{text}hold")
     strangers = set(manifest.places({row.idx for _, row in rows})[1])
     end = manifest.data.get("max", -1)
     yield from _rows.twice(rows)
@@ -342,10 +345,6 @@ def _of_the_whole(manifest: Manifest) -> Iterator[str]:
         )
     if method and manifest.answer["name"] in ANSWERS:
         yield from _answered_otherwise(manifest)
-    if manifest.fitted_on_itself():
-        yield (
-            "the rule was fitted to the rows that it certifies: its level does not hold"
-        )
 
 
 def _answered_otherwise(manifest: Manifest) -> Iterator[str]:

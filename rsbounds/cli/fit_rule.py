@@ -15,8 +15,8 @@ import numpy as np
 
 from rsbounds import composite
 from rsbounds.cli import recertify
-from rsbounds.loading import file_hash
 from rsbounds.results import naming
+from rsbounds.results._fitted import digests
 
 
 def add_options(parser: Any) -> None:
@@ -54,9 +54,8 @@ def run(args: argparse.Namespace) -> int:
     options = {"objective": args.objective, "items": args.items, "select": select}
     options |= {"n": procedure.n, "alpha": procedure.alpha}
     fit = composite.fit(counts, labels, list(runs), **options)
-    entries = fit.rule.to_dict() | {
-        "fitted": [file_hash(run.path) for run in runs.values()]
-    }
+    fitted = [digest for run in zip(*rows, strict=True) for digest in digests(run)]
+    entries = fit.rule.to_dict() | {"fitted": fitted}
     draft = args.out.with_name(f"{args.out.name}.new")
     try:
         with naming(args.out):

@@ -6,7 +6,6 @@ holds at its own level; the best of several files, chosen after looking, does no
 """
 
 import argparse
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -18,8 +17,8 @@ from numpy.typing import NDArray
 
 from rsbounds import audit
 from rsbounds._numerics.text import shown
-from rsbounds.answers import Class, List, restored
-from rsbounds.answers._list import Stages, read_rule
+from rsbounds.answers import Class, restored
+from rsbounds.answers._list import Stages, read_list
 from rsbounds.audit import trust
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.certify import Job
@@ -173,10 +172,8 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         raise ValueError(
             "--bound, --method and --runner-up have no meaning with --rule"
         )
-    rule = read_rule(args.rule)
-    fitted = json.loads(args.rule.read_text(encoding="utf-8")).get("fitted", [])
-    if not isinstance(fitted, list) or not all(isinstance(run, str) for run in fitted):
-        raise ValueError(f"{args.rule} is not a rule: fitted must be a list of hashes")
+    answer = read_list(args.rule)
+    rule = answer.rule
     runs = by_level(args.files)
     missing = [sigma for sigma in rule.sigmas if sigma not in runs]
     if missing:
@@ -187,7 +184,6 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     for run in stages:  # what was done to each of the files, each step once
         history = (*run.manifest.history, _step(run.path))
         steps += [step for step in history if step not in steps]
-    answer = List(rule)
     procedure = Procedure(
         n0=first.procedure.n0,
         n=first.procedure.n,
@@ -221,7 +217,7 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         parameters=dict(answer.scheme.parameters),
         procedure=procedure,
         probe={},
-        history=[*steps, {"rule": str(args.rule), "fitted": fitted}],
+        history=[*steps, {"rule": str(args.rule)}],
     )
     return new, [listed(rows) for rows in common(stages)]
 

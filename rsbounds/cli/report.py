@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rsbounds import audit, results
@@ -68,16 +69,13 @@ def _card(args: argparse.Namespace, files: Sequence[results.Results]) -> None:
     """Write the card of one file, audited where that can be done."""
     if len(args.files) > 1:
         raise ValueError(f"--card takes one result file; got {len(args.files)}")
-    verified, why = None, "the file has no manifest"
+    verified: dict[str, Any] | None = None
+    why = "the file has no manifest"
     if files[0].manifest is not None:
         try:
-            own = audit.verify(args.files[0])
+            verified = audit.verified(audit.verify(args.files[0]), args.files[0])
         except (ImportError, ValueError) as error:
             why = str(error)
-        else:
-            first = [finding.at(args.files[0]) for finding in own.findings[:20]]
-            verified = {"rows": own.rows, "proved": own.proved, "stated": own.stated}
-            verified |= {"findings": len(own.findings), "first": first}
     text = results.write_card(
         results.card(files[0], args.radii, verified=verified), args.card
     )
@@ -103,5 +101,17 @@ def _cards(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(cards))
     if args.html is not None:
-        results.board(cards, args.html)
+        checked = [_is_checked(*pair) for pair in zip(cards, args.files, strict=True)]
+        results.board(cards, args.html, checked=checked)
     return 0
+
+
+def _is_checked(card: dict[str, Any], path: str) -> bool:
+    """Whether the card's result file lies beside it and gives all of it again."""
+    place = Path(path)
+    if Path(card["name"]).name != card["name"]:
+        return False  # of another folder
+    try:
+        return not audit.check_card(card, place.with_name(card["name"]))
+    except (ImportError, ValueError, OSError):
+        return False

@@ -12,6 +12,7 @@ what it took as stated. Exit status 1 on a finding (extra: verify).
 import argparse
 import json
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from rsbounds._numerics.text import shown
 from rsbounds.answers import Answer, restored
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.cli import _engine, _methods
-from rsbounds.results import Manifest, manifest_path
+from rsbounds.results import Manifest, manifest_path, read_card
 from rsbounds.schemes import METHODS, Scheme
 
 _NOISE = ("anchors", "sigma_function", "noise")  # what noise levels depend on
@@ -61,6 +62,12 @@ def add_options(parser: Any) -> None:
         metavar="FILE.npy",
         type=Path,
         help="compare how maps agree with the true ones",
+    )
+    add(
+        "--card",
+        metavar="FILE.json",
+        type=Path,
+        help="compute the card of the file again, and compare it",
     )
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--json", action="store_true", help="print a JSON object")
@@ -132,6 +139,9 @@ def run(args: argparse.Namespace) -> int:
             seed=args.draw_seed,
             **compared,
         )
+    if args.card is not None:
+        own = audit.check_card(read_card(args.card), args.file)
+        result = replace(result, findings=result.findings + own)
     return _show(args, result, manifest)
 
 

@@ -20,7 +20,7 @@ from rsbounds._numerics.text import shown
 from rsbounds.certificate import SCOPES
 from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._file import _replace, digest
-from rsbounds.results._manifest import manifest_path
+from rsbounds.results._manifest import _distinct, manifest_path
 from rsbounds.results._results import Results
 from rsbounds.results._table import _markdown, _radii
 from rsbounds.results._terms import footnote, setting
@@ -220,7 +220,11 @@ def read_card(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     place = as_path("path", path)
     try:
-        made: dict[str, Any] = json.loads(place.read_bytes(), parse_constant=_refuse)
+        made: dict[str, Any] = json.loads(
+            place.read_bytes(),
+            parse_constant=_refuse,
+            object_pairs_hook=_distinct,
+        )
         if isinstance(made, dict) and made.get("card", 1) != 1:
             raise ValueError(
                 f"its version is {quoted(made['card'])}, this rsbounds reads version "

@@ -62,9 +62,8 @@ _NOTES = (
     "smoothing, ICML 2025, arXiv 2410.06895]: compare the curves of p_A beside it.",
 )
 _ABOUT_CARDS = (
-    "Each card is its writer's word: rsbounds verify shows whether a result file is "
-    "true, and "
-    "its SHA-256 whether it is the card's.",
+    "A card whose result file lies beside it is computed again from that file; any "
+    "other is its writer's word: rsbounds verify RUN.tsv --card RUN.json checks it.",
     "The best of several cards was chosen after looking: its accuracy is not that of "
     "one run.",
 )
@@ -154,7 +153,12 @@ def _of_classes(
     return [_sortable(runs), *_noted(notes), *drawn], scripts
 
 
-def board(cards: Sequence[Card], path: str | os.PathLike[str]) -> None:
+def board(
+    cards: Sequence[Card],
+    path: str | os.PathLike[str],
+    *,
+    checked: Sequence[bool] | None = None,
+) -> None:
     """Write cards side by side as one self-contained HTML page, whose columns sort.
 
     Parameters
@@ -163,6 +167,8 @@ def board(cards: Sequence[Card], path: str | os.PathLike[str]) -> None:
         As :func:`card` and :func:`read_card` return them.
     path : path-like
         The page.
+    checked : sequence of bool, optional
+        Whether each card was computed again from its result file; by default none was.
 
     Raises
     ------
@@ -194,7 +200,12 @@ def board(cards: Sequence[Card], path: str | os.PathLike[str]) -> None:
         )
         footnotes.append(text)
     below = _noted([*footnotes, *_ABOUT_CARDS, *_NOTES[:1]])
-    _write(place, "cards", [_sortable(_side_by_side(cards, names)), *below])
+    lines = _side_by_side(cards, names)
+    lines[0].append("checked")
+    given = [False] * len(cards) if checked is None else checked
+    for line, is_checked in zip(lines[1:], given, strict=True):
+        line.append("against its file" if is_checked else "its writer's word")
+    _write(place, "cards", [_sortable(lines), *below])
 
 
 def _write(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
@@ -11,6 +11,8 @@ from typing import Any, Self
 from rsbounds._numerics.checks import share
 from rsbounds._numerics.text import shown
 from rsbounds.procedure import Procedure
+from rsbounds.results._fitted import chosen_on, is_fitted_on
+from rsbounds.results._row import Row
 from rsbounds.results._text import conform, quoted
 
 #: The format of the files that are written and read.
@@ -38,13 +40,14 @@ _DATA = {
     "skip": _whole(1),
     "max": _whole(-1),
 }
-_STEP = {"rows": _whole(0), "sha256": _TEXT, "changes": _TEXTS, "fitted": _TEXTS}
+_STEP = {"rows": _whole(0), "sha256": _TEXT, "changes": _TEXTS}
 #: What every reader relies on, as a JSON schema.
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "required": ["data", "answer"],
     "properties": {
-        "answer": _OBJECT | {"required": ["name"], "properties": {"name": _TEXT}},
+        "answer": _OBJECT
+        | {"required": ["name"], "properties": {"name": _TEXT, "fitted": _TEXTS}},
         **dict.fromkeys(("model", "parameters", "engine", "run"), _OBJECT),
         **dict.fromkeys(
             ("versions", "probe"), _OBJECT | {"additionalProperties": _TEXT}
@@ -217,14 +220,17 @@ class Manifest:
         left = (entry for step in self.history for entry in step.get("corrupt", ()))
         return {entry["input"] for entry in left if "input" in entry}
 
-    def fitted_on_itself(self) -> bool:
-        """Whether the history says that the rule was fitted on the rows that it
-        certifies.
-        """
-        fitted = {file for step in self.history for file in step.get("fitted", ())}
-        return not fitted.isdisjoint(
-            step["sha256"] for step in self.history if "sha256" in step
-        )
+    def fitted_on(self, rows: Sequence[Row]) -> bool:
+        """Whether rows hold counts that the rule of a list was fitted to."""
+        return is_fitted_on(self._fitted(), rows)
+
+    def chosen_on(self, rows: Sequence[Row]) -> int:
+        """How many rows are of inputs that the rule of a list was fitted to."""
+        return chosen_on(self._fitted(), rows)
+
+    def _fitted(self) -> list[str]:
+        fitted = self.answer.get("fitted", [])
+        return [text for text in fitted if isinstance(text, str)] if fitted else []
 
     def commitment(self) -> str:
         """The text by which a run is committed to before its first sample: all that is

@@ -222,10 +222,14 @@ class Results:
                     f"{step.get('rows')} rows are from before a change: "
                     f"{'; '.join(changes)}"
                 )
-        if self.manifest.fitted_on_itself():
+        if self.manifest.fitted_on(self.rows):
             yield (
                 "the rule was fitted on the rows that it certifies: its level does not "
                 "hold"
+            )
+        elif chosen := self.manifest.chosen_on(self.rows):
+            yield (
+                f"{chosen} of these inputs chose the rule: on others it may do worse"
             )
         if left := self.manifest.corrupt() - {row.idx for row in self.rows}:
             yield f"{len(left)} inputs left out: they can't be decoded"
