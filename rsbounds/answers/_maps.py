@@ -239,13 +239,9 @@ class Maps(Answer):
         self.scheme = scheme
         self.tau = _tau(tau)
         self.truth = truth
-        self._radius: float | None = None  # of a manifest, which knows its level
 
     def parameters(self) -> dict[str, Any]:
-        radius = self._radius
-        if radius is None:
-            level = self.scheme.fixed_level()
-            radius = map_radius(self.tau, self.scheme, level)
+        radius = map_radius(self.tau, self.scheme, self.scheme.fixed_level())
         stated: dict[str, Any] = {"tau": self.tau, "radius": radius}
         if self.truth is not None:
             digest = hashlib.sha256()
@@ -255,10 +251,8 @@ class Maps(Answer):
         return stated
 
     @classmethod
-    def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Maps:
-        answer = cls(scheme, parameters["tau"])
-        answer._radius = number("radius", parameters["radius"], 0.0)
-        return answer
+    def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Answer:
+        return cls(scheme, parameters["tau"])
 
     @classmethod
     def from_options(cls, options: Options, scheme: Any) -> Answer:
