@@ -385,6 +385,7 @@ def test_half_lines_attain_the_bound():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"k": 0}, "k must be"),
         ({"k": 3}, "k must be from 1 to 2, less than the classes; got 3"),
         ({"label": 3}, "label must be one of 3 classes; got 3"),
         (
@@ -394,7 +395,7 @@ def test_half_lines_attain_the_bound():
         ({"counts": [1.5, 2, 3]}, "counts must be whole"),
         (
             {"scheme": METHODS["range"]({"sigma_min": 1, "sigma_max": 2, "dim": 2})},
-            "sigma must be",
+            "scheme must have noise",
         ),
     ],
 )

@@ -112,6 +112,7 @@ def test_two_classes_are_capped_at_the_complement(name):
 
 
 BAD = [
+    ({"top": 3}, "top must be one of 3 classes; got 3"),
     ({"top": -1}, "top must be >= 0"),
     ({"evidence": [300, 101]}, "evidence must sum to at most n = 400; got 401"),
     ({"evidence": [6.5, 1]}, "evidence must be whole numbers"),

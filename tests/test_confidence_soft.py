@@ -254,6 +254,7 @@ test_bad_input_is_named = refusals(
         "thresholds must be one-dimensional": lambda: CDFCertificate(
             [0.5, 0.25], [0.0, 0.0]
         ),
+        "sigma must be in": lambda: CDFCertificate([0.5], [1.0]).radius(0.0),
         "one of the edges": lambda: CDFCertificate.from_histogram(
             histogram([1]), 0.1, 1 / 3
         ),

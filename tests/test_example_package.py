@@ -2,6 +2,7 @@
 ``verify`` refuses their rows.
 """
 
+import argparse
 import html
 import json
 import os
@@ -14,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from rsbounds.certificate import ANOTHERS
+from rsbounds.cli import _methods
+from rsbounds.schemes import Option
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(__file__).parent / "example_package"
@@ -248,6 +251,14 @@ print(json.dumps(steps))
         if named:
             assert said.count("\n") == 1, said
             assert f"the entry point 'broken' of rsbounds.{step}s" in said
+
+
+def test_an_option_that_is_taken_is_said_in_one_line():
+    """It was a traceback of the parser."""
+    parser = argparse.ArgumentParser()
+    _methods.add(parser, Option("n", "samples"))
+    with pytest.raises(ValueError, match=r"the option --n .another number. is there"):
+        _methods.add(parser, Option("n", "another number"))
 
 
 @pytest.mark.slow

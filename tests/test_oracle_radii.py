@@ -190,8 +190,8 @@ TRUTH = [
 ]
 
 
-def test_every_method_and_bound_of_result_files_has_its_evaluations():
-    assert set(schemes.METHODS) == set(certificates.METHODS)
+def test_what_is_proved_of_result_files_has_its_evaluations():
+    """An entry may have neither: its rows are refused then."""
     proved = {
         "gaussian",
         "semi-elastic",
@@ -202,10 +202,12 @@ def test_every_method_and_bound_of_result_files_has_its_evaluations():
         "composite",
     }
     of_answers = {name for proof in PROOFS.values() for name in proof.methods}
-    assert set(schemes.METHODS) >= of_answers == proved
+    assert set(schemes.METHODS) >= set(certificates.METHODS) == of_answers == proved
     assert {method.scope for method in schemes.METHODS.values()} <= set(SCOPES)
-    assert set(_bounds.PROOFS) == set(certificates.BOUNDS) == set(COUNTED)
-    assert set(PROOFS) == set(ANSWERS)
+    counted = {"clopper-pearson", "randomized", "anytime"}
+    assert set(COUNTED) >= set(_bounds.PROOFS) == set(certificates.BOUNDS) == counted
+    answers = {"class", "list", "top-k", "values", "maps"}
+    assert set(ANSWERS) >= set(PROOFS) == answers
 
 
 def test_a_method_without_a_proof_is_refused_in_one_line(monkeypatch, tmp_path):

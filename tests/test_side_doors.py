@@ -427,7 +427,7 @@ def test_a_rule_on_the_rows_that_chose_it_is_marked_in_any_file(fitted, capsys, 
 
 
 def test_a_run_of_a_rule_on_the_inputs_that_chose_it_is_told(fitted, capsys):
-    """Its samples are fresh, so its level holds; its accuracy is of these inputs."""
+    """Its samples are fresh: its level holds, its accuracy is of these inputs."""
     assert main(arguments(sigma=None, rule="rule.json")) == 0
     assert main(["verify", "out.tsv"]) == 0
     words = "12 of these inputs chose the rule"

@@ -1,5 +1,6 @@
 """What changes of single operators and numbers once got past every other test."""
 
+import json
 from collections import deque
 from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
@@ -23,7 +24,7 @@ from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import ArraySampler, Memory, certify, certify_radius
 from rsbounds.cluster import Workers
 from rsbounds.confidence import CDFCertificate, ScoreHistogram
-from rsbounds.results import Writer, board, card, read
+from rsbounds.results import Writer, board, card, manifest_path, read
 from rsbounds.sampling import SoftSampler
 
 
@@ -490,3 +491,26 @@ def test_a_board_says_what_was_verified(tmp_path):
     board([made, made], tmp_path / "board.html")
     page = (tmp_path / "board.html").read_text(encoding="utf-8")
     assert page.count(">3 of 3 rows, 0 findings<") == 2
+
+
+def test_a_manifest_that_is_nested_without_end_is_refused(tmp_path):
+    out = tmp_path / "out.tsv"
+    run(out=out, max=3)
+    place = manifest_path(out)
+    entries = json.loads(place.read_text())
+    nested = []
+    for _ in range(200):
+        nested = [nested]
+    place.write_text(json.dumps(entries | {"run": {"machines": nested}}))
+    with pytest.raises(ValueError, match="nested at most"):
+        read(out)
+
+
+@pytest.mark.parametrize("shape", [(199, 2), (201, 2), (200,), (200, 1, 2)])
+def test_order_statistics_are_of_as_many_samples_as_are_stated(shape):
+    def sampler(x, sigma, n, generator):
+        return np.zeros(shape if n == 200 else (n, 2))
+
+    answer = Values(schemes.gaussian(0.5), radii=[0.1])
+    with pytest.raises(ValueError, match="must return 200 rows of outputs"):
+        certify_dataset(sampler, INPUTS[:2], answer, n=200)

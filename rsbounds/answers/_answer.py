@@ -116,8 +116,8 @@ class Answer:
     Examples
     --------
     >>> from rsbounds.answers import ANSWERS
-    >>> sorted(ANSWERS)
-    ['class', 'list', 'maps', 'top-k', 'values']
+    >>> ANSWERS["class"].help
+    'the most likely class'
     """
 
     name: ClassVar[str] = ""

@@ -358,6 +358,7 @@ def drawn_columns(row: Row, again: Row) -> Iterator[tuple[str, str, str]]:
     for name in ("select", "counts"):
         stated, drawn_counts = getattr(row, name), getattr(again, name)
         yield name, sparse_counts(stated), sparse_counts(drawn_counts)
+    yield "void", str(row.void), str(again.void)
 
 
 def is_near(before: str, again: str, n: int) -> bool:

@@ -40,7 +40,14 @@ def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) 
         "default": None if option.default is ... else option.default,
         "required": required,
     }
-    parser.add_argument(flag(option.name), **settings | changes)
+    try:
+        parser.add_argument(flag(option.name), **settings | changes)
+    except argparse.ArgumentError:
+        # an entry of another package asks for what certify itself asks for
+        raise ValueError(
+            f"the option {flag(option.name)} ({option.help}) is there already: its "
+            "method or answer must name it otherwise"
+        ) from None
 
 
 def _converter(kind: Callable[[str], Any]) -> Callable[[str], Any]:

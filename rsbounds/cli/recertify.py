@@ -112,6 +112,7 @@ def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
 
     new = replace(
         manifest,
+        answer=answer.describe(),  # without the true maps, which the file doesn't hold
         procedure=procedure,
         scope=job.scope,
         history=[*manifest.history, step],

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics import threads
 from rsbounds._numerics.checks import choice, count
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.sampling import torch_noise
 from rsbounds.sampling.arrays import (
     Kind,
@@ -413,7 +414,12 @@ def as_tensor(x: Any) -> torch.Tensor:
     """``x`` if it is a tensor, else one on the CPU, whatever the default device is."""
     if isinstance(x, torch.Tensor):
         return x
-    return torch.as_tensor(np.asarray(x), device="cpu")
+    try:
+        return torch.as_tensor(np.asarray(x), device="cpu")
+    except TypeError:
+        raise ArgumentError(
+            "x", f"must be real numbers; got {type(x).__name__}"
+        ) from None
 
 
 class TorchOutputs(TorchSampler):

@@ -26,7 +26,7 @@ from rsbounds.testing._rows import ROWS, Rows, inputs_near, linear
 SUMMED = 1e-12
 #: Uniform numbers, the upper ends of as many steps: a bound that falls with its uniform
 #: number errs with these at most as often as with all.
-UNIFORMS = tuple((i + 1) / 16 for i in range(16))
+UNIFORMS = tuple((i + 1) / 8 for i in range(8))
 TRIALS = (1, 2, 3, 7, 20)
 FEW = 8  # trials of two classes
 LOOKS = 30  # trials that are looked at one by one
@@ -173,7 +173,7 @@ def gives_one_end_in_three_forms(case: BoundCase) -> None:
 
     for n in case.trials:
         for counts in compositions(n, len(case.values)):
-            for u in case.uniforms[::5]:
+            for u in case.uniforms[::3]:
                 end = case.lower(case.evidence(counts), n, 0.05, u)
                 z, p, q = (float(part) for part in end)
                 where = f"{end} of {counts}"
@@ -396,7 +396,7 @@ BOUND: tuple[Property[BoundCase], ...] = (
 def rises_with_the_count(case: BoundCase) -> None:
     """One more success does not lower the bound, one more failure does not raise it."""
     for n in case.trials:
-        for u in case.uniforms[::5]:
+        for u in case.uniforms[::3]:
             ends = [float(case.lower(k, n, 0.05, u).p) for k in range(n + 1)]
             for k, (before, after) in enumerate(pairwise(ends)):
                 require(

@@ -226,7 +226,7 @@ class Smooth(torch.nn.Module):
         model = self.base_classifier.eval()
         device = home(model)
         if isinstance(model, _Function):
-            device = as_tensor(x).device
+            device = x.device if isinstance(x, torch.Tensor) else torch.device("cpu")
         kept = self._kept
         if kept is None or kept[0] is not model or kept[1].device != device:
             made = self.scheme.sampler(
