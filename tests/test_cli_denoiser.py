@@ -232,7 +232,7 @@ def test_a_directory_of_diffusers(work, capsys):
     assert main(["verify", "out.tsv"]) == 0
     for place in ("no/such", "pipeline/unet"):
         one_line(capsys, arguments(**known, denoiser=f"hf:{place}"), place)
-    one_line(capsys, arguments(**known, denoiser="hf:some/one"), "with --download")
+    one_line(capsys, arguments(**known, denoiser="hf:some/one"), "--download")
 
 
 def test_levels_outside_the_schedule_and_numpy_models_are_one_line(work, capsys):

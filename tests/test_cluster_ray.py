@@ -117,7 +117,7 @@ def test_waiting_for_room_is_said(monkeypatch):
         UserWarning, match=r"1 CPUs and 1 GPUs; got 4 and 0: the run waits"
     ):
         assert _ray.Ray(print, "head:6379", count=3, gpus=1)._begun(None) == 3
-    with pytest.raises(ValueError, match="--processes N waits until there is"):
+    with pytest.raises(ValueError, match="whose number is given wait until there is"):
         _ray.Ray(print, "head:6379", gpus=1)._begun(None)
     with pytest.raises(
         ValueError, match="has no room for a worker of 1 CPUs and 64 GPUs"
