@@ -26,8 +26,9 @@ from rsbounds.answers._answer import (
 )
 from rsbounds.composite import Rule, certify_drawn
 from rsbounds.composite.estimate import checked_stage
+from rsbounds.composite.sampled import drawn_stages, experts_of
 from rsbounds.procedure import Procedure
-from rsbounds.sampling import Draws, Phase, Sampler, as_sampler, require_law
+from rsbounds.sampling import Draws, Phase, Sampler
 from rsbounds.schemes import Composite, Option, Scheme
 
 NOT_DRAWN = "*"
@@ -106,39 +107,13 @@ class List(Answer):
         require_defaults(procedure, self.name)
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
-        several = isinstance(model, Sequence)
-        experts = [as_sampler(expert) for expert in (model if several else [model])]
-        levels = len(self.rule.sigmas)
-        samplers = experts if several else experts * levels
-        if len(samplers) != levels:
-            raise ArgumentError(
-                "model", f"must be one or {levels}, of each level; got {len(samplers)}"
-            )
-        for sampler in samplers:
-            require_law(sampler, "")
-        return samplers
+        return experts_of(model, len(self.rule.sigmas))
 
     def levels(self, x: Any) -> Sequence[float]:
         return self.rule.sigmas
 
     def draw(self, draws: Draws, procedure: Procedure) -> Stages:
-        levels = range(len(self.rule.sigmas))
-        first = [draws(Phase.SELECT, procedure.n0, stage) for stage in levels]
-        classes = len(class_counts(first[0]))
-        select = np.stack(
-            [
-                checked_stage(
-                    f"stage {stage}", np.asarray(counts), classes, procedure.n0
-                )
-                for stage, counts in enumerate(first)
-            ]
-        )
-
-        def counts_of(stage: int) -> ClassCounts:
-            drawn = np.asarray(draws(Phase.ESTIMATE, procedure.n, stage))
-            return checked_stage(f"stage {stage}", drawn, classes, procedure.n)
-
-        return Stages(select, counts_of)
+        return Stages(*drawn_stages(draws, procedure))
 
     def stored(self, row: Recorded) -> Stages:
         select, counts = stage_counts(row)

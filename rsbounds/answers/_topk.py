@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_integers, count
-from rsbounds._numerics.counts import padded
+from rsbounds._numerics.counts import padded, total
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR
@@ -148,11 +148,11 @@ def top_k_radius(
 def drawn(name: str, counts: Any, samples: int) -> Counts:
     """Class counts that can have been drawn."""
     whole = as_integers(name, counts)
-    if whole.ndim != 1 or len(whole) < 2 or not whole.sum() <= samples:
+    if whole.ndim != 1 or len(whole) < 2 or not total(whole) <= samples:
         raise ArgumentError(
             name,
             f"must be counts of two classes or more, at most {samples} in sum; "
-            f"got shape {whole.shape} with sum {whole.sum()}",
+            f"got shape {whole.shape} with sum {total(whole)}",
         )
     return whole
 

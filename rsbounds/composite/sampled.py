@@ -10,12 +10,13 @@ from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.composite.estimate import (
     CompositeCertificate,
+    CountsOf,
     certify_drawn,
     checked_stage,
 )
 from rsbounds.composite.rule import Rule, checked_rule
 from rsbounds.procedure import Procedure
-from rsbounds.sampling import Phase, Sampler, as_sampler, require_law, stream
+from rsbounds.sampling import Draws, Phase, Sampler, as_sampler, require_law
 
 
 def certify(
@@ -66,29 +67,34 @@ def certify(
     procedure = Procedure(n0=n0, n=n, alpha=alpha, seed=seed)
     index = count("index", index)
     sigmas = checked_rule(rule).sigmas
-    experts = _experts(samplers, len(sigmas))
+    experts = experts_of(samplers, len(sigmas))
+    draws = Draws(experts, x, sigmas, seed=procedure.seed, index=index)
+    select, counts_of = drawn_stages(draws, procedure)
+    return certify_drawn(rule, select, counts_of, n=procedure.n, alpha=procedure.alpha)
 
-    def drawn(stage: int, samples: int, phase: Phase) -> NDArray[Any]:
-        generator = stream(procedure.seed, index, phase, stage)
-        return np.asarray(experts[stage](x, sigmas[stage], samples, generator))
 
-    selected = [drawn(k, procedure.n0, Phase.SELECT) for k in range(len(sigmas))]
+def drawn_stages(
+    draws: Draws, procedure: Procedure
+) -> tuple[NDArray[np.int64], CountsOf]:
+    """The selection counts of all levels, and what draws a level's own counts."""
+    stages = range(draws.stages)
+    selected = [
+        np.asarray(draws(Phase.SELECT, procedure.n0, stage)) for stage in stages
+    ]
     classes = selected[0].size
     select = [
-        checked_stage(f"stage {k}", counts, classes, procedure.n0)
-        for k, counts in enumerate(selected)
+        checked_stage(f"stage {stage}", counts, classes, procedure.n0)
+        for stage, counts in enumerate(selected)
     ]
 
     def counts_of(stage: int) -> NDArray[np.int64]:
-        counts = drawn(stage, procedure.n, Phase.ESTIMATE)
+        counts = np.asarray(draws(Phase.ESTIMATE, procedure.n, stage))
         return checked_stage(f"stage {stage}", counts, classes, procedure.n)
 
-    return certify_drawn(
-        rule, np.stack(select), counts_of, n=procedure.n, alpha=procedure.alpha
-    )
+    return np.stack(select), counts_of
 
 
-def _experts(samplers: Sampler | Sequence[Sampler], levels: int) -> list[Sampler]:
+def experts_of(samplers: Any, levels: int) -> list[Sampler]:
     """A sampler for each level: the one that was given, or one for each."""
     models = samplers if isinstance(samplers, Sequence) else [samplers] * levels
     experts = [as_sampler(model) for model in models]
