@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, inputs, one_line, package, savez, says
+from cli_models import arguments, inputs, one_line, package, refused, savez, says
 from result_table import manifest, save, state, table
 from scipy.stats import beta, norm
 
@@ -550,7 +550,9 @@ def test_a_card_is_checked_before_anything_is_written(finished, capsys):
     header = Path("out.tsv").read_text().splitlines()[0]
     Path("out.tsv").write_text(f"{header}\n")
     both = "report out.tsv --html a.html --card a.json"
-    one_line(capsys, both.split(), "inputs must be")
+    one_line(capsys, both.split(), "at least one row to show")
+    no_page = "report out.tsv --card a.json"
+    one_line(capsys, no_page.split(), "inputs must be")
     one_line(capsys, [*both.split()[:-1], "a.txt"], "must end in .json")
     assert not list(Path().glob("a.*"))
 
@@ -672,3 +674,81 @@ def test_markdown_of_strangers_is_text(finished, capsys):
     text = says(capsys, ["report", name, "out.tsv", "--style", "markdown"])
     assert "<img" not in text
     assert "&lt;img src=x onerror=alert(1)&gt;\\|\\[a\\](b)" in text
+
+
+# --- ten messages
+
+
+SAYS = {
+    "two files and a card": (
+        "report out.tsv other.tsv --card c.json",
+        "--card takes one result file; got 2: make a card of each",
+    ),
+    "a result file and a card": (
+        "report out.tsv card.json --radii 1",
+        "out.tsv is a result file and card.json a card: give one kind",
+    ),
+    "a folder to verify": ("verify .", ".: is a folder, not a file"),
+    "a folder to merge": ("merge new.tsv .", ".: is a folder, not a file"),
+    "a card to verify": (
+        "verify card.json",
+        "card.json is no result file: verify takes RUN.tsv, and its card as --card",
+    ),
+    "maps in a plot": ("report empty.tsv --plot c.png", "at least one row to show"),
+    "no true maps": ("verify out.tsv --truth empty.npy", "empty.npy must be an npy"),
+    "no such folder": ("merge o/sub/new.tsv out.tsv", "o/sub: there is no such folder"),
+    "no folder for a page": (
+        "report out.tsv --html o/a.html",
+        "o: there is no such folder",
+    ),
+    "no folder for a rule": ("fit-rule out.tsv --out o/r.json", "o: there is no such"),
+    "no folder for rows": ("recertify out.tsv --out o/n.tsv", "o: there is no such"),
+}
+
+
+@pytest.mark.parametrize("case", SAYS)
+def test_an_error_says_what_is_wrong(finished, capsys, case):
+    words, said = SAYS[case]
+    shutil.copy("out.tsv", "other.tsv")
+    Path("card.json").write_text("{}")
+    for name in ("empty.tsv", "empty.npy"):
+        Path(name).write_text("")
+    one_line(capsys, words.split(), said)
+
+
+def test_an_output_in_no_folder_is_told_before_the_model_runs(work, capsys):
+    one_line(capsys, arguments(out="o/sub/x.tsv"), "o/sub: there is no such folder")
+
+
+@pytest.mark.parametrize(
+    "words", ["certify --n", "verify out.tsv --n", "radius gaussian --sigma"]
+)
+def test_an_option_without_its_value_is_told(work, capsys, words):
+    """The hint was: did you mean --n?"""
+    flag = words.split()[-1]
+    refused(capsys, words.split(), f"{flag} needs a value; see")
+
+
+@pytest.mark.parametrize("module", ["models", "models.py"])
+def test_a_name_that_a_module_lacks_is_told_by_its_file(work, capsys, module):
+    """It was: module '_rsbounds_file_f985...' has no attribute."""
+    argv = arguments(model=f"{module}:nothing")
+    one_line(capsys, argv, f"--model {module}:nothing: {module} has no 'nothing'")
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", "no JSON"])
+def test_a_commitment_that_was_emptied_is_told(work, capsys, text):
+    """Such a file "commits to another run", and verify didn't look at it."""
+    assert main([*arguments(max=3), "--commit"]) == 0
+    assert main(["verify", "out.tsv"]) == 0
+    Path("out.tsv.commitment.json").write_text(text)
+    one_line(capsys, arguments(max=3), "out.tsv.commitment.json is damaged")
+    assert "out.tsv.commitment.json has the hash" in says(capsys, "verify out.tsv", 1)
+
+
+def test_a_commitment_of_another_run_is_a_finding(work, capsys):
+    assert main([*arguments(max=3), "--commit"]) == 0
+    assert main([*arguments(max=3, out="b.tsv", seed=1), "--commit"]) == 0
+    shutil.copy("b.tsv.commitment.json", "out.tsv.commitment.json")
+    assert "out.tsv.commitment.json has the hash" in says(capsys, "verify out.tsv", 1)
+    one_line(capsys, arguments(max=3), "commits to another run")

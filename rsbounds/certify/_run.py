@@ -16,6 +16,7 @@ from rsbounds import results
 from rsbounds._numerics.checks import count, share
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.files import require_folder
 from rsbounds.answers import Answer
 from rsbounds.certify._job import Counts, Here, Job, Work, source_of
 from rsbounds.certify._tally import Tally
@@ -332,8 +333,7 @@ def require_place(out: str | os.PathLike[str]) -> Path:
     path = Path(out)
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is not a regular file: choose another output file")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(2, "No such file or directory", str(path))
+    require_folder(path)
     return path
 
 

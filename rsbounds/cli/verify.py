@@ -144,6 +144,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _published(args: argparse.Namespace) -> int:
     """Audit a file that has no manifest and no counts."""
+    if args.file.suffix == ".json":
+        raise ValueError(
+            f"{args.file} is no result file: verify takes RUN.tsv, and its card as "
+            "--card RUN.json"
+        )
     if None in (args.sigma, args.n, args.alpha):
         raise ValueError(
             f"{args.file} has no manifest: give --sigma, --n and --alpha as its paper "
@@ -216,10 +221,10 @@ def _besides(stated: tuple[str, ...]) -> str:
 
 def _taken(names: list[str], args: argparse.Namespace, manifest: Manifest) -> str:
     """What radii rest on and is taken as stated, and which options would compare it."""
+    if not manifest.method:
+        return f"taken as stated, not verified: {', '.join(names)}"
     words = {name: "each row's sigma" if name == "sigma" else name for name in names}
     text = f"taken as stated, not verified: {', '.join(words.values())}"
-    if not manifest.method:
-        return text
     method = METHODS[manifest.method]
     noise = [option.name for option in method.options if option.name in _NOISE]
     options = [name for name in ("data", *noise) if getattr(args, name) is None]

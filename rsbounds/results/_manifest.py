@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -287,6 +288,8 @@ class Manifest:
 
 def manifest_path(path: Path) -> Path:
     """Where the manifest of a result file lies."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(path))
     return path.with_name(path.name + ".manifest.json")
 
 
