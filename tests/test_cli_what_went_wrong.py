@@ -2,6 +2,7 @@
 options.
 """
 
+import os
 from pathlib import Path
 
 import pytest

@@ -384,16 +384,19 @@ def _probed_otherwise(
     name = manifest.answer["name"]
     if manifest.method not in METHODS or name not in ANSWERS:
         return
-    changes = [text for step in manifest.history for text in step.get("changes", ())]
-    # where another probe was accepted, rows from before have that of another model
-    accepted = {text.partition(" ")[0] for text in changes}
+    # rows from before a change have the probe of another model, and every report says
+    # that there are such
+    for step in manifest.history:
+        told = any(text.strip() for text in step.get("changes", ()))
+        if told and step.get("rows", 0) > 0:
+            return
     try:
         answer = answer_of(manifest)
     except ValueError:
         return  # a damaged manifest is said elsewhere
     for line, row in rows:
         probe = manifest.probe.get(str(row.idx))
-        if probe is None or f"probe.{row.idx}" in accepted:
+        if probe is None:
             continue
         try:
             recorded = answer.recorded_fingerprint(row)

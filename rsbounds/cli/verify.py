@@ -180,6 +180,7 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
     if commitment := manifest.run.get("commitment"):
         notes.append(
             f"committed as sha256 {commitment}: when that was published shows when"
+            + "".join(f"; it does not fix {text}" for text in manifest.unfixed())
         )
     if selection := manifest.selection():
         notes.append(selection)

@@ -250,7 +250,17 @@ class Manifest:
         ):  # shown by samples, or not by rows
             del entries[name]
         entries["engine"].pop("tf32", None)
+        if unfixed := self.unfixed():
+            entries["not fixed"] = unfixed
         return json.dumps(entries, indent=2, sort_keys=True) + "\n"
+
+    def unfixed(self) -> list[str]:
+        """What a commitment of this run does not fix, in words."""
+        models = self.model.get("stages", [self.model])
+        known = [isinstance(own, Mapping) and own.get("parameters") for own in models]
+        if all(known):
+            return []
+        return ["the model's parameters: nothing in it could be hashed"]
 
     def uncommitted(self) -> Manifest:
         """The manifest of a file that is computed from a committed one."""
