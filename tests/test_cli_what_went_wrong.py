@@ -14,7 +14,8 @@ from rsbounds.results import read_rows
 
 FLIPS = """
 def flips():
-    return other() if not Path("flip").exists() else lambda batch: -linear()(batch)
+    sign = 1 if not Path("flip").exists() else -1
+    return lambda batch: sign * other()(batch)
 """
 
 
