@@ -21,7 +21,7 @@ PLACES = {
         {"model": {"spec": "models:wiser"}},
         "model.spec is 'models:wiser' in the",
     ),
-    "its parameters": ({"model": {"parameters": "0" * 64}}, "None of the model given"),
+    "its parameters": ({"model": {"parameters": "0" * 64}}, "of the model given"),
     "its arguments": (
         {"model": {"args": {"depth": 50}}},
         "model.args is {'depth': 50}",

@@ -58,7 +58,7 @@ BAD_ARGUMENTS = {
     ),
     "no directory": (
         {"out": "no/such/out.tsv"},
-        "no/such/out.tsv: No such file or directory",
+        "no/such: there is no such folder",
     ),
     "a directory": ({"out": "."}, ". is not a regular file"),
     "module": (

@@ -189,7 +189,7 @@ def test_levels_that_follow_the_input_are_refused(work, capsys, method):
 
 
 BAD = {
-    "no such": ("own:nothing", "--denoiser own:nothing failed: AttributeError"),
+    "no such": ("own:nothing", "--denoiser own:nothing: own has no 'nothing'"),
     "no denoiser": ("own:wrong", "must return (torch module, alphas_cumprod)"),
     "no spec": ("own", "--denoiser must be MODULE:CALLABLE"),
 }

@@ -165,7 +165,7 @@ def test_a_rule_is_drawn_again(work, capsys):
 REFUSED = {
     "subclass": "--method schemes_of_mine:subclass: what certifies must be a Scheme, a",
     "no_scheme": "what certifies must be a Scheme, a Rule, a SigmaNetwork",
-    "no_such": "schemes_of_mine:no_such failed: AttributeError",
+    "no_such": "schemes_of_mine has no 'no_such'",
     "anew": "chooses its noise anew at every input and certifies none",
     "nan_radius": "must be in [0, inf]; got nan",
     "broken_radius": "failed: KeyError: 'no'",
@@ -260,7 +260,7 @@ def test_radii_of_code_are_computed_again_by_that_code(work, capsys):
         ("fixed", 'method was "thirds" and is now "gaussian"'),
         ("rule", "returns a rule: give it as --rule"),
         ("no_scheme", "must be a Scheme"),
-        ("nothing_there", "failed: AttributeError"),
+        ("nothing_there", "has no 'nothing_there'"),
     ):
         one_line(capsys, [*again, "--method", f"schemes_of_mine:{other}"], said)
     one_line(

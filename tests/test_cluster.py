@@ -228,7 +228,7 @@ def test_ctrl_c_while_workers_import_is_one_line(work):
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        ("nothing", "--model model:nothing failed: AttributeError"),
+        ("nothing", "--model model:nothing: model has no 'nothing'"),
         ("failing", "input 13 failed: RuntimeError: no such layer"),
         ("murderous", "input 13 ended its worker 5 times"),
         ("unseeded", "must be the same wherever it is made"),

@@ -130,7 +130,7 @@ def test_leaving_is_an_error_with_its_reason(own):
 
 REFUSED = {
     "plain": "model must be hf:NAME, onnx:NAME",
-    "own:nope": "own:nope failed: AttributeError",
+    "own:nope": "own:nope: own has no 'nope'",
     "tim:resnet18": "did you mean timm:?",
     "nope.py:f": "No such file",
     "own:": "MODULE:CALLABLE",

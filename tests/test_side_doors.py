@@ -8,7 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, inputs, one_line, package, savez, says
+from cli_models import (
+    arguments,
+    inputs,
+    models,
+    one_line,
+    package,
+    refused,
+    savez,
+    says,
+)
 from result_table import manifest, save, state, table
 from scipy.stats import beta, norm
 
@@ -316,7 +325,9 @@ def test_another_model_does_not_go_on(name, tmp_path):
     """Rows with further columns were not compared at all."""
     model, data, answer = RUNS[name]
     out = tmp_path / "out.tsv"
-    certify_dataset(model, data, answer, out=out, n0=50, n=1000)
+    numbers = {"out": out, "n0": 50, "n": 1000}
+    numbers["describe"] = {"spec": "a model whose weights nothing hashes"}
+    certify_dataset(model, data, answer, **numbers)
     header, *lines = out.read_text().splitlines(keepends=True)
     place = out.with_name("out.tsv.manifest.json")
     stated = json.loads(place.read_text())
@@ -324,9 +335,9 @@ def test_another_model_does_not_go_on(name, tmp_path):
     place.write_text(json.dumps(stated))
     out.write_text(header + "".join(lines[:2]))
     with pytest.raises(ValueError, match="the model has changed: input"):
-        certify_dataset(is_other(model), data, answer, out=out, n0=50, n=1000)
+        certify_dataset(is_other(model), data, answer, **numbers)
     assert out.read_text() == header + "".join(lines[:2])
-    certify_dataset(model, data, answer, out=out, n0=50, n=1000)
+    certify_dataset(model, data, answer, **numbers)
     assert len(out.read_text().splitlines()) == 4
 
 
@@ -370,15 +381,16 @@ def test_a_window_that_is_chosen_afterwards_is_told(finished, capsys):
 
 def test_a_history_does_not_silence_the_probe(finished, capsys):
     probe = dict.fromkeys(manifest()["probe"], "0:25,1:25")
-    for history in ([], [{"changes": []}], [{"changes": ["versions.numpy was 1"]}]):
+    nothing = ([], [{"changes": []}], [{"changes": [" "], "rows": 3}])
+    for history in (*nothing, [{"changes": ["versions.numpy was 1"], "rows": 0}]):
         state(probe=probe, history=history)
         text = says(capsys, "verify out.tsv", 1)
         assert text.count("in the manifest's probe") == len(probe)
     # this changes what report and verify tell
-    state(history=[{"changes": [f"probe.{index} was" for index in probe], "rows": 3}])
-    assert "3 rows are from before a change: probe.0 was" in says(
-        capsys, "verify out.tsv"
-    )
+    state(history=[{"changes": ["versions.numpy was 1"], "rows": 3}])
+    for command in ("verify", "report"):
+        text = says(capsys, f"{command} out.tsv")
+        assert "3 rows are from before a change: versions.numpy was 1" in text
 
 
 # --- rules on the rows that chose them, and cards
@@ -550,8 +562,10 @@ def test_a_card_is_checked_before_anything_is_written(finished, capsys):
     header = Path("out.tsv").read_text().splitlines()[0]
     Path("out.tsv").write_text(f"{header}\n")
     both = "report out.tsv --html a.html --card a.json"
-    one_line(capsys, both.split(), "inputs must be")
-    one_line(capsys, [*both.split()[:-1], "a.txt"], "must end in .json")
+    one_line(capsys, both.split(), "at least one row to show")
+    no_page = "report out.tsv --card a.json"
+    one_line(capsys, no_page.split(), "inputs must be")
+    one_line(capsys, ["report", "out.tsv", "--card", "a.txt"], "must end in .json")
     assert not list(Path().glob("a.*"))
 
 
@@ -672,3 +686,180 @@ def test_markdown_of_strangers_is_text(finished, capsys):
     text = says(capsys, ["report", name, "out.tsv", "--style", "markdown"])
     assert "<img" not in text
     assert "&lt;img src=x onerror=alert(1)&gt;\\|\\[a\\](b)" in text
+
+
+# --- ten messages
+
+
+SAYS = {
+    "two files and a card": (
+        "report out.tsv other.tsv --card c.json",
+        "--card takes one result file; got 2: make a card of each",
+    ),
+    "a result file and a card": (
+        "report out.tsv card.json --radii 1",
+        "out.tsv is a result file and card.json a card: give one kind",
+    ),
+    "a folder to verify": ("verify .", ".: is a folder, not a file"),
+    "a folder to merge": ("merge new.tsv .", ".: is a folder, not a file"),
+    "a card to verify": (
+        "verify card.json",
+        "card.json is no result file: verify takes RUN.tsv, and its card as --card",
+    ),
+    "maps in a plot": ("report empty.tsv --plot c.png", "at least one row to show"),
+    "no true maps": ("verify out.tsv --truth empty.npy", "empty.npy must be an npy"),
+    "no such folder": ("merge o/sub/new.tsv out.tsv", "o/sub: there is no such folder"),
+    "no folder for a page": (
+        "report out.tsv --html o/a.html",
+        "o: there is no such folder",
+    ),
+    "no folder for a rule": ("fit-rule out.tsv --out o/r.json", "o: there is no such"),
+    "no folder for rows": ("recertify out.tsv --out o/n.tsv", "o: there is no such"),
+}
+
+
+@pytest.mark.parametrize("case", SAYS)
+def test_an_error_says_what_is_wrong(finished, capsys, case):
+    words, said = SAYS[case]
+    shutil.copy("out.tsv", "other.tsv")
+    Path("card.json").write_text("{}")
+    for name in ("empty.tsv", "empty.npy"):
+        Path(name).write_text("")
+    one_line(capsys, words.split(), said)
+
+
+def test_an_output_in_no_folder_is_told_before_the_model_runs(work, capsys):
+    one_line(capsys, arguments(out="o/sub/x.tsv"), "o/sub: there is no such folder")
+
+
+@pytest.mark.parametrize(
+    "words", ["certify --n", "verify out.tsv --n", "radius gaussian --sigma"]
+)
+def test_an_option_without_its_value_is_told(work, capsys, words):
+    """The hint was: did you mean --n?"""
+    flag = words.split()[-1]
+    refused(capsys, words.split(), f"{flag} needs a value; see")
+
+
+@pytest.mark.parametrize("module", ["models", "models.py"])
+def test_a_name_that_a_module_lacks_is_told_by_its_file(work, capsys, module):
+    """It was: module '_rsbounds_file_f985...' has no attribute."""
+    argv = arguments(model=f"{module}:nothing")
+    one_line(capsys, argv, f"--model {module}:nothing: {module} has no 'nothing'")
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", "no JSON"])
+def test_a_commitment_that_was_emptied_is_told(work, capsys, text):
+    """Such a file "commits to another run", and verify didn't look at it."""
+    assert main([*arguments(max=3), "--commit"]) == 0
+    assert main(["verify", "out.tsv"]) == 0
+    Path("out.tsv.commitment.json").write_text(text)
+    one_line(capsys, arguments(max=3), "out.tsv.commitment.json is damaged")
+    assert "out.tsv.commitment.json has the hash" in says(capsys, "verify out.tsv", 1)
+
+
+def test_a_commitment_of_another_run_is_a_finding(work, capsys):
+    assert main([*arguments(max=3), "--commit"]) == 0
+    assert main([*arguments(max=3, out="b.tsv", seed=1), "--commit"]) == 0
+    shutil.copy("b.tsv.commitment.json", "out.tsv.commitment.json")
+    assert "out.tsv.commitment.json has the hash" in says(capsys, "verify out.tsv", 1)
+    one_line(capsys, arguments(max=3), "commits to another run")
+
+
+# --- what a commitment fixes
+
+
+FUNCTIONS = """
+import functools
+import numpy as np
+W = np.random.default_rng({seed}).standard_normal((36, 2))
+
+def by_closure():
+    w = np.random.default_rng({seed}).standard_normal((36, 2))
+    return lambda batch: batch.reshape(len(batch), -1) @ w
+
+def by_globals():
+    return lambda batch: batch.reshape(len(batch), -1) @ W
+
+def scored(w, batch):
+    return batch.reshape(len(batch), -1) @ w
+
+def by_partial():
+    return functools.partial(scored, W)
+
+class Model:
+    def __init__(self):
+        self.parts = {{"w": [W]}}
+
+    def __call__(self, batch):
+        return scored(self.parts["w"][0], batch)
+
+def by_attributes():
+    return Model()
+
+def of_a_file():
+    w = np.load("w.npy")
+    return lambda batch: batch.reshape(len(batch), -1) @ w
+"""
+NOT_FIXED = "it does not fix the model's parameters: nothing in it could be hashed"
+
+
+@pytest.mark.parametrize(
+    "name", ["by_closure", "by_globals", "by_partial", "by_attributes", "of_a_file"]
+)
+def test_a_commitment_fixes_the_arrays_of_a_function(work, capsys, name):
+    """Two models had one hash where the weights are not in the code."""
+    digests = []
+    for seed in (0, 1, 0):
+        np.save("w.npy", np.random.default_rng(seed).standard_normal((36, 2)))
+        models(FUNCTIONS.format(seed=seed))
+        run = arguments(model=f"models:{name}", max=2, n=100, out=f"{len(digests)}.tsv")
+        assert NOT_FIXED not in says(capsys, [*run, "--commit"])
+        digests.append(manifest(f"{len(digests)}.tsv")["model"]["parameters"])
+    assert digests[0] == digests[2] != digests[1]
+
+
+def test_a_commitment_says_what_it_does_not_fix(work, capsys):
+    models(
+        "def sums():\n    return lambda batch: batch.reshape(len(batch), 2, -1).sum(2)"
+    )
+    run = [*arguments(model="models:sums", max=2, n=100), "--commit"]
+    assert NOT_FIXED in says(capsys, run)
+    assert NOT_FIXED in says(capsys, "verify out.tsv")
+    committed = json.loads(Path("out.tsv.commitment.json").read_text())
+    assert committed["not fixed"] == [NOT_FIXED.removeprefix("it does not fix ")]
+
+
+@pytest.mark.parametrize("kind", ["torch", "sklearn", "keras"])
+def test_parameters_are_hashed_wherever_a_framework_has_them(tmp_path, kind):
+    pytest.importorskip(kind)
+    digests = [framework_model(kind, seed) for seed in (0, 1, 0)]
+    x = X.astype(np.float32)
+    for i, model in enumerate(digests):
+        out = tmp_path / f"{i}.tsv"
+        certify_dataset(model, (x, Y % 2), NOISE, n0=10, n=50, out=out, commit=True)
+        digests[i] = json.loads(out.with_name(f"{i}.tsv.manifest.json").read_text())[
+            "model"
+        ]["parameters"]
+    assert digests[0] == digests[2] != digests[1]
+
+
+def framework_model(kind, seed):
+    """A classifier of two classes of inputs of 8 numbers."""
+    if kind == "torch":
+        import torch
+
+        torch.manual_seed(seed)
+        return torch.nn.Linear(8, 2).eval()
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((40, 8))
+    if kind == "sklearn":
+        from sklearn.ensemble import RandomForestClassifier
+
+        forest = RandomForestClassifier(3, random_state=0)
+        return forest.fit(x, (x[:, 0] > 0).astype(int))
+    import keras
+
+    model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(2)])
+    model.set_weights([rng.standard_normal((8, 2)), np.zeros(2)])
+    return model

@@ -1,8 +1,13 @@
 """Files of strangers: read only if they have an end, and a size that fits."""
 
+import errno
 import os
 import stat
 from io import BufferedReader
+from typing import Any
+
+from numpy.lib import format as npy
+from numpy.typing import NDArray
 
 #: Bytes of a file that is read at once: result files, and what describes them.
 LARGE, SMALL = 2**32, 2**26
@@ -29,11 +34,24 @@ def content_of(path: str | os.PathLike[str], most: int = SMALL) -> bytes:
     return content
 
 
+def array_of(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """The array of an npy file; ValueError for any other file."""
+    with opened(path) as file:
+        try:
+            array: NDArray[Any] = npy.read_array(file, allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise ValueError(
+                f"{os.fspath(path)} must be an npy file: {error}"
+            ) from None
+    return array
+
+
 def require_writable(path: str | os.PathLike[str], mark: bytes) -> None:
     """ValueError for a path where something is that this package did not write.
 
     What it writes has the mark; a result file, an input or a stranger's file has not.
     """
+    require_folder(path)
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -45,3 +63,10 @@ def require_writable(path: str | os.PathLike[str], mark: bytes) -> None:
             f"{os.fspath(path)} exists and was not written by this command: choose "
             "another output file"
         )
+
+
+def require_folder(path: str | os.PathLike[str]) -> None:
+    """FileNotFoundError, of the folder, where a file is to be written in none."""
+    folder = os.path.dirname(os.fspath(path))
+    if folder and not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", folder)

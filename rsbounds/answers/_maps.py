@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_integers, count, number
 from rsbounds._numerics.decimals import truncated, whole_number
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.files import opened
+from rsbounds._numerics.files import array_of
 from rsbounds._numerics.rounding import round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.answers._answer import (
@@ -358,8 +358,7 @@ class Maps(Answer):
 
 def read_truth(path: Path) -> Any:
     """The true maps of an npy file."""
-    with opened(path) as file:
-        return as_integers("truth", np.load(file, allow_pickle=False))
+    return as_integers("truth", array_of(path))
 
 
 def _position_counts(sampled: Any) -> Labels:

@@ -22,6 +22,7 @@ from rsbounds._numerics.checks import count
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
+from rsbounds._numerics.files import content_of
 from rsbounds._numerics.progress import Progress
 from rsbounds._numerics.text import shown
 from rsbounds._numerics.threads import cores
@@ -41,7 +42,7 @@ from rsbounds.certificate import (
 )
 from rsbounds.certify._job import source_of
 from rsbounds.loading import CorruptInput, Data
-from rsbounds.results import Manifest, Row, read_rows, some
+from rsbounds.results import Manifest, Row, commitment_path, read_rows, some
 from rsbounds.schemes import METHODS, Scheme
 
 _MOST_SAMPLES = 10**9  # a bound of more takes minutes to prove
@@ -131,6 +132,7 @@ def verify(
     if sample is not None and count("sample", sample, 1) < len(rows):
         chosen = random.sample(rows, sample)
     findings = [*_structure(rows, manifest), *_missing(rows, manifest)]
+    findings += _committed_otherwise(path, manifest)
     findings += _given.refuted(rows, manifest)
     if truth is not None:
         findings += PROOFS[manifest.answer["name"]].against(rows, manifest, truth)
@@ -243,6 +245,19 @@ def _require_provable(manifest: Manifest, path: Path) -> None:
         raise ValueError(
             f"{path} {unproved}, which nothing here can prove: it can't be verified"
         )
+
+
+def _committed_otherwise(path: Path, manifest: Manifest) -> Iterator[Finding]:
+    """A commitment beside the file that is not the manifest's."""
+    place = commitment_path(path)
+    if not place.exists():
+        return
+    there = hashlib.sha256(content_of(place)).hexdigest()
+    stated = manifest.run.get("commitment")
+    if there != stated:
+        text = f"{place.name} has the hash {there}, "
+        text += f"{stated!r:.80} in the manifest" if stated else "the manifest none"
+        yield Finding(Kind.CONTRADICTION, None, text)
 
 
 def _missing(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding]:
@@ -369,16 +384,19 @@ def _probed_otherwise(
     name = manifest.answer["name"]
     if manifest.method not in METHODS or name not in ANSWERS:
         return
-    changes = [text for step in manifest.history for text in step.get("changes", ())]
-    # where another probe was accepted, rows from before have that of another model
-    accepted = {text.partition(" ")[0] for text in changes}
+    # rows from before a change have the probe of another model, and every report says
+    # that there are such
+    for step in manifest.history:
+        told = any(text.strip() for text in step.get("changes", ()))
+        if told and step.get("rows", 0) > 0:
+            return
     try:
         answer = answer_of(manifest)
     except ValueError:
         return  # a damaged manifest is said elsewhere
     for line, row in rows:
         probe = manifest.probe.get(str(row.idx))
-        if probe is None or f"probe.{row.idx}" in accepted:
+        if probe is None:
             continue
         try:
             recorded = answer.recorded_fingerprint(row)

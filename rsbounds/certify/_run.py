@@ -16,16 +16,19 @@ from rsbounds import results
 from rsbounds._numerics.checks import count, share
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.files import require_folder
 from rsbounds.answers import Answer
 from rsbounds.certify._job import Counts, Here, Job, Work, source_of
 from rsbounds.certify._tally import Tally
 from rsbounds.confidence import BOUNDS
 from rsbounds.frameworks import labels_of
 from rsbounds.loading import Data, check_labels
+from rsbounds.loading.hashes import parameters_hash
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer
 from rsbounds.results._manifest import MOST_INPUTS
+from rsbounds.sampling import as_sampler
 
 FEW_PROBES, MOST_PROBES = 4, 16  # inputs whose fingerprints tell models apart
 #: What outputs of one model may differ by on another machine, and the share of samples
@@ -127,7 +130,7 @@ class Run:
                 f"{len(self.selected)}",
             )
         self.job, self.work = self._begun(model)
-        self.manifest = self._manifest(selection)
+        self.manifest = self._manifest(selection, model)
         self.corrupt: list[dict[str, Any]] = []
 
     def results(self) -> Results:
@@ -165,11 +168,14 @@ class Run:
         work: Work = model.begin(self.procedure, expected, self.settings.skip_corrupt)
         return job, work
 
-    def _manifest(self, selection: Selection) -> Manifest:
+    def _manifest(self, selection: Selection, model: Any) -> Manifest:
         labels = {"labels": self.labels} if self.labels else {}
+        describe = self.settings.describe
+        if not describe and self.out is not None:
+            describe = _described(model)
         scheme = self.answer.scheme
         return Manifest(
-            model={**labels, **self.settings.describe},
+            model={**labels, **describe},
             data={
                 **self.source.identity,
                 "start": selection.start,
@@ -200,9 +206,10 @@ class Run:
         )
         if committed and self.settings.notify is not None:
             place = results.commitment_path(self.out).name
-            self.settings.notify(
-                f"committed as sha256 {committed['commitment']}: {place}"
-            )
+            text = f"committed as sha256 {committed['commitment']}: {place}"
+            for unfixed in self.manifest.unfixed():
+                text += f"; it does not fix {unfixed}"
+            self.settings.notify(text)
         return committed
 
     def _probes(self) -> Iterator[tuple[str, Counts]]:
@@ -332,8 +339,7 @@ def require_place(out: str | os.PathLike[str]) -> Path:
     path = Path(out)
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is not a regular file: choose another output file")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(2, "No such file or directory", str(path))
+    require_folder(path)
     return path
 
 
@@ -386,6 +392,16 @@ def _taken_apart(text: str) -> tuple[list[str], list[str]]:
     """The numbers in a text, and what stands between them: classes of counts too."""
     parts = re.split(r"(-?(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\d:]))", text)
     return parts[1::2], parts[0::2]
+
+
+def _described(model: Any) -> dict[str, str]:
+    """The hash of what a model of this process holds, where nothing describes it."""
+    if _is_elsewhere(model) or isinstance(model, Sequence):
+        return {}
+    if as_sampler(model) is model:  # whose arrays may be what it draws into
+        return {}
+    parameters = parameters_hash(model)
+    return {} if parameters is None else {"parameters": parameters}
 
 
 def _lead(counts: Counts) -> int:

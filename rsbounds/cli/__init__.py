@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import io
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -72,6 +73,12 @@ class Parser(argparse.ArgumentParser):
         return namespace, unknown
 
     def error(self, message: str) -> NoReturn:
+        # argparse: "argument --n: expected one argument"
+        message = re.sub(
+            r"^argument (\S+): expected (?:one|at least one) argument$",
+            r"\1 needs a value",
+            message,
+        )
         known = self._option_string_actions
         hints = []
         for word in self._words:

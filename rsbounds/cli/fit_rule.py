@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from rsbounds import composite
+from rsbounds._numerics.files import require_folder
 from rsbounds.cli import recertify
-from rsbounds.results import naming
+from rsbounds.results._file import _replace
 from rsbounds.results._fitted import digests
 
 
@@ -41,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the rule and print what it certifies."""
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
+    require_folder(args.out)
     runs = recertify.by_level(args.files)
     rows = recertify.common([*runs.values()])
     if not rows:
@@ -56,13 +58,7 @@ def run(args: argparse.Namespace) -> int:
     fit = composite.fit(counts, labels, list(runs), **options)
     fitted = [digest for run in zip(*rows, strict=True) for digest in digests(run)]
     entries = fit.rule.to_dict() | {"fitted": fitted}
-    draft = args.out.with_name(f"{args.out.name}.new")
-    try:
-        with naming(args.out):
-            draft.write_text(json.dumps(entries, indent=2) + "\n", encoding="utf-8")
-            draft.replace(args.out)
-    finally:
-        draft.unlink(missing_ok=True)
+    _replace(args.out, json.dumps(entries, indent=2) + "\n")
     text = (
         f"{len(fit.rule.items)} items, chosen on these {len(rows)} inputs: certify "
         "others"

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds import audit
+from rsbounds._numerics.files import require_folder
 from rsbounds._numerics.text import shown
 from rsbounds.answers import Class, restored
 from rsbounds.answers._list import Stages, read_list
@@ -63,6 +64,7 @@ def add_options(parser: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
+    require_folder(args.out)
     if args.method_args is not None and not _methods.is_code(args.method):
         raise ValueError("--method-args goes with --method MODULE:CALLABLE")
     manifest, rows = _under_rule(args) if args.rule is not None else _by_answer(args)

@@ -19,6 +19,7 @@ from rsbounds.cli._methods import numbers
 from rsbounds.results._card import require_card
 from rsbounds.results._html import MARK
 from rsbounds.results._plot import PICTURE
+from rsbounds.results._table import as_files, with_accuracies
 
 
 def add_options(parser: Any) -> None:
@@ -57,6 +58,10 @@ def run(args: argparse.Namespace) -> int:
         text = json.dumps([results.summary(file, args.radii) for file in files])
     else:
         text = results.table(files, args.radii, style=args.style, classes=args.classes)
+    if args.plot is not None:
+        with_accuracies(files)
+    if args.plot is not None or args.html is not None:
+        as_files(files, rows=True)
     made, why = None, ""
     if args.card is not None:
         made, why = _card(args, files)
@@ -83,7 +88,9 @@ def _card(
 ) -> tuple[dict[str, Any], str]:
     """The card of one file, audited where that can be done; why not, if it isn't."""
     if len(args.files) > 1:
-        raise ValueError(f"--card takes one result file; got {len(args.files)}")
+        raise ValueError(
+            f"--card takes one result file; got {len(args.files)}: make a card of each"
+        )
     results.card_places(args.card)
     verified: dict[str, Any] | None = None
     why = ", not verified: the file has no manifest"
@@ -99,13 +106,15 @@ def _card(
 
 
 def _cards(args: argparse.Namespace) -> int:
+    card = next(path for path in args.files if path.endswith(".json"))
+    if other := [path for path in args.files if not path.endswith(".json")]:
+        raise ValueError(
+            f"{other[0]} is a result file and {card} a card: give one kind, or make a "
+            "card of it with --card"
+        )
     for name in ("radii", "classes", "plot", "card"):
         if getattr(args, name):
-            raise ValueError(
-                f"--{name} takes result files; got {args.files[0]}, a card"
-            )
-    if other := [path for path in args.files if not path.endswith(".json")]:
-        raise ValueError(f"{other[0]} is no card: make one with rsbounds report --card")
+            raise ValueError(f"--{name} takes result files; got {card}, a card")
     cards = [results.read_card(path) for path in args.files]
     if not (args.json or args.html):
         raise ValueError(

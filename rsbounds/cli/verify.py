@@ -144,6 +144,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _published(args: argparse.Namespace) -> int:
     """Audit a file that has no manifest and no counts."""
+    if args.file.suffix == ".json":
+        raise ValueError(
+            f"{args.file} is no result file: verify takes RUN.tsv, and its card as "
+            "--card RUN.json"
+        )
     if None in (args.sigma, args.n, args.alpha):
         raise ValueError(
             f"{args.file} has no manifest: give --sigma, --n and --alpha as its paper "
@@ -175,6 +180,7 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
     if commitment := manifest.run.get("commitment"):
         notes.append(
             f"committed as sha256 {commitment}: when that was published shows when"
+            + "".join(f"; it does not fix {text}" for text in manifest.unfixed())
         )
     if selection := manifest.selection():
         notes.append(selection)
@@ -216,10 +222,10 @@ def _besides(stated: tuple[str, ...]) -> str:
 
 def _taken(names: list[str], args: argparse.Namespace, manifest: Manifest) -> str:
     """What radii rest on and is taken as stated, and which options would compare it."""
+    if not manifest.method:
+        return f"taken as stated, not verified: {', '.join(names)}"
     words = {name: "each row's sigma" if name == "sigma" else name for name in names}
     text = f"taken as stated, not verified: {', '.join(words.values())}"
-    if not manifest.method:
-        return text
     method = METHODS[manifest.method]
     noise = [option.name for option in method.options if option.name in _NOISE]
     options = [name for name in ("data", *noise) if getattr(args, name) is None]

@@ -49,7 +49,12 @@ def call(argument: str, spec: str, **arguments: Any) -> Any:
         )
     what = shown(spec)
     with naming(argument):
-        function = guarded(what, lambda: attrgetter(attribute)(_module(name)))
+        module = guarded(what, lambda: _module(name))
+        try:
+            function = attrgetter(attribute)(module)
+        except AttributeError:
+            place, wanted = shown(name), shown(attribute)
+            raise ValueError(f"{what}: {place} has no {wanted!r}") from None
     if is_torch(function) or not callable(function):
         raise ArgumentError(
             argument,

@@ -5,7 +5,10 @@ import os
 import sys
 from typing import Any
 
+import numpy as np
+
 from rsbounds._numerics.files import opened as opened
+from rsbounds.loading.held import held_arrays
 
 
 def is_torch(model: Any) -> bool:
@@ -33,9 +36,11 @@ def code_hash(path: str | os.PathLike[str]) -> str:
 
 
 def parameters_hash(model: Any) -> str | None:
-    """SHA-256 of a torch module's parameters and buffers; None for anything else."""
+    """SHA-256 of a torch module's parameters and buffers, or of the arrays that
+    another model holds (:mod:`rsbounds.loading.held`); None where there are none.
+    """
     if not is_torch(model):
-        return None
+        return _arrays_hash(model)
     import torch
 
     parameters = hashlib.sha256()
@@ -52,3 +57,14 @@ def parameters_hash(model: Any) -> str | None:
         parameters.update(f"{key} {value.dtype} {tuple(value.shape)}".encode())
         parameters.update(array.tobytes())
     return parameters.hexdigest()
+
+
+def _arrays_hash(model: Any) -> str | None:
+    """SHA-256 of the arrays that a model holds, and of where they lie."""
+    arrays = hashlib.sha256()
+    none = arrays.hexdigest()
+    for path, array in held_arrays(model):
+        arrays.update(f"{path} {array.dtype} {array.shape}".encode())
+        arrays.update(np.ascontiguousarray(array).tobytes())
+    found = arrays.hexdigest()
+    return None if found == none else found

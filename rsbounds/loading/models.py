@@ -251,7 +251,8 @@ def _normalised(
         model: Any = Classifier(loaded.model, shift, spread).eval()
     else:
         model = ArrayClassifier(loaded.model, shift, spread)
-    parameters = parameters_hash(loaded.model) or loaded.describe.get("parameters")
+    # files that hold a whole model have said its hash
+    parameters = loaded.describe.get("parameters") or parameters_hash(loaded.model)
     preprocessing = {
         "input_range": list(ends),
         "mean": np.asarray(loaded.mean, dtype=float).tolist(),

@@ -9,6 +9,7 @@ is cut off and done again.
 import errno
 import hashlib
 import importlib
+import json
 import os
 import secrets
 import stat
@@ -19,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.files import content_of
+from rsbounds._numerics.files import content_of, require_folder
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._read import load
 from rsbounds.results._row import COLUMNS, Row
@@ -271,6 +272,7 @@ def commit(
     if place.exists():
         there = digest(content_of(place))
         if there != own and not accept:
+            _require_commitment(place)
             raise ValueError(
                 f"{place} commits to another run: repeat that run's arguments, or "
                 "choose another "
@@ -286,6 +288,19 @@ def commit(
         )
     _replace(place, text)
     return {"commitment": own}
+
+
+def _require_commitment(place: Path) -> None:
+    """ValueError for a file that is no commitment, to whatever run."""
+    try:
+        entries = json.loads(content_of(place))
+    except (ValueError, RecursionError):
+        entries = None
+    if not (isinstance(entries, dict) and {"data", "answer"} <= entries.keys()):
+        raise ValueError(
+            f"{place} is damaged: it is no commitment; put the published one in its "
+            "place, or choose another output file"
+        )
 
 
 def write(path: Path, manifest: Manifest, rows: Iterable[Row]) -> None:
@@ -332,6 +347,7 @@ def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
     paths = [as_path("files", path) for path in files]
     if out.exists():
         raise ValueError(f"{out} exists: choose another output file")
+    require_folder(out)
     first = replace(Manifest.read(paths[0]), shard="0/1")
     merged: dict[int, tuple[Row, Path]] = {}
     history: list[Any] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -249,7 +250,17 @@ class Manifest:
         ):  # shown by samples, or not by rows
             del entries[name]
         entries["engine"].pop("tf32", None)
+        if unfixed := self.unfixed():
+            entries["not fixed"] = unfixed
         return json.dumps(entries, indent=2, sort_keys=True) + "\n"
+
+    def unfixed(self) -> list[str]:
+        """What a commitment of this run does not fix, in words."""
+        models = self.model.get("stages", [self.model])
+        known = [isinstance(own, Mapping) and own.get("parameters") for own in models]
+        if all(known):
+            return []
+        return ["the model's parameters: nothing in it could be hashed"]
 
     def uncommitted(self) -> Manifest:
         """The manifest of a file that is computed from a committed one."""
@@ -287,6 +298,8 @@ class Manifest:
 
 def manifest_path(path: Path) -> Path:
     """Where the manifest of a result file lies."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(path))
     return path.with_name(path.name + ".manifest.json")
 
 

@@ -6,13 +6,12 @@ import math
 import os
 from collections.abc import Container, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.decimals import whole_number
-from rsbounds._numerics.files import LARGE, content_of, opened
+from rsbounds._numerics.files import LARGE, array_of, content_of
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._results import Results
@@ -141,7 +140,7 @@ def _arrays(path: Path) -> tuple[Row, ...]:
         return ()
     try:
         radii, labels, preds = (
-            checks.as_floats(name, _array(path.with_name(name)), nan=False)
+            checks.as_floats(name, array_of(path.with_name(name)), nan=False)
             for name in (path.name, "labels.npy", "preds.npy")
         )
         tops = preds.argmax(axis=1)
@@ -164,12 +163,6 @@ def _arrays(path: Path) -> tuple[Row, ...]:
         )
         for i, (label, top, r) in enumerate(each)
     )
-
-
-def _array(path: Path) -> Any:
-    """The array of an npy file."""
-    with opened(path) as file:
-        return np.load(file, allow_pickle=False)
 
 
 def _require_sense(
