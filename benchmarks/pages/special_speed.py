@@ -2,7 +2,8 @@
 
     python benchmarks/pages/special_speed.py
 
-writes docs/benchmarks/special-speed.md (half a minute). Both libraries take turns, and the least of many rounds counts.
+writes docs/benchmarks/special-speed.md (half a minute). Both
+libraries take turns, and the least of many rounds counts.
 """
 
 from collections.abc import Callable
