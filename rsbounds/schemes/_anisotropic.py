@@ -9,6 +9,7 @@ Hong, Hong, Certified adversarial robustness via anisotropic randomized smoothin
 """
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
@@ -55,7 +56,7 @@ class Anisotropic(Scheme):
             "levels_of",
             "the level of each number is SIGMA times its standard deviation in x of "
             "this file, such as the training data",
-            type=str,
+            type=Path,
             default=None,
             metavar="FILE.npz",
         ),
@@ -102,14 +103,18 @@ class Anisotropic(Scheme):
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
         spec, data = options["noise"], options["levels_of"]
-        if (spec is None) == (data is None):
-            raise ArgumentError(
-                "noise", "must be given, or levels_of with sigma; one of the two"
-            )
-        if (options["sigma"] is None) != (data is None):
-            raise ArgumentError("sigma", "goes with levels_of, and with it alone")
         if data is not None:
+            if spec is not None:
+                raise ArgumentError("levels_of", "takes no noise beside it")
+            if options["sigma"] is None:
+                raise ArgumentError("levels_of", "needs sigma, the factor")
             return cls._of_deviations(options, given)
+        if spec is None:
+            raise ArgumentError(
+                "noise", "must be given, or a file whose deviations levels follow"
+            )
+        if options["sigma"] is not None:
+            raise ArgumentError("sigma", "has no meaning for noise that states levels")
         noise, description = given.noise("noise", spec)
         scheme: Scheme = noise.scheme(options["norm"], sound=given.sound)
         if scheme.name != cls.name:
