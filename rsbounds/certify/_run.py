@@ -18,6 +18,7 @@ from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import require_folder
 from rsbounds.answers import Answer
+from rsbounds.answers._looks import under
 from rsbounds.certify._job import Counts, Here, Job, Work, source_of
 from rsbounds.certify._tally import Tally
 from rsbounds.confidence import BOUNDS
@@ -115,7 +116,7 @@ class Run:
             )
         if out is None and settings.commit:
             raise ArgumentError("commit", "needs out, the result file")
-        self.answer = answer
+        self.answer = under(answer, procedure)
         self.procedure = procedure
         self.settings = settings
         self.out = out
