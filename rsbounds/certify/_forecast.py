@@ -36,8 +36,6 @@ Integers = NDArray[np.int64]
 SCORES = np.linspace(-6.0, 8.0, 561)
 MEANS = np.linspace(-3.0, 6.0, 37)
 SPREADS = np.geomspace(0.3, 4.0, 16)
-#: What is known of spreads before: about 1, within a factor of 2.
-PRIOR = -0.5 * (np.log(SPREADS) / np.log(2.0)) ** 2
 GAPS = np.linspace(0.0, 6.0, 49)  # half the distance of two scores
 INTERVAL = (5, 95)  # percentiles
 FEWEST = 10  # inputs of a pilot
@@ -237,6 +235,8 @@ def _inputs_of(pilot: Results) -> _Inputs:
 def _simulated(inputs: _Inputs, runs: int, rng: np.random.Generator) -> _Simulated:
     """Inputs drawn again from the pilot's, with scores that their counts allow."""
     likely = _likelihood(inputs)
+    laws, before = _laws()
+    evidence = np.log(np.maximum(likely @ laws.T, 1e-300))
     size = len(inputs.n)
     chosen = rng.integers(0, size, (runs, size))
     scores = np.empty((runs, size))
@@ -244,7 +244,10 @@ def _simulated(inputs: _Inputs, runs: int, rng: np.random.Generator) -> _Simulat
         for correct in (True, False):
             here = inputs.correct[drawn] == correct
             if here.any():
-                scores[run, here] = _drawn_scores(likely[drawn[here]], rng)
+                # the law that the counts of these inputs make most likely
+                kind = drawn[here]
+                law = laws[(evidence[kind].sum(axis=0) + before).argmax()]
+                scores[run, here] = _drawn_scores(likely[kind] * law, rng)
     first, second, n = inputs.first[chosen], inputs.second[chosen], inputs.n[chosen]
     return _Simulated(
         p=np.exp(log_ndtr(scores)),
@@ -261,20 +264,25 @@ def _likelihood(inputs: _Inputs) -> Floats:
     return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
 
-def _drawn_scores(likely: Floats, rng: np.random.Generator) -> Floats:
-    """A score for each input, where the scores of all of them are normal."""
-    mean, spread = np.meshgrid(MEANS, SPREADS, indexing="ij")
-    densities = np.exp(-0.5 * ((SCORES - mean[..., None]) / spread[..., None]) ** 2)
-    densities /= densities.sum(axis=-1, keepdims=True)
-    chances = np.einsum("is,mds->imd", likely, densities)
-    evidence = np.log(np.maximum(chances, 1e-300)).sum(axis=0) + PRIOR
-    best = np.unravel_index(evidence.argmax(), evidence.shape)
-    weights = likely * densities[best]
-    steps = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
-    places = (steps < rng.random((len(likely), 1))).sum(axis=1)
+def _laws() -> tuple[Floats, Floats]:
+    """Normal laws that scores may have, by their probabilities of `SCORES`, and how
+    likely each is before the counts are seen, as a logarithm.
+    """
+    mean, spread = (axis.ravel() for axis in np.meshgrid(MEANS, SPREADS))
+    densities = np.exp(-0.5 * ((SCORES - mean[:, None]) / spread[:, None]) ** 2)
+    # spreads are about 1, within a factor of 2
+    before = -0.5 * (np.log(spread) / np.log(2.0)) ** 2
+    return densities / densities.sum(axis=1, keepdims=True), before
+
+
+def _drawn_scores(weights: Floats, rng: np.random.Generator) -> Floats:
+    """A score for each input, by the weights of `SCORES`."""
+    steps = np.cumsum(weights, axis=1)
+    uniform = rng.random(len(weights)) * steps[:, -1]
+    places = (steps < uniform[:, None]).sum(axis=1)
     width = SCORES[1] - SCORES[0]
-    within = rng.uniform(-0.5, 0.5, len(likely)) * width
-    return np.asarray(SCORES[np.minimum(places, len(SCORES) - 1)] + within)
+    within = rng.uniform(-0.5, 0.5, len(weights)) * width
+    return np.asarray(SCORES[places] + within)
 
 
 # --- the runs
