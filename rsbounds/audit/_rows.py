@@ -39,6 +39,9 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
     if not row.n:
         yield from _without_samples(row, manifest)
         return
+    if manifest.procedure.only_correct and row.label != _selected(row):
+        text = f"has samples, but the selected class {_selected(row)} is wrong"
+        yield Kind.CONTRADICTION, text
     parameters = manifest.parameters
     low, high = (parameters.get(f"sigma_{end}", row.sigma) for end in ("min", "max"))
     if not low <= row.sigma <= high:
