@@ -1,9 +1,9 @@
 """Writing result files: a TSV that only grows, row by row, and its manifest.
 
-A row is flushed to the disk while the next one is computed, and none is written before
-that. A file is resumed only under an equal manifest, by one process at a time (a lock
-held on the TSV); after a kill, a power failure or a full disk all that can be wrong
-with it is an unfinished last line, which is cut off and done again.
+A row is flushed to the disk when it is written. A file is resumed only under an equal
+manifest, by one process at a time (a lock held on the TSV); after a kill, a power
+failure or a full disk all that can be wrong with it is an unfinished last line, which
+is cut off and done again.
 """
 
 import errno
@@ -14,13 +14,11 @@ import os
 import secrets
 import stat
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from rsbounds._numerics.files import content_of, require_folder
 from rsbounds.results._manifest import Manifest, manifest_path
@@ -125,8 +123,6 @@ class Writer:
         except BaseException:
             self._file.close()
             raise
-        self._syncing: _Syncing | None = None
-        self._disk = ThreadPoolExecutor(1, "rsbounds-disk")
         self._last = max((row.idx for row in self.rows), default=-1)
         self._ordered = all(a.idx < b.idx for a, b in pairwise(self.rows))
 
@@ -136,25 +132,18 @@ class Writer:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:
             if error is None:
-                self._settle()
                 self._require_place()
                 if not self._ordered:  # rows of several workers come as they are done
                     self._put_in_order()
         finally:
-            self._disk.shutdown()  # a file that is closed can't be flushed
             self._file.close()
 
     def append(self, row: Row) -> None:
-        """Write one row, once the one before it is on the disk.
+        """Write one row, and wait until it is on the disk.
 
-        While the disk takes the row, the next one can be computed; leaving the context
-        waits for the last. OSError if a row can't be written, or if the file is no
-        longer the one at its path.
+        OSError if it can't be written, or if the file is no longer the one at its path.
         """
-        self._settle()
-        end = self._written(f"{row.text(self.columns)}\n")
-        flushed = self._disk.submit(_flush, self._file.fileno())
-        self._syncing = _Syncing(end, flushed)
+        self._write(f"{row.text(self.columns)}\n")
         self._ordered &= row.idx > self._last
         self._last = row.idx
 
@@ -177,39 +166,18 @@ class Writer:
             )
 
     def _write(self, text: str) -> None:
-        """Write text, and wait until it is on the disk."""
-        end = self._written(text)
-        with self._cut_back(end):
-            _flush(self._file.fileno())
-
-    def _written(self, text: str) -> int:
-        """Write text at the end, and return where that was."""
         self._require_place()
         end, left = self._file.seek(0, os.SEEK_END), text.encode()
-        with self._cut_back(end):
+        try:
             while left:
                 left = left[self._file.write(left) :]
-        return end
-
-    def _settle(self) -> None:
-        """Wait until the last row is on the disk."""
-        if self._syncing is None:
-            return
-        end, flushed = self._syncing
-        self._syncing = None
-        with self._cut_back(end):
-            flushed.result()
-
-    @contextmanager
-    def _cut_back(self, end: int) -> Iterator[None]:
-        """Leave nothing behind ``end`` where the disk fails."""
-        try:
-            yield
+            _flush(self._file.fileno())
         except OSError as error:
             self._file.truncate(end)
             raise OSError(
                 f"can't write {self.path}: {error.strerror}; the rows in it are kept, "
-                "the same command goes on from there"
+                "the "
+                "same command goes on from there"
             ) from error
 
     def _require_place(self, gone: str = _GONE) -> None:
@@ -404,13 +372,6 @@ def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
 def _require_regular(path: Path) -> None:
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
         raise ValueError(f"{path} is not a regular file: choose another output file")
-
-
-class _Syncing(NamedTuple):
-    """Where a row begins in the file, and whether it is on the disk."""
-
-    begin: int
-    flushed: Future[None]
 
 
 def _text(columns: Sequence[str], rows: Sequence[Row]) -> str:
