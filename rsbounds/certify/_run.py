@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -191,7 +192,7 @@ class Run:
             parameters=dict(scheme.parameters),
             procedure=self.procedure,
             shard=selection.shard,
-            versions=_versions(),
+            versions=dict(_installed()),
             engine=dict(self.settings.engine),
         )
 
@@ -411,7 +412,8 @@ def _lead(counts: Counts) -> int:
     return first - second
 
 
-def _versions() -> dict[str, str]:
+@cache  # to read them takes as long as a small model takes for an input
+def _installed() -> Mapping[str, str]:
     versions = {}
     for name in ("rsbounds", "numpy", "scipy", "torch"):
         with suppress(PackageNotFoundError):
