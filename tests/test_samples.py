@@ -207,8 +207,8 @@ def test_a_run_of_fixed_n_is_certified_again_as_of_the_last_look(tmp_path, monke
     assert verify("new.tsv", data=(X, Y)).findings == ()
 
 
-def test_values_gain_nothing_by_looks():
-    with pytest.raises(ValueError, match="gains nothing by looks"):
+def test_values_do_not_stop_early():
+    with pytest.raises(ValueError, match="does not stop early"):
         certify_dataset(MODEL, X, Values(gaussian(SIGMA), [0.1]), tolerance=0.1)
 
 

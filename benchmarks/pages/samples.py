@@ -305,9 +305,11 @@ TEXT = (
     "What is saved depends on n: the last two thirds of n = 10,000 samples add more",
     "than 0.04 sigma to most radii, so that hardly an input stops before.",
     "",
-    "**Values and maps** gain nothing: the interval of a value narrows with every",
-    "sample at every input, and the positions of a map share their samples, so that",
-    "the last undecided one needs all of them. Both refuse the bound.",
+    "**Values and maps** refuse the bound. Their radius is given and not sought, so",
+    "that no tolerance says when it is enough: the interval of a value narrows with",
+    "every sample at every input. The positions of a map share their samples,",
+    "hundreds of them, and a third of these certify no position at the level that",
+    "all of them share.",
 )
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ class ByLooks(Answer):
             raise ArgumentError(
                 "bound",
                 "must be for one number of samples: the answer "
-                f"{self.name!r} gains nothing by looks",
+                f"{self.name!r} does not stop early",
             )
         for look in looks_of(procedure):
             self.asked.check(at_look(procedure, look))
