@@ -308,7 +308,7 @@ TEXT = (
     "**Values and maps** refuse the bound. Their radius is given and not sought, so",
     "that no tolerance says when it is enough: the interval of a value narrows with",
     "every sample at every input. The positions of a map share their samples,",
-    "hundreds of them, and a third of these certify no position at the level that",
+    "a hundred by default, and a third of these certify no position at the level that",
     "all of them share.",
 )
 

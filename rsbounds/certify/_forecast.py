@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
@@ -27,7 +28,6 @@ from rsbounds.confidence import BOUNDS, Look, lower_bound, pair_bounds
 from rsbounds.procedure import TOLERANCE, Procedure
 from rsbounds.results import Manifest, Results
 from rsbounds.schemes import METHODS, Scheme
-from rsbounds.special import log_ndtr
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
