@@ -23,6 +23,7 @@ from scipy.special import log_ndtr
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import restored
+from rsbounds.answers._looks import FEWEST as FEWEST_SAMPLES
 from rsbounds.answers._looks import looks_of
 from rsbounds.confidence import BOUNDS, Look, lower_bound, pair_bounds
 from rsbounds.procedure import TOLERANCE, Procedure
@@ -315,6 +316,8 @@ def _run(
         drawn[live] = look.samples
         if look is last:
             break
+        if look.samples < FEWEST_SAMPLES:
+            continue
         times = last.samples / look.samples
         expected = radius(
             np.floor(first * times).astype(np.int64),
