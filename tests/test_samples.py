@@ -8,6 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.signal import convolve2d
+from scipy.special import ndtr, ndtri
 
 import rsbounds
 from rsbounds import certify_dataset, results
@@ -85,6 +87,51 @@ def test_on_its_own_it_is_the_bound_of_the_last_look():
         gaussian(1.0), 1.0, [100], [900, 100], bound="staged", **numbers
     )
     assert by_counts.z_a == float(lower.z)
+
+
+def steps(p_a, p_b, n):
+    """The chances of all counts of two classes among n samples, by the two counts."""
+    chances = np.zeros((n + 1, n + 1))
+    for a in range(n + 1):
+        for b in range(n + 1 - a):
+            ways = math.comb(n, a) * math.comb(n - a, b)
+            chances[a, b] = ways * p_a**a * p_b**b * (1 - p_a - p_b) ** (n - a - b)
+    return chances
+
+
+def test_pairs_of_all_looks_hold_together_whatever_stops_the_sampling():
+    """By all outcomes; whoever stops the sampling knows the truth, and stops at an
+    error.
+    """
+    n, alpha = 24, 0.3
+    looks = BOUNDS["staged"].looks.at(n, alpha)
+    assert [look.samples for look in looks] == [1, 3, 8, 24]
+    pair = BOUNDS["clopper-pearson"].pair
+    scores = np.zeros((len(looks), n + 1, n + 1, 2))
+    for number, look in enumerate(looks):
+        for a in range(look.samples + 1):
+            for b in range(look.samples + 1 - a):
+                ends = pair([a, b], 0, look.samples, look.alpha, runner_up=True)
+                scores[number, a, b] = ends.z_a, ends.z_b
+    worst = 0.0
+    # just below a bound of A the chance of an error is largest
+    truths = {(p_a, (1 - p_a) * q) for p_a in (0.2, 0.4, 0.6, 0.8) for q in (0.5, 1)}
+    tops = {float(ndtr(z)) for z in scores[-1, 12:, 0, 0]}
+    truths |= {(p_a, (1 - p_a) * 0.9) for p_a in tops - {0.0}}
+    for p_a, p_b in truths:
+        left = np.zeros((n + 1, n + 1))
+        left[0, 0] = 1.0
+        erred, drawn = 0.0, 0
+        for number, look in enumerate(looks):
+            step = steps(p_a, p_b, look.samples - drawn)
+            drawn = look.samples
+            left = convolve2d(left, step)[: n + 1, : n + 1]
+            low, high = scores[number, ..., 0], scores[number, ..., 1]
+            wrong = (low > ndtri(p_a) - 1e-12) | (high < ndtri(p_b))
+            erred += left[wrong].sum()
+            left[wrong] = 0.0
+        worst = max(worst, erred)
+    assert alpha / 4 < worst <= alpha
 
 
 @pytest.mark.slow
