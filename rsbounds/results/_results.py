@@ -123,11 +123,9 @@ class Results:
         return f"<Results {self.name}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        """As a notebook shows it: what it is, and the table of a report."""
-        from rsbounds.results._table import table
-
-        below = escape(table([self]))
-        return f"<p><code>{escape(repr(self))}</code></p><pre>{below}</pre>"
+        """As a notebook shows it: the line, and the notes of a report below."""
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes())
+        return f"<p><code>{escape(repr(self))}</code></p><ul>{notes}</ul>"
 
     def to_pandas(self) -> Any:
         """The rows as a data frame of pandas, a line for each, their further columns
