@@ -10,6 +10,8 @@ from rsbounds._numerics.checks import as_floats, choice, count, number
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.confidence import BOUNDS
 
+MOST_SAMPLES = 10**9  # of a file's rows: a bound of more takes minutes to prove
+
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
@@ -67,6 +69,17 @@ class Procedure:
             raise ArgumentError(
                 "runner_up", f"must be True or False; got {self.runner_up!r}"
             )
+
+    def require_provable(self) -> None:
+        """ValueError for more samples than rows of a file can be proved for."""
+        for name in ("n", "n0"):
+            samples = getattr(self, name)
+            if not samples <= MOST_SAMPLES:
+                raise ArgumentError(
+                    name,
+                    f"must be at most {MOST_SAMPLES} for a run that writes a file, "
+                    f"which could not be verified; got {samples}",
+                )
 
     def _settle(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
