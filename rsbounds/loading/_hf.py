@@ -22,7 +22,7 @@ from rsbounds.loading.rows import CorruptInput, Data
 # in the order of Pillow's numbers
 _FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
 _AGREE = 0.02  # of the range of pixels, on average: two resizers differ by about 0.002
-_X = ("image", "img", "pixel_values", "x")
+_X = ("image", "img", "pixel_values", "x", "input_ids", "tokens")
 _Y = ("label", "labels", "fine_label", "y")
 
 
@@ -182,6 +182,7 @@ class HfData(Data):
         labels: Sequence[str] | None,
         scale: float | None,
         *,
+        whole: bool = False,
         download: bool = False,
     ) -> None:
         name = f"hf:{shown(place)}"
@@ -216,6 +217,7 @@ class HfData(Data):
             name,
             255.0 if self._image and scale is None else scale,
             numbers,
+            whole=whole,
             kind="hf",
             split=split,
             column=x,
