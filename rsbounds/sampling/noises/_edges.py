@@ -54,8 +54,10 @@ class Edges(NamedTuple):
             return ones
         columns = self.shape[1]
         row, column = np.divmod(ones, columns)
-        places = np.concatenate([ones, column * columns + row, self.diagonal])
-        places.sort()
+        below = column * columns + row
+        below.sort()
+        places = np.concatenate([ones, below, self.diagonal])
+        places.sort(kind="stable")  # which merges ascending lists
         return places
 
     def sparse(self, ones: Places) -> Any:
@@ -151,8 +153,9 @@ def flipped_places(
     else:
         number, void = binomial(zeros, add, generator)
         added = places_of_zeros(x, number, generator)
+    added.sort()
     ones = np.concatenate([left, added])
-    ones.sort()
+    ones.sort(kind="stable")  # which merges two ascending lists
     return ones, void
 
 
