@@ -133,8 +133,7 @@ def test_deletion_draws_its_law():
     law = {}
     for count in range(4):
         for left in combinations(x, count):
-            shorter = (*left, *[-1] * (3 - count))
-            law[shorter] = delete ** (3 - count) * (1 - delete) ** count
+            law[left] = delete ** (3 - count) * (1 - delete) ** count
     assert_follows(law_of(noises.deletion(delete), x, law), law)
 
 
@@ -190,25 +189,31 @@ def test_the_table_of_binomial_draws_holds_scipys_values(number, chance):
     assert thresholds[-1] == 2**63 - 1  # all of the 63 bits
 
 
-@pytest.mark.parametrize("chance", [Fraction(1, 3), Fraction(2**33 + 1, 2**65)])
-def test_an_event_has_exactly_its_chance_however_many_bits_it_takes(chance):
-    """32 bits below, above and equal to the chance's: equal ones are drawn again."""
-    first = int(chance * 2**32)
+class Bits:
+    """In place of a generator: the draws given, one call after the other."""
 
-    class Bits:
-        drawn = iter([first - 1 if first else 0, first, first + 1]), iter([0])
+    def __init__(self, *draws):
+        self.draws = list(draws)
 
-        def __init__(self):
-            self.calls = []
+    def integers(self, low, high, size, dtype):
+        draw = np.array(self.draws.pop(0))
+        assert draw.size == np.prod(size)
+        return draw
 
-        def integers(self, low, high, size, dtype):
-            self.calls.append(size)
-            second = len(self.calls) > 1
-            return np.array([0] if second else [max(first - 1, 0), first, first + 1])
 
-    bits = Bits()
-    assert happens(chance, 3, bits).tolist() == [first > 0, True, False]
-    assert bits.calls[0] == 3
+def test_an_event_has_exactly_its_chance_however_many_bits_it_takes():
+    """Bits below, at and above those of 1/3; those at it are drawn again."""
+    first = 2**16 // 3
+    below, at, above = first - 1, first, first + 1
+    third = Fraction(1, 3)
+    bits = Bits([below, at, above, at], [above, at], [below])
+    assert happens(third, 4, bits).tolist() == [True, False, False, True]
+    assert not bits.draws
+    # a number of so many bits needs no more
+    half = Bits([2**15 - 1, 2**15])
+    assert happens(Fraction(1, 2), 2, half).tolist() == [True, False]
+    assert happens(Fraction(1), 2, Bits()).tolist() == [True, True]
+    assert happens(Fraction(0), 1, Bits([0])).tolist() == [False]
 
 
 def test_splitting_goes_through_all_outcomes_whatever_the_generator():
