@@ -13,7 +13,14 @@ from scipy import sparse, stats
 
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certify import ArraySampler
-from rsbounds.sampling import Phase, SoftSampler, as_sampler, noises, stream
+from rsbounds.sampling import (
+    Phase,
+    SoftSampler,
+    as_sampler,
+    noises,
+    on_strings,
+    stream,
+)
 from rsbounds.sampling.adapters import output_sampler
 from rsbounds.sampling.noises import _edges
 from rsbounds.sampling.noises._noise import exact_probability, happens
@@ -460,3 +467,9 @@ def test_rows_of_lists_that_depend_on_each_other_are_refused():
     graph = sparse.csr_array(np.eye(5))
     with pytest.raises(ValueError, match="must score each row for itself"):
         as_sampler(edges, noise=noises.flips(0.1, 0.5))(graph, 1.0, 20, rng())
+
+
+def test_a_decoder_that_returns_no_string_is_refused():
+    model = on_strings(lambda strings: np.zeros((len(strings), 2)), lambda ids: ids)
+    with pytest.raises(ValueError, match=r"decode must return a string .* got list"):
+        as_sampler(model, noise=noises.deletion(0.5))(np.arange(5), 1.0, 5, rng())
