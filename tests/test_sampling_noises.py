@@ -318,6 +318,11 @@ def test_uniform_and_laplace_noise_have_their_quantiles():
         (noises.deletion(0.5), [-1, 2], r"x must be whole numbers in \[0, "),
         (noises.splitting(0.5, 4), [0.3], "x must be on the grid of 1/4; got 1 of 1"),
         (noises.splitting(0.5, 4), [1.25], r"x must be in \[0, 1\]; got"),
+        (
+            noises.categorical(0.5, 2**30),
+            [2.0**25],
+            r"x must be whole numbers in \[0, 16777216\]",
+        ),
         (noises.uniform(0.5), [1, 2], "x must be floating point"),
         (noises.laplace(0.5), [1, 2], "x must be floating point"),
         (
@@ -473,3 +478,15 @@ def test_a_decoder_that_returns_no_string_is_refused():
     model = on_strings(lambda strings: np.zeros((len(strings), 2)), lambda ids: ids)
     with pytest.raises(ValueError, match=r"decode must return a string .* got list"):
         as_sampler(model, noise=noises.deletion(0.5))(np.arange(5), 1.0, 5, rng())
+
+
+@pytest.mark.parametrize("levels", [4, 255, 65_535, 2**20])
+def test_float32_inputs_are_on_the_grid_of_any_number_of_levels(levels):
+    steps = rng().integers(0, levels + 1, 1000)
+    noise = noises.splitting(0.5, levels)
+    for single in (
+        (steps / levels).astype(np.float32),
+        steps.astype(np.float32) * np.float32(1 / levels),
+    ):
+        whole = noise.checked(np.minimum(single, 1))
+        assert np.array_equal(whole, steps)

@@ -324,6 +324,23 @@ def test_sparse_batches_in_parts_are_the_same():
     assert whole.min() > 0
 
 
+def test_blocks_of_sparse_matrices_are_one_sparse_tensor():
+    noise = noises.blocks(
+        noises.flips(0, HALF, symmetric=True), noises.flips(1, HALF / 2), splits=[2]
+    )
+    graph = sparse.csr_array(np.array([[0, 1, 0, 0], [1, 0, 0, 1]]))
+    copies, void = drawn(noise, graph, 400)
+    assert copies.is_coalesced()
+    assert not void.any()
+    dense = copies.to_dense()
+    assert dense.shape == (400, 2, 4)
+    assert torch.equal(dense[:, 0, 1], dense[:, 1, 0])
+    assert (dense[:, 0, 2:] == 1).all()  # zeros always become ones
+    assert (dense[:, [0, 1], [0, 1]] == 0).all()
+    assert 150 < dense[:, 0, 1].sum() < 250  # five standard deviations: 50
+    assert 257 < dense[:, 1, 3].sum() < 343  # of 300: 43
+
+
 def test_values_and_maps_of_modules_under_a_noise():
     noise = noises.flips(0.5, 0.25)
     x = np.array([1.0, 0.0, 1.0])

@@ -15,7 +15,7 @@ from rsbounds._numerics.checks import check, number, on_host
 from rsbounds._numerics.errors import ArgumentError
 
 _BITS = 16  # of a draw in :func:`happens`; more are drawn where these don't decide
-_MOST = 2**24  # whole numbers up to here are float32's
+_MOST = 2**24  # whole numbers up to here are numbers of float32
 
 
 class Noise(ABC):
@@ -162,7 +162,7 @@ def as_whole(x: Any, high: int | None = None, low: int = 0) -> NDArray[Any]:
     """
     given = as_array(x)
     floating = given.dtype.kind == "f"
-    top = (_MOST if floating else 2**62) if high is None else high
+    top = min(2**62 if high is None else high, _MOST if floating else 2**62)
     good = (low <= given) & (given <= top)
     if floating:
         good &= given == np.floor(given)
