@@ -186,6 +186,40 @@ def test_blocks_of_a_sparse_matrix():
     assert_follows(law_of(noise, sparse.csr_array([[0, 1, 1, 0]]), law), law)
 
 
+def test_edges_are_added_at_all_places_alike_and_as_often_as_the_binomial_law_says():
+    """300 nodes in a ring, 2,000 copies: numbers of new edges, and where they are."""
+    nodes, copies, add = 300, 2000, Fraction(1, 1000)
+    ring = np.arange(nodes)
+    once = sparse.coo_array((np.ones(nodes), (ring, (ring + 1) % nodes)))
+    graph = sparse.csr_array(once + once.T)
+    noise = noises.flips(add, 0, symmetric=True)
+    drawn, void = noise.noisy(noise.checked(graph), 1.0, copies, rng())
+    assert not void.any()
+    numbers = np.array([copy.nnz // 2 - nodes for copy in drawn])
+    zeros = nodes * (nodes - 1) // 2 - nodes
+    chances = stats.binom.pmf(np.arange(zeros + 1), zeros, float(add))
+    middle = slice(*stats.binom.ppf([0.02, 0.98], zeros, float(add)).astype(int))
+    counts = np.bincount(numbers, minlength=len(chances))
+    observed = [*counts[middle], counts.sum() - counts[middle].sum()]
+    expected = [*chances[middle], 1 - chances[middle].sum()]
+    expected = copies * np.array(expected)
+    assert stats.chisquare(observed, expected).pvalue > SURE
+    total = sum(drawn[1:], drawn[0]).toarray()
+    above = total[np.triu_indices(nodes, 1)]
+    added = above[above < copies]  # all but the ring, which stays
+    assert len(added) == zeros
+    # 2 of each place are expected: a thousand groups of places
+    groups = np.add.reduceat(
+        added, np.linspace(0, zeros, 1000, endpoint=False, dtype=int)
+    )
+    sizes = np.diff([*np.linspace(0, zeros, 1000, endpoint=False, dtype=int), zeros])
+    expected = groups.sum() * sizes / zeros
+    assert stats.chisquare(groups, expected).pvalue > SURE
+    for copy in drawn[:20]:
+        assert (copy != copy.T).nnz == 0
+        assert copy.diagonal().sum() == 0
+
+
 @pytest.mark.parametrize("number", [1, 9, 400])
 @pytest.mark.parametrize("chance", [Fraction(1, 3), Fraction(0.001), Fraction(1, 2)])
 def test_the_table_of_binomial_draws_holds_scipys_values(number, chance):
