@@ -80,9 +80,10 @@ class Edges(NamedTuple):
         data = np.ones(len(keys), self.dtype)
         matrices = []
         for first_row in range(0, size * rows, rows):
-            own = starts[first_row : first_row + rows + 1]
-            begin, end = own[0], own[-1]
-            parts = (data[begin:end], indices[begin:end], (own - begin).astype(index))
+            row_starts = starts[first_row : first_row + rows + 1]
+            begin, end = row_starts[0], row_starts[-1]
+            row_starts = (row_starts - begin).astype(index)
+            parts = (data[begin:end], indices[begin:end], row_starts)
             matrices.append(self.form(parts, shape=self.shape))
         return matrices
 
