@@ -11,7 +11,6 @@ from rsbounds.frameworks import as_function
 from rsbounds.sampling.arrays import ArrayOutputs, ArraySampler, Kind
 from rsbounds.sampling.noises import Noise
 
-
 _HASH = 64  # hexadecimal digits
 
 
