@@ -401,9 +401,13 @@ def _hints(procedure: Procedure, answer: Answer, data: Data) -> None:
         )
     reach = float(np.max(np.abs(x)))
     level = answer.scheme.parameters.get("sigma", np.inf)
-    if reach > 10 and level <= 2:
-        say(
-            f"warning: the first input reaches {reach:g} and sigma is {level:g}: for "
-            "pixels "
-            "in 0 ... 255 give --scale 255"
+    if not (reach > 10 and level <= 2):
+        return
+    if 128 <= reach <= 255 and float(np.min(x)) >= 0:
+        advice = "for pixels in 0 ... 255 give --scale 255"
+    else:
+        advice = (
+            "noise is added in the unit of the numbers; columns of a table are "
+            "standardised first, or given a level each (--method anisotropic)"
         )
+    say(f"warning: the first input reaches {reach:g} and sigma is {level:g}: {advice}")
