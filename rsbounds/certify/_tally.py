@@ -48,7 +48,9 @@ class Tally(Progress):
         self._which = "next" if before else "first"
         self._rows = len(before)
         self._correct = sum(row.correct for row in before)
+        self._left_out = sum(row.is_left_out for row in before)
         self._abstained = sum(row.predict == ABSTAIN for row in before)
+        self._abstained -= self._left_out
         self._warned_of_void = False
         self._base: list[tuple[float, float]] = []  # without noise and under noise
 
@@ -77,9 +79,10 @@ class Tally(Progress):
             return
         self._rows += 1
         self._correct += row.correct
-        self._abstained += row.predict == ABSTAIN
+        self._left_out += row.is_left_out
+        self._abstained += row.predict == ABSTAIN and not row.is_left_out
         accuracy = self._correct / self._rows
-        abstained = self._abstained / self._rows
+        abstained = self._abstained / max(self._rows - self._left_out, 1)
         self.note(f"accuracy {accuracy:.3f}, {abstained:.3f} abstain")
         if alone is not None and self.wants_alone():
             self._add_base(row, alone)
