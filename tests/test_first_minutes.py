@@ -1,5 +1,7 @@
 """What a new user reads in the first minutes: lines that help, and nothing else."""
 
+import urllib.error
+
 import numpy as np
 import pytest
 
@@ -58,16 +60,29 @@ def test_hashes_in_messages_are_short():
     assert abridged(whole[:-1]) == whole[:-1]
 
 
-def test_without_a_network_a_download_is_told_at_once(no_network, tmp_path, capfd):
+def test_without_a_network_a_download_is_told_at_once(tmp_path, monkeypatch):
     """It was tried six times, for 46 s, and then `--download` was advised."""
-    assert not _hf.online("https://127.0.0.1:1")
-    assert not _hf.online("not an address")
+    hub = pytest.importorskip("huggingface_hub")
+    asked = []
+
+    def fetch(name, file, *, local_files_only):
+        asked.append(local_files_only)
+        raise OSError("not here")
+
+    def unreachable(*_, **__):
+        raise urllib.error.URLError(OSError("Name or service not known"))
+
+    monkeypatch.setattr(hub, "hf_hub_download", fetch)
+    monkeypatch.setattr("urllib.request.urlopen", unreachable)
+    with pytest.raises(ValueError, match="cannot be reached from here") as caught:
+        _hf.located("hf:a/b", "a/b", "config.json", download=True)
+    assert asked == [True]  # the cache alone
+    assert "download=True" not in str(caught.value)
+    assert not _hf.reachable("hf:a/b", download=True)
 
 
 def test_results_of_no_file_have_no_name():
-    assert repr(RUN) == "<Results: 1 rows, class, sigma 0.5, accuracy 1.0000>" or (
-        repr(RUN) == "<Results: 1 rows, sigma 0.5, accuracy 1.0000>"
-    )
+    assert repr(RUN) == "<Results: 1 rows, sigma 0.5, accuracy 1.0000>"
 
 
 def test_rows_as_a_data_frame():
