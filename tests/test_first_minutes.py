@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from rsbounds._numerics.text import abridged
+from rsbounds.audit import Audit, Finding, Kind
+from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.cli import certify, main
-from rsbounds.loading import _hf
-from rsbounds.results import Results, Row, read
+from rsbounds.loading import _hf, as_data
+from rsbounds.results import Results, Row, plot, read
 
 RUN = Results("", (Row(0, 7, 7, 0.75, True, "fixed noise", sigma=0.5),))
 
@@ -91,3 +93,29 @@ def test_rows_as_a_data_frame():
     assert frame.shape[0] == 1
     assert frame["radius"].tolist() == [0.75]
     assert np.array_equal(frame["sigma"], [0.5])
+
+
+def test_footnotes_of_a_figure_do_not_vanish():
+    """With figsize, or without a path, or on axes of one's own, they did."""
+    pytest.importorskip("matplotlib")
+    run = Results("run", (Row(0, 7, 7, 0.75, True, ASSERTED_ENVELOPE, sigma=0.5),))
+    axes = plot([run], figsize=(3.3, 2.4), labels=["mine"])
+    (label,) = axes.get_legend_handles_labels()[1]
+    assert label == "mine [1]"
+    assert "[1]" in axes.get_figure().get_supxlabel()
+    with pytest.warns(UserWarning, match=r"marks stand for: \[1\]"):
+        plot([run], ax=axes)
+
+
+def test_an_audit_in_a_notebook_is_escaped():
+    finding = Finding(Kind.RADIUS, 3, "<b>", 5)
+    shown = Audit((finding,), ("data",), 9, 8, 2, (), 0)._repr_html_()
+    assert "9 rows, 8 of them proved" in shown
+    assert "1 finding" in shown
+    assert "&lt;b&gt;" in shown
+
+
+def test_real_outputs_are_no_labels():
+    data = as_data((np.zeros((2, 3), np.float32), np.array([1.5, 2.0])))
+    with pytest.raises(ValueError, match="for real outputs pass the inputs alone"):
+        data.item(0)
