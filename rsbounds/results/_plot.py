@@ -164,8 +164,8 @@ def plot(
         ax.set_title(_title(files), fontsize="medium")
     if footnotes and is_own:
         size = 6 if small else 8
-        # at most so many letters a line: their width is about half of their height
-        letters = int(figure.get_size_inches()[0] * 72 / (0.5 * size))
+        # at most so many letters a line: their width is about half of their size
+        letters = int(figure.get_size_inches()[0] * 72 / (0.56 * size))
         lines = [line for note in footnotes for line in wrap(note, letters)]
         figure.supxlabel("\n".join(lines), fontsize=size, x=0.02, ha="left")
     elif footnotes:
