@@ -123,7 +123,7 @@ class Answer:
     name: ClassVar[str] = ""
     help: ClassVar[str] = ""
     options: ClassVar[tuple[Option, ...]] = ()
-    columns: ClassVar[tuple[str, ...]] = ()
+    columns: tuple[str, ...] = ()
     n0: ClassVar[int] = 100
     n: ClassVar[int] = 100_000
     classifies: ClassVar[bool] = True

@@ -23,7 +23,7 @@ DEFAULT = next(iter(METHODS))
 COUNTED = tuple(
     name
     for name in BOUNDS
-    if not BOUNDS.is_own(name) or BOUNDS[name].evidence == "counts"
+    if not BOUNDS.is_own(name) or BOUNDS[name].evidence != "scores"
 )
 
 

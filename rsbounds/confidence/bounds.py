@@ -11,6 +11,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.registry import Registry
 from rsbounds.confidence.counts import CLOPPER_PEARSON, RANDOMIZED, arguments
 from rsbounds.confidence.entry import Bound, capped_end, check_entry, half
+from rsbounds.confidence.exact import EXACT
 from rsbounds.confidence.sequential import ANYTIME
 from rsbounds.confidence.soft import BETTING, CHERNOFF, MAURER_PONTIL
 
@@ -18,7 +19,7 @@ from rsbounds.confidence.soft import BETTING, CHERNOFF, MAURER_PONTIL
 #: ``rsbounds.bounds``.
 BOUNDS: Registry[Bound] = Registry(
     "rsbounds.bounds",
-    [CLOPPER_PEARSON, RANDOMIZED, ANYTIME, CHERNOFF, MAURER_PONTIL, BETTING],
+    [CLOPPER_PEARSON, RANDOMIZED, ANYTIME, EXACT, CHERNOFF, MAURER_PONTIL, BETTING],
     check_entry,
 )
 

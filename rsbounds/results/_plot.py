@@ -11,6 +11,7 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.files import require_writable
+from rsbounds.certificate import EDIT
 from rsbounds.results._file import _replace
 from rsbounds.results._results import Results
 from rsbounds.results._table import as_files, with_accuracies
@@ -131,6 +132,8 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         "n": "n = {}",
         "alpha": "alpha = {}",
     }
+    if common.get("norm") == EDIT:
+        title["norm"] = "edits"
     parts = [
         text.format(common[name]) for name, text in title.items() if name in common
     ]

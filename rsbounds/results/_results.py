@@ -35,7 +35,7 @@ class Counted:
     abstained: int
     p_a: tuple[float, ...]
     sigmas: tuple[float, ...]
-    norms: tuple[float, ...]
+    norms: tuple[float | str, ...]
     ns: tuple[int, ...]
     bounds: tuple[str, ...]
     kinds: tuple[tuple[str, str], ...]  # method and scope

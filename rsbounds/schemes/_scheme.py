@@ -12,8 +12,17 @@ from rsbounds import envelope as theory
 from rsbounds._numerics.checks import on_host
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, SMALLEST
-from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, PROVEN, PROVEN_ENVELOPE
+from rsbounds.certificate import (
+    ANOTHERS,
+    ASSERTED_ENVELOPE,
+    PROVEN,
+    PROVEN_ENVELOPE,
+    WHOLE,
+)
 from rsbounds.sampling import Sampler, as_sampler, grid_noise
+from rsbounds.sampling.adapters import output_sampler
+from rsbounds.sampling.arrays import Kind
+from rsbounds.sampling.noises import Noise
 from rsbounds.schemes._domains import POSITIVE, Domain, Domains
 from rsbounds.schemes._options import Given, Option, Options
 
@@ -49,14 +58,20 @@ class Scheme:
     name, scope : str
         The method, and for which classifier its certificates hold, as result files
         spell them: the scope is a key of ``rsbounds.certificate.SCOPES``.
-    norm : float
-        The p of the l_p norm that measures the radius.
+    norm : float or "edit"
+        The p of the l_p norm that measures the radius; 0 where it counts changed
+        coordinates, "edit" where it counts edits of a sequence.
     law : str
         A name for the noise where it is not x + sigma(x) N(0, I). Samplers of that
         noise have the same; with others nothing is certified.
     sound : bool
         Whether the radius allows for the rounding of ``sigma(x)``, as sound noise
         requires.
+    outcomes : int or None
+        How many outcomes the noise has, all alike, where samplers evaluate them all:
+        the bound is then "exact", and n this number.
+    columns : tuple of str
+        Further columns of rows of a class, which :meth:`further` fills.
     domains : mapping
         The parameters that the radius is computed from, and where they lie.
     made_by : str
@@ -82,9 +97,11 @@ class Scheme:
 
     name: str = ""
     scope: str = ANOTHERS
-    norm: float = 2.0
+    norm: float | str = 2.0
     law: str = ""
     sound: bool = False
+    outcomes: int | None = None
+    columns: tuple[str, ...] = ()
     domains: ClassVar[Domains] = {}
     made_by: ClassVar[str] = ""
     help: ClassVar[str] = ""
@@ -155,6 +172,10 @@ class Scheme:
         parameters = {**self.parameters, "sigma": sigma}
         return float(self.evaluate(parameters, z_a, z_b, scores=True))
 
+    def further(self, z_a: float, z_b: float) -> dict[str, str]:
+        """What a row says of these scores besides the radius: the text of ``columns``."""
+        return {}
+
     def transport(
         self, z: Any, radius: Any, sigma: float | None = None
     ) -> tuple[Any, Any]:
@@ -212,6 +233,16 @@ class Scheme:
         return level
 
     @property
+    def whole(self) -> bool:
+        """Whether radii are whole numbers: they count changes."""
+        return self.norm in WHOLE
+
+    @property
+    def drawn(self) -> Noise | None:
+        """The noise that its samplers draw, where that is not x + sigma(x) N(0, I)."""
+        return None
+
+    @property
     def own_level(self) -> float | None:
         """The one level of its noise, where the scheme itself says it."""
         return self.parameters.get("sigma")
@@ -220,7 +251,13 @@ class Scheme:
         """The sampler of a model under the scheme's noise; options as for
         ``as_sampler``.
         """
-        return as_sampler(model, **options)
+        return as_sampler(model, noise=self.drawn, **options)
+
+    def output_sampler(self, model: Any, kind: Kind, **options: Any) -> Sampler:
+        """The sampler of a model's values or maps; options as for ``output_sampler``."""
+        return output_sampler(
+            model, kind, self.law, noise=self.drawn, **options
+        )
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
