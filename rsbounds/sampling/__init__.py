@@ -12,6 +12,7 @@ formed in float64 and rounded to float32 once. The law of Z, drawn in float32, r
 an idealisation; noise without one is in :mod:`rsbounds.sampling.grid_noise`.
 """
 
+from rsbounds.sampling import noises
 from rsbounds.sampling.adapters import Sampler, as_sampler
 from rsbounds.sampling.adapters import require_law as require_law
 from rsbounds.sampling.arrays import ArraySampler, SoftSampler
@@ -27,6 +28,7 @@ __all__ = [
     "SoftSampler",
     "as_sampler",
     "noise_level",
+    "noises",
     "noisy",
     "stream",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.frameworks import as_function
 from rsbounds.sampling.arrays import ArrayOutputs, ArraySampler, Kind
+from rsbounds.sampling.noises import Noise
 
 
 class Sampler(Protocol):
@@ -37,7 +38,7 @@ def require_law(sampler: Sampler, law: str) -> None:
         )
 
 
-def as_sampler(model: Any, **options: Any) -> Sampler:
+def as_sampler(model: Any, *, noise: Noise | None = None, **options: Any) -> Sampler:
     """The sampler of a model of any framework, or the sampler that it is already.
 
     Parameters
@@ -45,6 +46,9 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
     model : Sampler, torch.nn.Module, callable, or as in
             :func:`rsbounds.frameworks.as_function`
         A callable of one argument takes a float32 batch and returns scores.
+    noise : Noise, optional
+        What is drawn in place of sigma N(0, I), of :mod:`rsbounds.sampling.noises`. A
+        sampler of your own must have its law.
     options
         Of :class:`rsbounds.torch.TorchSampler`. A callable ignores ``batch`` and takes
         ``sound_noise`` unless it is a sampler already; it refuses the others.
@@ -67,6 +71,8 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
     if torch is not None and isinstance(model, torch.nn.Module):
         from rsbounds.sampling.torch_modules import TorchSampler
 
+        if noise is not None:
+            options["noise"] = noise
         return TorchSampler(model, **options)
     function = as_function(model)
     if not callable(function) or isinstance(function, type):
@@ -81,8 +87,11 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
     _refuse_options(options, ready)
     if ready:
         sampler: Sampler = function
+        if noise is not None:
+            require_law(sampler, noise.law)
         return sampler
-    return ArraySampler(function, sound_noise=bool(options.get("sound_noise")))
+    sound_noise = bool(options.get("sound_noise"))
+    return ArraySampler(function, sound_noise=sound_noise, noise=noise)
 
 
 def _is_sampler(function: Any) -> bool:
@@ -113,7 +122,14 @@ def _refuse_options(
         raise ArgumentError(name, "needs a torch module; the model is none")
 
 
-def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sampler:
+def output_sampler(
+    model: Any,
+    kind: Kind,
+    law: str = "",
+    *,
+    noise: Noise | None = None,
+    **options: Any,
+) -> Sampler:
     """The sampler of a model's outputs, or of the class counts of its positions.
 
     Parameters
@@ -133,8 +149,10 @@ def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sam
             (positions, classes); a sample whose scores hold a NaN at a position counts
             for no class there.
     law : str
-        Names the noise where it is not sigma N(0, I): only a sampler of your own that
-        draws that law is accepted then.
+        Names the noise where it is not sigma N(0, I): without ``noise`` only a sampler
+        of your own that draws that law is accepted then.
+    noise : Noise, optional
+        As for :func:`as_sampler`; its law is taken for ``law``.
     **options
         As for :func:`as_sampler`; maps take one block of noise at a time, whatever
         ``batch`` says.
@@ -152,6 +170,7 @@ def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sam
     >>> sampler(np.zeros(3), 1.0, 5, np.random.default_rng(0)).shape
     (5, 1)
     """
+    law = law if noise is None else noise.law
     model = as_function(model, outputs=True)
     ready: Sampler = as_sampler(model)
     if ready is model:
@@ -159,7 +178,7 @@ def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sam
         _refuse_options(options, ready=True, scores=False)
         own_sampler: Sampler = model
         return own_sampler
-    if law:
+    if law and noise is None:
         raise ValueError(
             f"{kind} under noise that is not sigma N(0, I) need a sampler of your own, "
             "called as sampler(x, sigma, n, generator), with the law of the scheme"
@@ -168,6 +187,8 @@ def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sam
     if torch is not None and isinstance(model, torch.nn.Module):
         from rsbounds.sampling.torch_modules import TorchOutputs
 
+        if noise is not None:
+            options["noise"] = noise
         return TorchOutputs(model, kind, **options)
     _refuse_options(options, ready=True, scores=False)
-    return ArrayOutputs(model, kind)
+    return ArrayOutputs(model, kind, noise)
