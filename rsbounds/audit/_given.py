@@ -311,7 +311,11 @@ def _drawer(model: Any, manifest: Manifest, given: Scheme | None) -> Any:
     if isinstance(model, Sequence):
         return [as_sampler(expert) for expert in model]
     ready = as_sampler(model)
-    return ready if ready is model or given is None else given.sampler(model)
+    if ready is model:
+        return ready
+    # noise of a shape is not made of parameters: it has to be given
+    noise = answer_of(manifest).scheme if given is None else given
+    return ready if noise.drawn is None and given is None else noise.sampler(model)
 
 
 def _job_of(row: Row, manifest: Manifest, drawer: Any, truth: Any) -> Job:
@@ -319,5 +323,6 @@ def _job_of(row: Row, manifest: Manifest, drawer: Any, truth: Any) -> Job:
     answer: Any = answer_of(manifest, level=lambda _: row.sigma)
     if truth is not None:
         answer.truth = truth
-    answer.scheme.law = getattr(drawer, "law", "")
+    if not answer.scheme.law:  # that of a shape is said by what draws it
+        answer.scheme.law = getattr(drawer, "law", "")
     return Job(answer, answer.samplers(drawer), manifest.procedure)

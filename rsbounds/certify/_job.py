@@ -80,6 +80,11 @@ class Job:
         """Numbers of the selection samples, which tell one model from another."""
         return self.answer.fingerprint(self.draws(x, index), self.procedure)
 
+    @property
+    def has_less_noise(self) -> bool:
+        """Whether samplers draw noise of any level, also hardly any."""
+        return self.answer.scheme.drawn is None
+
     def alone(self, x: Any) -> Counts:
         """Class counts of one sample with hardly any noise."""
         level = self.answer.levels(x)[0] / 64
@@ -181,7 +186,7 @@ class Here:
             )
             # a row without samples tells no accuracy under noise to compare with
             counts = None
-            if certificate.n and alone():
+            if certificate.n and self._job.has_less_noise and alone():
                 counts = guarded(name, partial(self._job.alone, item.x))
             yield Outcome(item.index, row, alone=counts)
 

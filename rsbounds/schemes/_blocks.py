@@ -123,7 +123,7 @@ def _parts(
 def _check_block(block: Any) -> None:
     """ArgumentError unless these are the parameters of one of ``PARTS``."""
     name = "parameters.blocks"
-    method = block.get("method") if isinstance(block, Mapping) else None
+    method = str(block.get("method")) if isinstance(block, Mapping) else ""
     if method not in PARTS:
         raise ArgumentError(
             name, f"must be of the methods {', '.join(PARTS)}; got {block!r:.60}"
@@ -138,7 +138,9 @@ def _check_block(block: Any) -> None:
         PARTS[method].check(own)
     except ArgumentError as error:
         own_name = error.name.removeprefix("parameters.")
-        raise ArgumentError(name, f"of {method!r}: {own_name} {error.problem}") from None
+        raise ArgumentError(
+            name, f"of {method!r}: {own_name} {error.problem}"
+        ) from None
 
 
 def blocks(*parts: Scheme, splits: Sequence[int]) -> Scheme:
@@ -169,8 +171,8 @@ def blocks(*parts: Scheme, splits: Sequence[int]) -> Scheme:
     >>> from rsbounds import schemes
     >>> edges, features = schemes.flips(0.001, 0.8), schemes.flips(0.003, 0.4)
     >>> graph = schemes.blocks(edges, features, splits=[34])
-    >>> graph.further(2.0, -2.0)["frontier"].split(";")[0]
-    '0,8'
+    >>> graph.further(2.0, -2.0)["frontier"]
+    '3,0'
     """
     for part in parts:
         if not isinstance(part, CurveScheme):

@@ -7,7 +7,7 @@ says which curve and which noise its parameters mean.
 import math
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class CurveScheme(Scheme):
     """
 
     scope = FIXED_NOISE
-    norm = 0.0
+    norm: float | str = 0.0
     sound = True  # the level is the same number at every input
 
     def __init__(self, parameters: Mapping[str, Any], **options: Any) -> None:
@@ -107,7 +107,9 @@ class CurveScheme(Scheme):
             raise ArgumentError(name, error.problem) from None
         if not level > 0:
             name = next(iter(cls.domains), "level")
-            raise ArgumentError(f"parameters.{name}", "must leave the noise some chance")
+            raise ArgumentError(
+                f"parameters.{name}", "must leave the noise some chance"
+            )
 
     @classmethod
     def made_of(cls, **parameters: Any) -> Self:
@@ -125,8 +127,7 @@ class CurveScheme(Scheme):
 
     @classmethod
     def stated(cls, options: Options, dim: int | None) -> dict[str, Any]:
-        """The parameters among the options; ``dim`` is how many numbers an input has.
-        """
+        """The parameters among the options, for inputs of ``dim`` numbers."""
         return {option.name: options[option.name] for option in cls.options}
 
     @classmethod
@@ -143,6 +144,7 @@ class FrontierScheme(CurveScheme):
     """A scheme whose changes are of several kinds: rows have a frontier of them."""
 
     columns = ("frontier",)
+    convex = False
 
     def further(self, z_a: float, z_b: float) -> dict[str, str]:
         """The largest numbers of changes that are certified, kind by kind.

@@ -113,6 +113,6 @@ def flips(add: float, delete: float, *, symmetric: bool = False) -> Scheme:
     >>> from rsbounds import schemes
     >>> scheme = schemes.flips(0.01, 0.6)
     >>> scheme.radius(1.2816, 0.6), scheme.further(1.2816, -1.2816)
-    (1.0, {'frontier': '0,4;1,2'})
+    (1.0, {'frontier': '0,3;1,1'})
     """
     return Flips.made_of(add=add, delete=delete, symmetric=symmetric or None)

@@ -104,7 +104,7 @@ class Mask(CurveScheme):
     @classmethod
     def level_of(cls, parameters: Mapping[str, Any]) -> float:
         if "keep_count" in parameters:
-            return 1 - parameters["keep_count"] / parameters["dim"]
+            return float(1 - parameters["keep_count"] / parameters["dim"])
         return complement(parameters["keep_probability"])
 
     def sigma(self, x: Any) -> float:

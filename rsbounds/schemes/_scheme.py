@@ -67,6 +67,9 @@ class Scheme:
     sound : bool
         Whether the radius allows for the rounding of ``sigma(x)``, as sound noise
         requires.
+    convex : bool
+        Whether the least probability within a radius is a convex function of an
+        event's own, as it is unless it is the least over changes of several kinds.
     outcomes : int or None
         How many outcomes the noise has, all alike, where samplers evaluate them all:
         the bound is then "exact", and n this number.
@@ -100,6 +103,7 @@ class Scheme:
     norm: float | str = 2.0
     law: str = ""
     sound: bool = False
+    convex: bool = True
     outcomes: int | None = None
     columns: tuple[str, ...] = ()
     domains: ClassVar[Domains] = {}
@@ -173,7 +177,7 @@ class Scheme:
         return float(self.evaluate(parameters, z_a, z_b, scores=True))
 
     def further(self, z_a: float, z_b: float) -> dict[str, str]:
-        """What a row says of these scores besides the radius: the text of ``columns``."""
+        """What rows of these scores say besides the radius: the text of ``columns``."""
         return {}
 
     def transport(
@@ -254,10 +258,8 @@ class Scheme:
         return as_sampler(model, noise=self.drawn, **options)
 
     def output_sampler(self, model: Any, kind: Kind, **options: Any) -> Sampler:
-        """The sampler of a model's values or maps; options as for ``output_sampler``."""
-        return output_sampler(
-            model, kind, self.law, noise=self.drawn, **options
-        )
+        """The sampler of a model's values or maps; options as for ``as_sampler``."""
+        return output_sampler(model, kind, self.law, noise=self.drawn, **options)
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:

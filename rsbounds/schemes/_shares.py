@@ -48,9 +48,7 @@ def moved_score(z: Any, low: Moved, high: Moved) -> Array:
     return np.asarray(np.where(np.isnan(scores), np.nan, moved))
 
 
-def score_pair(
-    p_a: Any, p_b: Any, scores: bool
-) -> tuple[float, float | None]:
+def score_pair(p_a: Any, p_b: Any, scores: bool) -> tuple[float, float | None]:
     """Scores of two probabilities, or the scores that they are, to the safe side."""
     if scores:
         return float(p_a), None if p_b is None else float(p_b)

@@ -31,7 +31,9 @@ class Splitting(Uniform):
     help = "borders move over a grid, all outcomes evaluated, certified in l1"
     options: ClassVar[tuple[Option, ...]] = (
         Option("sigma", "half the distance of borders; several give a file each"),
-        Option("levels", "inputs are multiples of 1/levels in [0, 1], such as 255", int),
+        Option(
+            "levels", "inputs are multiples of 1/levels in [0, 1], such as 255", int
+        ),
     )
     inputs: ClassVar[tuple[Option, ...]] = ()
 

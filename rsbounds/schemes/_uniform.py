@@ -70,7 +70,8 @@ class Uniform(Scheme):
         cls, options: Options, p_a: float, p_b: float | None, scores: bool
     ) -> Any:
         scheme = cls.from_parameters({"sigma": options["sigma"]})
-        return scheme.radius(*score_pair(p_a, p_b, scores), scheme.parameters["sigma"])
+        z_a, z_b = score_pair(p_a, p_b, scores)
+        return scheme.radius(z_a, scheme.parameters["sigma"], z_b)
 
 
 def uniform(half_width: float) -> Scheme:
@@ -123,16 +124,16 @@ def lead(z_a: float, z_b: float | None) -> float:
 def shifted(z: Any, radius: Any, half_width: float) -> tuple[Any, Any]:
     """The scores of p - s and p + s, s = radius/(2 half_width), rounded outward."""
     scores = as_floats("z", z, exact=True)
-    distance = as_floats("radius", radius, 0.0, towards=np.inf)
+    distance = as_floats("radius", radius, 0.0, nan=False, towards=np.inf)
     scores, distance = np.broadcast_arrays(scores, distance)
     step = round_up(positive_quotient(distance, 2 * half_width), EPS)
 
     def low(p: Array) -> Array:
-        least = np.where(step > 0, np.nextafter(p - step, -np.inf), p)
+        least = np.where(step == 0, p, np.nextafter(p - step, -np.inf))
         return np.maximum(least, 0.0)
 
     def high(q: Array) -> Array:
-        most = np.where(step > 0, np.nextafter(q + step, np.inf), q)
+        most = np.where(step == 0, q, np.nextafter(q + step, np.inf))
         return np.minimum(most, 1.0)
 
     least = moved_score(scores, low, high)
