@@ -21,8 +21,9 @@ from scipy.spatial.distance import cdist
 
 from rsbounds.answers import ANSWERS
 from rsbounds.audit._finding import Finding, Kind
-from rsbounds.audit._proof import answer_of
+from rsbounds.audit._proof import answer_of, own_level
 from rsbounds.audit._proofs import PROOFS
+from rsbounds.audit._radii import ABSOLUTE, DISCRETE
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN
 from rsbounds.certify import Job
 from rsbounds.certify._run import drawn_columns
@@ -122,10 +123,10 @@ def unshown(
     rests_on = [
         name
         for name in domains
-        if name in manifest.parameters and name not in _CERTIFIED
+        if name in manifest.parameters and not _is_certified(manifest.method, name)
     ]
     # rows are compared with a level that the manifest states
-    if "sigma" not in domains and not proof.states_levels:
+    if own_level(manifest) is None and not proof.states_levels:
         rests_on.append("sigma")
     if not what.redrawn:
         rests_on += ["sound_noise"] if manifest.engine.get("sound_noise") else []
@@ -143,6 +144,12 @@ def unshown(
         if given.scope != ASSERTED_ENVELOPE:  # its bounds are proven
             compared |= domains.keys() - {"dim"}
     return tuple(name for name in rests_on if name not in compared)
+
+
+def _is_certified(method: str, name: str) -> bool:
+    """Whether a parameter says what is certified, and is nothing that it rests on."""
+    of_a_law = method in (*ABSOLUTE, *DISCRETE) and name != "dim"
+    return name in _CERTIFIED or of_a_law
 
 
 def left_out(manifest: Manifest, data: Data) -> Iterator[Finding]:
@@ -192,8 +199,11 @@ def at_input(
     ):
         text = f"sigma is {row.sigma}, {level} at this input"
         yield Finding(Kind.LEVEL, row.idx, text, line)
-    dim = manifest.parameters.get("dim", math.inf)
-    if as_seen and "dim" in METHODS[manifest.method].domains and item.x.size > dim:
+    method = METHODS[manifest.method]
+    if not as_seen or "dim" not in method.domains:
+        return
+    if not method.from_parameters(manifest.parameters).takes(item.x.size):
+        dim = manifest.parameters.get("dim")
         text = f"has {item.x.size} numbers, dim is {dim} in the manifest"
         yield Finding(Kind.DATA, row.idx, text, line)
 

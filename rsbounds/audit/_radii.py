@@ -21,6 +21,8 @@ _EQUAL = 2.0**-100
 FIXED = ("gaussian", "anisotropic")
 #: Methods whose radii are in l_1, by a curve of their own.
 ABSOLUTE = ("laplace", "uniform", "splitting")
+#: Methods of discrete noise, whose radii count changes.
+DISCRETE = ("categorical", "flips", "mask", "deletion", "blocks")
 #: Methods of which any event's least probability is known, at all inputs the same.
 TRANSPORTED = (*FIXED, *ABSOLUTE)
 #: The methods whose radii are proved here.

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from rsbounds.audit._finding import Finding, Kind, Said
-from rsbounds.audit._proof import Proof
+from rsbounds.audit._proof import Proof, own_level
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results import Manifest, Row
@@ -77,9 +77,9 @@ def twice(rows: Sequence[tuple[int, Row]]) -> Iterator[Finding]:
 def _stated(row: Row, manifest: Manifest) -> Iterator[Said]:
     """What the row has otherwise than the manifest."""
     stated: dict[str, Any] = {"method": manifest.method, "scope": manifest.scope}
-    method = METHODS.get(manifest.method)
-    if method is not None and "sigma" in method.domains:
-        stated["sigma"] = manifest.parameters["sigma"]
+    level = own_level(manifest)
+    if level is not None:
+        stated["sigma"] = level
     # a run towards a target stops when that is decided
     stops = manifest.procedure.target_radius is not None
     if not (stops and row.n <= manifest.procedure.n):

@@ -85,6 +85,11 @@ def of_all() -> list[Option]:
     return list(options.values())
 
 
+def of_whole_numbers(name: str | None) -> bool:
+    """Whether inputs of a method may be whole numbers."""
+    return name is not None and name in METHODS and METHODS[name].of_whole_numbers
+
+
 def is_code(name: str | None) -> bool:
     """Whether a method is given by MODULE:CALLABLE."""
     return ":" in (name or "")

@@ -24,9 +24,9 @@ PARTS: Mapping[str, type[CurveScheme]] = {
 _EXPECTED = "must be METHOD:NAME=NUMBER,... for each block, separated by semicolons"
 
 
-def as_blocks(text: str) -> list[dict[str, Any]]:
+def as_blocks(text: str) -> tuple[dict[str, Any], ...]:
     """``flips:add=.001,delete=.8;flips:add=.003,delete=.4`` as parameters."""
-    return [_block(part) for part in text.split(";")]
+    return tuple(_block(part) for part in text.split(";"))
 
 
 def _block(text: str) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Blocks(FrontierScheme):
     @classmethod
     def stated(cls, options: Mapping[str, Any], dim: int | None) -> dict[str, Any]:
         # a radius depends on no column
-        stated = options["blocks"]
+        stated = list(options["blocks"])
         splits = options.get("splits", list(range(1, len(stated))))
         return {"blocks": stated, "splits": splits}
 

@@ -34,6 +34,7 @@ class CurveScheme(Scheme):
 
     scope = FIXED_NOISE
     norm: float | str = 0.0
+    of_whole_numbers = True
     sound = True  # the level is the same number at every input
 
     def __init__(self, parameters: Mapping[str, Any], **options: Any) -> None:

@@ -107,10 +107,13 @@ class Mask(CurveScheme):
             return float(1 - parameters["keep_count"] / parameters["dim"])
         return complement(parameters["keep_probability"])
 
+    def takes(self, size: int) -> bool:
+        # of fewer coordinates each is left more often
+        return bool(size == self.parameters.get("dim", size))
+
     def sigma(self, x: Any) -> float:
         size = math.prod(np.shape(x))
-        # more coordinates of which as many are left are changed more easily
-        if "dim" in self.parameters and size != self.parameters["dim"]:
+        if not self.takes(size):
             raise ArgumentError(
                 "dim",
                 f"must be the size of the input, {size}; got {self.parameters['dim']} "

@@ -84,6 +84,8 @@ class Scheme:
         For the command line: a line of help; what ``rsbounds certify --method`` asks
         for; what ``rsbounds radius`` asks for besides the scores (nothing: the method
         isn't offered there).
+    of_whole_numbers : bool
+        Whether its inputs may be whole numbers: values, tokens, zeros and ones.
 
     Examples
     --------
@@ -111,6 +113,7 @@ class Scheme:
     help: ClassVar[str] = ""
     options: ClassVar[tuple[Option, ...]] = ()
     inputs: ClassVar[tuple[Option, ...]] = ()
+    of_whole_numbers: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -144,9 +147,9 @@ class Scheme:
         """The noise level (> 0) at one input; ValueError where it contradicts the
         parameters.
         """
-        dim = self.parameters.get("dim", math.inf)
         size = math.prod(np.shape(x))
-        if dim < math.inf and not size <= dim:
+        if not self.takes(size):
+            dim = self.parameters.get("dim")
             raise ArgumentError(
                 "dim", f"must be at least the size of the input, {size}; got {dim}"
             )
@@ -166,6 +169,10 @@ class Scheme:
         if not low <= level <= high:
             raise ArgumentError("sigma(x)", f"must be in [{low}, {high}]; got {level}")
         return level
+
+    def takes(self, size: int) -> bool:
+        """Whether it certifies inputs of so many numbers."""
+        return bool(size <= self.parameters.get("dim", math.inf))
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         """The certified radius at a noise level: a number >= 0, or inf.
@@ -302,6 +309,11 @@ class Scheme:
     def from_options(cls, options: Options, given: Given) -> Scheme:
         """The scheme of the command line's options."""
         raise ValueError(f"method {cls.name} has no options to be made of")
+
+    @classmethod
+    def numbers(cls, options: Options) -> dict[str, Any]:
+        """``n`` and ``bound`` of a run of these options, where the noise says them."""
+        return {}
 
     @classmethod
     def evaluate(

@@ -65,17 +65,37 @@ class Splitting(Uniform):
         _noise_of(parameters)
 
     @classmethod
+    def numbers(cls, options: Options) -> dict[str, Any]:
+        return {"n": _made(options).outcomes, "bound": "exact"}
+
+    @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
-        return splitting(options["sigma"], options["levels"])
+        return _made(options)
 
 
 def _noise_of(parameters: Mapping[str, Any]) -> Noise:
     """The noise of a half-width that is a whole number of half steps of the grid."""
+    sigma = parameters["sigma"]
     levels = count("parameters.levels", parameters["levels"], 1)
     try:
-        return noises.splitting(parameters["sigma"], levels)
+        return noises.splitting(sigma, levels)
     except ArgumentError as error:
-        name = {"width": "parameters.sigma"}.get(error.name, error.name)
+        if error.name != "width":
+            raise
+        raise ArgumentError(
+            "parameters.sigma",
+            f"must be a multiple of 1/{2 * levels}, half a step of the grid; got "
+            f"{sigma}",
+        ) from None
+
+
+def _made(options: Options) -> Splitting:
+    """The scheme of a user's options, which errors name as they are."""
+    stated = {name: options[name] for name in ("sigma", "levels")}
+    try:
+        return Splitting.from_parameters(stated)
+    except ArgumentError as error:
+        name = error.name.removeprefix("parameters.")
         raise ArgumentError(name, error.problem) from None
 
 
@@ -111,12 +131,9 @@ def splitting(half_width: float, levels: int) -> Scheme:
     >>> schemes.splitting(0.5, 255).outcomes
     255
     """
-    parameters = {
-        "sigma": POSITIVE.one("half_width", half_width),
-        "levels": count("levels", levels, 1),
-    }
+    width = POSITIVE.one("half_width", half_width)
     try:
-        return Splitting.from_parameters(parameters)
+        return _made({"sigma": width, "levels": levels})
     except ArgumentError as error:
-        name = "half_width" if error.name == "parameters.sigma" else error.name
+        name = "half_width" if error.name == "sigma" else error.name
         raise ArgumentError(name, error.problem) from None
