@@ -7,7 +7,9 @@ parameters. Without a noise a sampler draws x + sigma N(0, I).
 
 from rsbounds.sampling.noises._blocks import Blocks, blocks
 from rsbounds.sampling.noises._categorical import Categorical, categorical
+from rsbounds.sampling.noises._deletion import END as END
 from rsbounds.sampling.noises._deletion import Deletion, deletion
+from rsbounds.sampling.noises._edges import Edges as Edges
 from rsbounds.sampling.noises._flips import Flips, flips
 from rsbounds.sampling.noises._gaussian import Gaussian as Gaussian
 from rsbounds.sampling.noises._gaussian import OnGrid as OnGrid

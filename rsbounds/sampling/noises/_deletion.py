@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.sampling.noises._noise import (
     Noise,
@@ -22,8 +23,9 @@ END = -1  # behind the end of a sequence that has become shorter
 class Deletion(Noise):
     """See :func:`deletion`."""
 
-    def __init__(self, delete: Any) -> None:
+    def __init__(self, delete: Any, *, padding: int = 0) -> None:
         self.delete = exact_probability("delete", delete)
+        self.padding = count("padding", padding)
         self.law = f"deletion delete={spelled(self.delete)}"
 
     def checked(self, x: Any) -> NDArray[np.int64]:
@@ -52,7 +54,7 @@ def closed_up(x: NDArray[np.int64], left: NDArray[np.bool_]) -> NDArray[np.int64
     return batch
 
 
-def deletion(delete: Any) -> Deletion:
+def deletion(delete: Any, *, padding: int = 0) -> Deletion:
     """Each element of a sequence is deleted with one probability, independently.
 
     The elements that are left close up. A function is called with a list of int64
@@ -63,11 +65,17 @@ def deletion(delete: Any) -> Deletion:
     ----------
     delete : float or Fraction
         In (0, 1).
+    padding : int
+        What a torch module sees behind the end of a sequence that has become shorter:
+        its batches are as long as the input. The certificate is one for a function of
+        sequences, so the module must not see how many there are: by the
+        ``attention_mask`` that it is called with, or because this number stands for
+        nothing else.
 
     Raises
     ------
     ValueError
-        If ``delete`` is out of its domain.
+        If an argument is out of its domain.
 
     References
     ----------
@@ -84,4 +92,4 @@ def deletion(delete: Any) -> Deletion:
     >>> sampler(np.arange(10), 1.0, 100, np.random.default_rng(0)).tolist()
     [100, 0]
     """
-    return Deletion(delete)
+    return Deletion(delete, padding=padding)

@@ -48,14 +48,22 @@ class Edges(NamedTuple):
         rows, columns = self.shape
         return rows * (columns - 1) // 2 if self.symmetric else rows * columns
 
+    def all_places(self, ones: Places) -> Places:
+        """Ascending places of all ones of the matrix, below the diagonal too."""
+        if not self.symmetric:
+            return ones
+        columns = self.shape[1]
+        row, column = np.divmod(ones, columns)
+        below = column * columns + row
+        below.sort()
+        places = np.concatenate([ones, below, self.diagonal])
+        places.sort(kind="stable")  # which merges ascending lists
+        return places
+
     def sparse(self, ones: Places) -> Any:
         """The matrix with these ones in place of its own."""
         rows, columns = self.shape
-        places = ones
-        if self.symmetric:
-            row, column = np.divmod(ones, columns)
-            places = np.concatenate([ones, column * columns + row, self.diagonal])
-            places.sort()
+        places = self.all_places(ones)
         starts = np.searchsorted(places, np.arange(rows + 1) * columns)
         indices = places % columns
         data = np.ones(len(places), self.dtype)
@@ -132,21 +140,30 @@ def require_symmetric(good: Any) -> None:
         raise ArgumentError("x", "must be a symmetric matrix for symmetric flips")
 
 
-def flipped(
+def flipped_places(
     x: Edges, add: Fraction, delete: Fraction, generator: np.random.Generator
-) -> tuple[Any, bool]:
-    """One noisy copy, and whether it is void."""
+) -> tuple[Places, bool]:
+    """Ascending places of the ones of a noisy copy, and whether it is void."""
     left = x.ones[~happens(delete, len(x.ones), generator)]
     zeros = x.coordinates - len(x.ones)
     if add == 0 or not zeros:
-        return x.sparse(left), False
+        return left, False
     if add * _DENSE > 1:
         added, void = _one_by_one(x, add, generator), False
     else:
         number, void = binomial(zeros, add, generator)
         added = places_of_zeros(x, number, generator)
+    added.sort()
     ones = np.concatenate([left, added])
-    ones.sort()
+    ones.sort(kind="stable")  # which merges two ascending lists
+    return ones, void
+
+
+def flipped(
+    x: Edges, add: Fraction, delete: Fraction, generator: np.random.Generator
+) -> tuple[Any, bool]:
+    """One noisy copy, and whether it is void."""
+    ones, void = flipped_places(x, add, delete, generator)
     return x.sparse(ones), void
 
 
