@@ -213,7 +213,8 @@ def source_of(data: Any, answer: Answer, labels: Sequence[Any] | None = None) ->
     """The data as the engine reads them; an answer without classes needs no labels."""
     if not answer.classifies and hasattr(data, "shape"):
         data = data, np.zeros(len(data), dtype=np.int64)
-    return as_data(data, labels=labels)
+    whole = answer.scheme.of_whole_numbers
+    return as_data(data, labels=labels, whole=whole)
 
 
 def machine() -> dict[str, Any]:

@@ -202,9 +202,6 @@ def open_data(
     classes.
     """
     stated = _preprocess(args)
-    scale = args.scale
-    if scale is None and _methods.of_whole_numbers(method):
-        scale = 1  # values of an alphabet are what they are
     preprocess = (
         loaded.preprocess if loaded else Preprocess(**stated) if stated else None
     )
@@ -213,7 +210,8 @@ def open_data(
         args.data,
         preprocess=preprocess,
         labels=labels,
-        scale=scale,
+        scale=args.scale,
+        whole=_methods.of_whole_numbers(method),
         download=args.download,
     )
     if stated and "preprocessing" not in data.identity:

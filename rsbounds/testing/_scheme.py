@@ -19,7 +19,6 @@ from rsbounds._numerics.extras import need
 from rsbounds.answers import Class
 from rsbounds.certificate import ANOTHERS, SCOPES
 from rsbounds.confidence import lower_bound, upper_bound
-from rsbounds.loading import as_data
 from rsbounds.sampling import Sampler
 from rsbounds.schemes import METHODS, Scheme
 from rsbounds.schemes._domains import norm_of
@@ -204,9 +203,7 @@ def check_scheme(
         numbers = {"n": scheme.outcomes, "bound": "exact"}
     else:
         hold(entry, case, CHANCES if scheme.whole else NOISE)
-    # whole numbers are taken as they are
-    scale = None if case.x.dtype.kind == "f" else 1
-    data = as_data(inputs_near(case.x, function), scale=scale)
+    data = inputs_near(case.x, function)
     with Rows(Class(scheme), case.sampler_of(function), data, numbers) as rows:
         hold(entry, rows, ROWS)
 
