@@ -76,7 +76,7 @@ class Class(Answer):
     def __init__(self, scheme: Scheme) -> None:
         require_scheme(scheme)
         self.scheme = scheme
-        self.columns = scheme.columns
+        self.columns = (*type(self).columns, *scheme.columns)
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Answer:

@@ -12,6 +12,7 @@ from math import inf
 from typing import Any
 
 from rsbounds.audit._balls import Arb, Event, arb, ball, bits, ctx, event
+from rsbounds.audit._discrete import least_discrete, proved_discrete
 from rsbounds.schemes import METHODS
 from rsbounds.special import ball_offset
 
@@ -24,7 +25,7 @@ ABSOLUTE = ("laplace", "uniform", "splitting")
 #: Methods of discrete noise, whose radii count changes.
 DISCRETE = ("categorical", "flips", "mask", "deletion", "blocks")
 #: Methods of which any event's least probability is known, at all inputs the same.
-TRANSPORTED = (*FIXED, *ABSOLUTE)
+TRANSPORTED = (*FIXED, *ABSOLUTE, *DISCRETE)
 #: The methods whose radii are proved here.
 COVERED = (*TRANSPORTED, "semi-elastic", "lipschitz", "range", "generator")
 
@@ -43,6 +44,8 @@ def proved(
     """
     if method not in COVERED:
         raise ValueError(f"nothing here can prove a radius of method {method!r}")
+    if method in DISCRETE:
+        return proved_discrete(method, parameters, radius, z_a, z_b)
     if method in ABSOLUTE:
         with ctx.workprec(160):
             return _in_l1(method, parameters, sigma, radius, z_a, z_b)
@@ -86,6 +89,8 @@ def least(
     """The least that an event of Phi(z) can have within a radius, for a method of
     ``TRANSPORTED``.
     """
+    if method in DISCRETE:
+        return least_discrete(method, parameters, radius, z)
     if method in FIXED:
         step = arb(radius) / (_inner(as_balls(method, parameters)) * arb(sigma))
         return event(z - step)
