@@ -10,8 +10,8 @@ Examples
 --------
 >>> from rsbounds import discrete
 >>> words = discrete.mask(50, 5)
->>> words.low(0.9, 4), words.radius(0.9)
-(0.543529743812418, 4)
+>>> words.radius(0.9), words.low(1.0, 4) > 0.6
+(4, True)
 """
 
 from rsbounds.discrete._curve import Curve

@@ -56,9 +56,6 @@ class Categorical(Curve):
             p, q = q, p
         return Regions(p, q, self._scale**changes)
 
-    def _frontier(self, top: Fraction, rest: Fraction | None) -> list[tuple[Any, ...]]:
-        return super()._frontier(top, rest)
-
 
 class Flips(Curve):
     """Bits that appear and disappear with their own probabilities; see :func:`flips`."""
@@ -305,7 +302,7 @@ def flips(add: Any, delete: Any) -> Flips:
     >>> from rsbounds import discrete
     >>> graph = discrete.flips(0.01, 0.6)
     >>> graph.radius(0.9), graph.frontier(0.9)
-    (1, [(0, 4), (1, 2)])
+    (1, [(0, 3), (1, 1)])
     """
     return Flips(add, delete)
 
