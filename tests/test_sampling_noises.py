@@ -13,7 +13,14 @@ from scipy import sparse, stats
 
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certify import ArraySampler
-from rsbounds.sampling import Phase, SoftSampler, as_sampler, noises, stream
+from rsbounds.sampling import (
+    Phase,
+    SoftSampler,
+    as_sampler,
+    noises,
+    on_strings,
+    stream,
+)
 from rsbounds.sampling.adapters import output_sampler
 from rsbounds.sampling.noises import _edges
 from rsbounds.sampling.noises._noise import exact_probability, happens
@@ -133,8 +140,7 @@ def test_deletion_draws_its_law():
     law = {}
     for count in range(4):
         for left in combinations(x, count):
-            shorter = (*left, *[-1] * (3 - count))
-            law[shorter] = delete ** (3 - count) * (1 - delete) ** count
+            law[left] = delete ** (3 - count) * (1 - delete) ** count
     assert_follows(law_of(noises.deletion(delete), x, law), law)
 
 
@@ -180,6 +186,40 @@ def test_blocks_of_a_sparse_matrix():
     assert_follows(law_of(noise, sparse.csr_array([[0, 1, 1, 0]]), law), law)
 
 
+def test_edges_are_added_at_all_places_alike_and_as_often_as_the_binomial_law_says():
+    """300 nodes in a ring, 2,000 copies: numbers of new edges, and where they are."""
+    nodes, copies, add = 300, 2000, Fraction(1, 1000)
+    ring = np.arange(nodes)
+    once = sparse.coo_array((np.ones(nodes), (ring, (ring + 1) % nodes)))
+    graph = sparse.csr_array(once + once.T)
+    noise = noises.flips(add, 0, symmetric=True)
+    drawn, void = noise.noisy(noise.checked(graph), 1.0, copies, rng())
+    assert not void.any()
+    numbers = np.array([copy.nnz // 2 - nodes for copy in drawn])
+    zeros = nodes * (nodes - 1) // 2 - nodes
+    chances = stats.binom.pmf(np.arange(zeros + 1), zeros, float(add))
+    middle = slice(*stats.binom.ppf([0.02, 0.98], zeros, float(add)).astype(int))
+    counts = np.bincount(numbers, minlength=len(chances))
+    observed = [*counts[middle], counts.sum() - counts[middle].sum()]
+    expected = [*chances[middle], 1 - chances[middle].sum()]
+    expected = copies * np.array(expected)
+    assert stats.chisquare(observed, expected).pvalue > SURE
+    total = sum(drawn[1:], drawn[0]).toarray()
+    above = total[np.triu_indices(nodes, 1)]
+    added = above[above < copies]  # all but the ring, which stays
+    assert len(added) == zeros
+    # 2 of each place are expected: a thousand groups of places
+    groups = np.add.reduceat(
+        added, np.linspace(0, zeros, 1000, endpoint=False, dtype=int)
+    )
+    sizes = np.diff([*np.linspace(0, zeros, 1000, endpoint=False, dtype=int), zeros])
+    expected = groups.sum() * sizes / zeros
+    assert stats.chisquare(groups, expected).pvalue > SURE
+    for copy in drawn[:20]:
+        assert (copy != copy.T).nnz == 0
+        assert copy.diagonal().sum() == 0
+
+
 @pytest.mark.parametrize("number", [1, 9, 400])
 @pytest.mark.parametrize("chance", [Fraction(1, 3), Fraction(0.001), Fraction(1, 2)])
 def test_the_table_of_binomial_draws_holds_scipys_values(number, chance):
@@ -190,25 +230,31 @@ def test_the_table_of_binomial_draws_holds_scipys_values(number, chance):
     assert thresholds[-1] == 2**63 - 1  # all of the 63 bits
 
 
-@pytest.mark.parametrize("chance", [Fraction(1, 3), Fraction(2**33 + 1, 2**65)])
-def test_an_event_has_exactly_its_chance_however_many_bits_it_takes(chance):
-    """32 bits below, above and equal to the chance's: equal ones are drawn again."""
-    first = int(chance * 2**32)
+class Bits:
+    """In place of a generator: the draws given, one call after the other."""
 
-    class Bits:
-        drawn = iter([first - 1 if first else 0, first, first + 1]), iter([0])
+    def __init__(self, *draws):
+        self.draws = list(draws)
 
-        def __init__(self):
-            self.calls = []
+    def integers(self, low, high, size, dtype):
+        draw = np.array(self.draws.pop(0))
+        assert draw.size == np.prod(size)
+        return draw
 
-        def integers(self, low, high, size, dtype):
-            self.calls.append(size)
-            second = len(self.calls) > 1
-            return np.array([0] if second else [max(first - 1, 0), first, first + 1])
 
-    bits = Bits()
-    assert happens(chance, 3, bits).tolist() == [first > 0, True, False]
-    assert bits.calls[0] == 3
+def test_an_event_has_exactly_its_chance_however_many_bits_it_takes():
+    """Bits below, at and above those of 1/3; those at it are drawn again."""
+    first = 2**16 // 3
+    below, at, above = first - 1, first, first + 1
+    third = Fraction(1, 3)
+    bits = Bits([below, at, above, at], [above, at], [below])
+    assert happens(third, 4, bits).tolist() == [True, False, False, True]
+    assert not bits.draws
+    # a number of so many bits needs no more
+    half = Bits([2**15 - 1, 2**15])
+    assert happens(Fraction(1, 2), 2, half).tolist() == [True, False]
+    assert happens(Fraction(1), 2, Bits()).tolist() == [True, True]
+    assert happens(Fraction(0), 1, Bits([0])).tolist() == [False]
 
 
 def test_splitting_goes_through_all_outcomes_whatever_the_generator():
@@ -306,6 +352,11 @@ def test_uniform_and_laplace_noise_have_their_quantiles():
         (noises.deletion(0.5), [-1, 2], r"x must be whole numbers in \[0, "),
         (noises.splitting(0.5, 4), [0.3], "x must be on the grid of 1/4; got 1 of 1"),
         (noises.splitting(0.5, 4), [1.25], r"x must be in \[0, 1\]; got"),
+        (
+            noises.categorical(0.5, 2**30),
+            [2.0**25],
+            r"x must be whole numbers in \[0, 16777216\]",
+        ),
         (noises.uniform(0.5), [1, 2], "x must be floating point"),
         (noises.laplace(0.5), [1, 2], "x must be floating point"),
         (
@@ -455,3 +506,21 @@ def test_rows_of_lists_that_depend_on_each_other_are_refused():
     graph = sparse.csr_array(np.eye(5))
     with pytest.raises(ValueError, match="must score each row for itself"):
         as_sampler(edges, noise=noises.flips(0.1, 0.5))(graph, 1.0, 20, rng())
+
+
+def test_a_decoder_that_returns_no_string_is_refused():
+    model = on_strings(lambda strings: np.zeros((len(strings), 2)), lambda ids: ids)
+    with pytest.raises(ValueError, match=r"decode must return a string .* got list"):
+        as_sampler(model, noise=noises.deletion(0.5))(np.arange(5), 1.0, 5, rng())
+
+
+@pytest.mark.parametrize("levels", [4, 255, 65_535, 2**20])
+def test_float32_inputs_are_on_the_grid_of_any_number_of_levels(levels):
+    steps = rng().integers(0, levels + 1, 1000)
+    noise = noises.splitting(0.5, levels)
+    for single in (
+        (steps / levels).astype(np.float32),
+        steps.astype(np.float32) * np.float32(1 / levels),
+    ):
+        whole = noise.checked(np.minimum(single, 1))
+        assert np.array_equal(whole, steps)

@@ -185,6 +185,23 @@ def require_same_row(
         )
 
 
+def require_same_sequence(
+    short: NDArray[Any], padded: NDArray[Any], eps: float, place: str
+) -> None:
+    """ValueError if a sequence's scores depend on the padding behind it.
+
+    How long that is tells the length of the input, which a function of what is left of
+    it does not know.
+    """
+    apart = _apart(short, padded, eps)
+    if apart:
+        raise ValueError(
+            "the model must not see how much padding stands behind a sequence; the "
+            f"scores of a row differ by {apart:.3g} with less of it{place} (give its "
+            "forward an attention_mask, or the noise the model's padding)"
+        )
+
+
 def require_same_function(
     before: NDArray[Any], again: NDArray[Any], eps: float, place: str
 ) -> None:

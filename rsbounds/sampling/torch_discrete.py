@@ -63,14 +63,6 @@ def on_device(noise: Noise, x: Any, device: torch.device) -> Any:
     return torch.from_numpy(x).to(device)
 
 
-def numbers(x: Any) -> tuple[int, ...]:
-    """The shape of one copy."""
-    if isinstance(x, list):
-        *front, width = numbers(x[0])
-        return (*front, width + sum(numbers(part)[-1] for part in x[1:]))
-    return tuple(x.shape)
-
-
 def copies(
     noise: Noise,
     x: Any,
@@ -94,6 +86,8 @@ def copies(
         voids.append(void)
     if batches[0].is_sparse:
         return batches, torch.cat(voids)
+    if len(batches) == 1:  # not copied
+        return batches[0][None], voids[0]
     return torch.stack(batches), torch.cat(voids)
 
 
@@ -215,7 +209,8 @@ def _blocks(
     void = parts[0][1]
     for _, of_part in parts[1:]:
         void = void | of_part
-    return torch.cat([batch for batch, _ in parts], dim=-1), void
+    batch = torch.cat([of_part for of_part, _ in parts], dim=-1)
+    return batch.coalesce() if batch.is_sparse else batch, void
 
 
 def _outcomes(noise: Any, x: torch.Tensor, size: int, first: int) -> Drawn:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from rsbounds.sampling.noises import Edges, Flips
-from rsbounds.sampling.noises._edges import flipped_places
+from rsbounds.sampling.noises._edges import flipped_keys
 
 
 class TorchEdges(NamedTuple):
@@ -41,13 +41,8 @@ def flipped(
     bits = torch.empty(1, dtype=torch.int64, device=generator.device)
     seed = int(bits.random_(generator=generator))
     numpy_generator = np.random.Generator(np.random.PCG64(seed))
-    places = []
-    voids = []
-    for number in range(size):
-        ones, void = flipped_places(x.edges, noise.add, noise.delete, numpy_generator)
-        places.append(x.edges.all_places(ones) + number * (rows * columns))
-        voids.append(void)
-    flat = torch.from_numpy(np.concatenate(places)).to(x.device)
+    keys, void = flipped_keys(x.edges, noise.add, noise.delete, size, numpy_generator)
+    flat = torch.from_numpy(keys).to(x.device)
     row = flat // columns
     indices = torch.stack([row // rows, row % rows, flat % columns])
     batch = torch.sparse_coo_tensor(
@@ -57,7 +52,7 @@ def flipped(
         is_coalesced=True,  # the places ascend, copy by copy
         check_invariants=False,
     )
-    return batch, torch.tensor(voids, device=x.device)
+    return batch, torch.from_numpy(void).to(x.device)
 
 
 def row_of(batch: torch.Tensor, place: int) -> torch.Tensor:

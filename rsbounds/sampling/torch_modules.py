@@ -28,6 +28,7 @@ from rsbounds.sampling.arrays import (
     require_outcomes,
     require_same_function,
     require_same_row,
+    require_same_sequence,
 )
 from rsbounds.sampling.blocks import block_seeds, block_size, outcome_seeds, single
 from rsbounds.sampling.grid_noise import LEVELS
@@ -358,6 +359,10 @@ class TorchSampler:
         place = place_of(call.source, number)
         among = scores[middle].double().cpu().numpy()
         require_same_row(alone, among, len(batch), eps, place)
+        if isinstance(self.noise, Deletion):
+            scores = scores.clone()
+            short = self._of_copies(without_padding(batch[middle]), len(batch))
+            require_same_sequence(short, among, eps, place)
         self._rows_checked = True
         if call.first is not None and call.first.rows == len(batch):
             kept = scores.clone()
@@ -409,6 +414,11 @@ class TorchSampler:
 def _takes_mask(model: torch.nn.Module) -> bool:
     """Whether a model's ``forward`` has an argument ``attention_mask``."""
     return "attention_mask" in signature(model.forward).parameters
+
+
+def without_padding(row: torch.Tensor) -> torch.Tensor:
+    """A sequence as long as it is; an empty one keeps one place of its padding."""
+    return row[: max(int((row != END).sum()), 1)]
 
 
 class _Seen(NamedTuple):

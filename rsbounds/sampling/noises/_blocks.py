@@ -63,6 +63,10 @@ class Blocks(Noise):
     def noisy(
         self, x: Any, sigma: float, size: int, generator: np.random.Generator
     ) -> tuple[Any, Any]:
+        if isinstance(x[0], _edges.Edges):
+            flips = [noise for noise in self.noises if isinstance(noise, Flips)]
+            chances = [(noise.add, noise.delete) for noise in flips]
+            return _edges.flipped_side_by_side(x, chances, size, generator)
         drawn = [
             noise.noisy(part, sigma, size, generator)
             for noise, part in zip(self.noises, x, strict=True)
@@ -71,11 +75,6 @@ class Blocks(Noise):
         for _, of_part in drawn:
             void |= of_part
         batches = [batch for batch, _ in drawn]
-        if isinstance(batches[0], list):
-            from scipy import sparse
-
-            rows = zip(*batches, strict=True)
-            return [sparse.hstack(parts, format="csr") for parts in rows], void
         return np.concatenate(batches, axis=-1), void
 
 

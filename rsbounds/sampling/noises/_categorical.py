@@ -44,9 +44,12 @@ def categorical(keep: Any, values: int) -> Categorical:
     """Each coordinate keeps its value, or takes one of the others, all alike.
 
     The probabilities are exactly ``keep`` and (1 - keep)/(values - 1): a float is the
-    rational number that it is. NumPy's samples have no other law than that; of torch's
-    a coordinate is void with a probability below values/2^63, and then the sample
-    counts for no class.
+    rational number that it is. NumPy's samples have no other law than that. torch's
+    have it but for void ones: 63 bits leave a coordinate undecided with a probability
+    below values/2^63, and then the sample counts for no class. A lower bound of a
+    class's probability stays one; an upper bound of another class's misses no more than
+    the void ones, fewer than one in 10^11 for 3 million coordinates of 10 values, or
+    150,528 of 255.
 
     Parameters
     ----------

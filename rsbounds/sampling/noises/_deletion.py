@@ -17,7 +17,7 @@ from rsbounds.sampling.noises._noise import (
 
 __all__ = ["END", "Deletion", "deletion"]
 
-END = -1  # behind the end of a sequence that has become shorter
+END = -1  # in a tensor, behind the end of a sequence that has become shorter
 
 
 class Deletion(Noise):
@@ -39,19 +39,11 @@ class Deletion(Noise):
         self, x: Any, sigma: float, size: int, generator: np.random.Generator
     ) -> tuple[Any, Any]:
         left = ~happens(self.delete, (size, x.size), generator)
-        return closed_up(x, left), False
+        return [x[row] for row in left], False
 
     def presented(self, batch: Any) -> list[NDArray[np.int64]]:
         """A list of sequences, each as long as what is left of it."""
-        return [row[row != END] for row in batch]
-
-
-def closed_up(x: NDArray[np.int64], left: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """What is left of a sequence in each row, END behind it."""
-    row, place = np.nonzero(left)
-    batch = np.full(left.shape, END, np.int64)
-    batch[row, (left.cumsum(axis=1) - 1)[row, place]] = x[place]
-    return batch
+        return list(batch)
 
 
 def deletion(delete: Any, *, padding: int = 0) -> Deletion:

@@ -26,13 +26,15 @@ _DIGITS = 50  # of the table's arithmetic
 _TINY = Decimal("1e-45")  # weights relative to the largest below this are left out
 _DENSE = 32  # where one zero in so many flips, they are drawn one by one
 _AT_ONCE = 2**24  # of those
+_LARGEST = 2**50  # places of a matrix: keys of 4096 copies are below 2^63
 
 
 class Edges(NamedTuple):
     """A matrix of zeros and ones by the places of its ones, row by row, ascending.
 
     Of a symmetric one the places above the diagonal, and apart from them those on it,
-    which no noise moves.
+    which no noise moves. A place of one of several copies has a key: the copy's number
+    times the matrix's area, and the place.
     """
 
     shape: tuple[int, int]
@@ -43,31 +45,46 @@ class Edges(NamedTuple):
     form: type[Any]
 
     @property
+    def area(self) -> int:
+        """Rows times columns."""
+        return self.shape[0] * self.shape[1]
+
+    @property
     def coordinates(self) -> int:
         """How many places may flip."""
         rows, columns = self.shape
         return rows * (columns - 1) // 2 if self.symmetric else rows * columns
 
-    def all_places(self, ones: Places) -> Places:
-        """Ascending places of all ones of the matrix, below the diagonal too."""
+    def completed(self, keys: Places, size: int) -> Places:
+        """Ascending keys of all ones of so many copies: those that may flip, and what
+        follows from them.
+        """
         if not self.symmetric:
-            return ones
-        columns = self.shape[1]
-        row, column = np.divmod(ones, columns)
-        below = column * columns + row
+            return keys
+        copy, place = np.divmod(keys, self.area)
+        row, column = np.divmod(place, self.shape[1])
+        below = copy * self.area + column * self.shape[1] + row
         below.sort()
-        places = np.concatenate([ones, below, self.diagonal])
-        places.sort(kind="stable")  # which merges ascending lists
-        return places
+        diagonals = np.arange(size)[:, None] * self.area + self.diagonal
+        every = np.concatenate([keys, below, diagonals.ravel()])
+        every.sort(kind="stable")  # which merges ascending lists
+        return every
 
-    def sparse(self, ones: Places) -> Any:
-        """The matrix with these ones in place of its own."""
+    def sparse(self, keys: Places, size: int) -> list[Any]:
+        """Matrices with the ones of these ascending keys."""
         rows, columns = self.shape
-        places = self.all_places(ones)
-        starts = np.searchsorted(places, np.arange(rows + 1) * columns)
-        indices = places % columns
-        data = np.ones(len(places), self.dtype)
-        return self.form((data, indices, starts), shape=self.shape)
+        starts = np.searchsorted(keys, np.arange(size * rows + 1) * columns)
+        small = max(columns, len(keys)) < 2**31
+        index = np.int32 if small else np.int64  # SciPy casts to the smaller otherwise
+        indices = (keys % columns).astype(index)
+        data = np.ones(len(keys), self.dtype)
+        matrices = []
+        for first_row in range(0, size * rows, rows):
+            own = starts[first_row : first_row + rows + 1]
+            begin, end = own[0], own[-1]
+            parts = (data[begin:end], indices[begin:end], (own - begin).astype(index))
+            matrices.append(self.form(parts, shape=self.shape))
+        return matrices
 
 
 def is_sparse(x: Any) -> bool:
@@ -86,8 +103,10 @@ def edges(x: Any, *, symmetric: bool) -> Edges:
     if not hasattr(x, "tocsr"):
         x = _of_torch(x)
     form = sparse.csr_matrix if sparse.isspmatrix(x) else sparse.csr_array
-    if x.ndim != 2 or 0 in x.shape:
-        raise ArgumentError("x", f"must be a matrix; got shape {x.shape}")
+    if x.ndim != 2 or 0 in x.shape or not x.shape[0] * x.shape[1] < _LARGEST:
+        raise ArgumentError(
+            "x", f"must be a matrix of fewer than 2^50 places; got shape {x.shape}"
+        )
     given = x.tocoo()
     if given.dtype.kind not in "biuf":
         raise ArgumentError("x", f"must be numbers; got {given.dtype}")
@@ -140,68 +159,115 @@ def require_symmetric(good: Any) -> None:
         raise ArgumentError("x", "must be a symmetric matrix for symmetric flips")
 
 
-def flipped_places(
-    x: Edges, add: Fraction, delete: Fraction, generator: np.random.Generator
-) -> tuple[Places, bool]:
-    """Ascending places of the ones of a noisy copy, and whether it is void."""
-    left = x.ones[~happens(delete, len(x.ones), generator)]
+def flipped_keys(
+    x: Edges, add: Fraction, delete: Fraction, size: int, generator: np.random.Generator
+) -> tuple[Places, NDArray[np.bool_]]:
+    """Ascending keys of the ones of so many noisy copies, and which are void."""
+    void = np.zeros(size, np.bool_)
+    copy, which = np.nonzero(~happens(delete, (size, len(x.ones)), generator))
+    left = copy * x.area + x.ones[which]
     zeros = x.coordinates - len(x.ones)
     if add == 0 or not zeros:
-        return left, False
+        return x.completed(left, size), void
     if add * _DENSE > 1:
-        added, void = _one_by_one(x, add, generator), False
+        added = _one_by_one(x, add, size, generator)
     else:
-        number, void = binomial(zeros, add, generator)
-        added = places_of_zeros(x, number, generator)
+        numbers, void = binomial(zeros, add, size, generator)
+        added = keys_of_zeros(x, numbers, generator)
     added.sort()
     ones = np.concatenate([left, added])
-    ones.sort(kind="stable")  # which merges two ascending lists
-    return ones, void
+    ones.sort(kind="stable")  # which merges ascending lists
+    return x.completed(ones, size), void
 
 
 def flipped(
-    x: Edges, add: Fraction, delete: Fraction, generator: np.random.Generator
-) -> tuple[Any, bool]:
-    """One noisy copy, and whether it is void."""
-    ones, void = flipped_places(x, add, delete, generator)
-    return x.sparse(ones), void
+    x: Edges, add: Fraction, delete: Fraction, size: int, generator: np.random.Generator
+) -> tuple[list[Any], NDArray[np.bool_]]:
+    """So many noisy copies, and which are void."""
+    keys, void = flipped_keys(x, add, delete, size, generator)
+    return x.sparse(keys, size), void
 
 
-def _one_by_one(x: Edges, add: Fraction, generator: np.random.Generator) -> Places:
-    """The zeros that become ones, each drawn for itself."""
-    rows, columns = x.shape
-    step = max(_AT_ONCE // columns, 1)
-    added = []
-    for start in range(0, rows, step):
-        count = min(step, rows - start) * columns
-        chosen = np.flatnonzero(happens(add, count, generator)) + start * columns
-        if x.symmetric:
-            chosen = chosen[chosen // columns < chosen % columns]
-        added.append(chosen)
-    places = np.concatenate(added)
-    return places[~_among(places, x.ones)]
-
-
-def places_of_zeros(x: Edges, number: int, generator: np.random.Generator) -> Places:
-    """So many zeros, each set of them alike: places drawn one after the other, without
-    those that are ones or were drawn before.
+def flipped_side_by_side(
+    parts: list[Edges],
+    chances: list[tuple[Fraction, Fraction]],
+    size: int,
+    generator: np.random.Generator,
+) -> tuple[list[Any], NDArray[np.bool_]]:
+    """So many noisy copies of matrices that stand side by side, each with chances to
+    add and to delete of its own; which are void.
     """
-    rows, columns = x.shape
+    rows = parts[0].shape[0]
+    width = sum(part.shape[1] for part in parts)
+    every = []
+    void = np.zeros(size, np.bool_)
+    offset = 0
+    for part, (add, delete) in zip(parts, chances, strict=True):
+        keys, of_part = flipped_keys(part, add, delete, size, generator)
+        row, column = np.divmod(keys, part.shape[1])  # rows of all copies
+        every.append(row * width + offset + column)
+        void |= of_part
+        offset += part.shape[1]
+    keys = np.concatenate(every)
+    keys.sort(kind="stable")
+    none = np.empty(0, np.int64)
+    joined = Edges((rows, width), none, none, False, parts[0].dtype, parts[0].form)
+    return joined.sparse(keys, size), void
+
+
+def _one_by_one(
+    x: Edges, add: Fraction, size: int, generator: np.random.Generator
+) -> Places:
+    """Keys of the zeros that become ones, each drawn for itself."""
+    step = _AT_ONCE
+    added = []
+    for start in range(0, size * x.area, step):
+        count = min(step, size * x.area - start)
+        added.append(np.flatnonzero(happens(add, count, generator)) + start)
+    keys = np.concatenate(added)
+    return keys[_are_zeros(x, keys % x.area)]
+
+
+def keys_of_zeros(
+    x: Edges, numbers: NDArray[np.int64], generator: np.random.Generator
+) -> Places:
+    """Keys of so many zeros of each copy, each set of them alike.
+
+    Places are drawn one after the other; those that are no zero above the diagonal, or
+    were drawn before, are passed over, and the first of the rest are taken.
+    """
+    copies = np.arange(len(numbers))
     chosen = np.empty(0, np.int64)
-    while len(chosen) < number:
-        # half of a matrix's places, and its diagonal, name no further pair
-        missing = number - len(chosen)
-        drawn = generator.integers(0, rows * columns, size=missing + missing // 8 + 8)
+    missing = numbers
+    while missing.any():
+        # some more than are missing; half of a symmetric matrix's places are two names
+        # of one pair
+        count = missing + missing // 8 + 8 * (missing > 0)
+        drawn = generator.integers(0, x.area, size=int(count.sum()))
         if x.symmetric:
-            row, column = np.divmod(drawn, columns)
-            drawn = np.minimum(row, column) * columns + np.maximum(row, column)
-            drawn = drawn[row != column]
-        drawn = drawn[~_among(drawn, x.ones)]
-        together = np.concatenate([chosen, drawn])
+            row, column = np.divmod(drawn, x.shape[1])
+            drawn = np.minimum(row, column) * x.shape[1] + np.maximum(row, column)
+        keys = np.repeat(copies, count) * x.area + drawn
+        together = np.concatenate([chosen, keys[_are_zeros(x, drawn)]])
         _, first = np.unique(together, return_index=True)
-        first.sort()
-        chosen = together[first[:number]]
+        first.sort()  # the order in which they were drawn
+        together = together[first]
+        owner = together // x.area
+        by_copy = np.argsort(owner, kind="stable")
+        owner = owner[by_copy]
+        rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+        taken = rank < numbers[owner]
+        chosen = together[by_copy][taken]
+        missing = numbers - np.bincount(owner[taken], minlength=len(numbers))
     return chosen
+
+
+def _are_zeros(x: Edges, places: Places) -> NDArray[np.bool_]:
+    """Which places may flip and hold no one."""
+    zero = ~_among(places, x.ones)
+    if x.symmetric:
+        zero &= places // x.shape[1] < places % x.shape[1]
+    return zero
 
 
 def _among(places: Places, ascending: Places) -> NDArray[np.bool_]:
@@ -215,20 +281,21 @@ def _among(places: Places, ascending: Places) -> NDArray[np.bool_]:
 
 
 def binomial(
-    n: int, chance: Fraction, generator: np.random.Generator
-) -> tuple[int, bool]:
-    """How many of n independent events happen, and whether the draw is ambiguous.
+    n: int, chance: Fraction, size: int, generator: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """How many of n independent events happen, so many times; which draws are
+    ambiguous.
 
     63 random bits are compared with those of the distribution function, computed to 40
     digits; they decide nothing where they equal a threshold, with a probability of
     2^-63 for each number that is possible.
     """
     first, thresholds = _table(n, chance)
-    u = int(generator.integers(0, 2**_BITS))
-    below = int(np.searchsorted(thresholds, u, side="right"))
-    ambiguous = below > 0 and int(thresholds[below - 1]) == u
+    u = generator.integers(0, 2**_BITS, size=size)
+    below = np.searchsorted(thresholds, u, side="right")
+    ambiguous: NDArray[np.bool_] = (below > 0) & (thresholds[below - 1] == u)
     # beyond the table's ends lies less than 2^-63
-    return first + min(below, len(thresholds) - 1), ambiguous
+    return first + np.minimum(below, len(thresholds) - 1), ambiguous
 
 
 @lru_cache(maxsize=64)

@@ -56,10 +56,7 @@ class Flips(Noise):
         self, x: Any, sigma: float, size: int, generator: np.random.Generator
     ) -> tuple[Any, Any]:
         if isinstance(x, _edges.Edges):
-            copies = [
-                _edges.flipped(x, self.add, self.delete, generator) for _ in range(size)
-            ]
-            return [copy for copy, _ in copies], np.array([void for _, void in copies])
+            return _edges.flipped(x, self.add, self.delete, size, generator)
         batch = np.repeat(x[None], size, axis=0)
         upper = _above_diagonal(len(x)) if self.symmetric else np.ones(x.shape, bool)
         zero = (x == 0) & upper

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import check, number, on_host
 from rsbounds._numerics.errors import ArgumentError
 
-_BITS = 32  # of a draw in :func:`happens`; more are drawn where these don't decide
-_MOST = 2**24  # whole numbers up to here are float32's
+_BITS = 16  # of a draw in :func:`happens`; more are drawn where these don't decide
+_MOST = 2**24  # whole numbers up to here are numbers of float32
 
 
 class Noise(ABC):
@@ -123,15 +123,15 @@ def happens(
 ) -> NDArray[np.bool_]:
     """Independent events of exactly this probability.
 
-    The first 32 bits of a uniform number are compared with those of the probability.
-    Where they are equal, which is rare, the next 32 decide, and so on: there is no
+    The first 16 bits of a uniform number are compared with those of the probability.
+    Where they are equal, which is rare, the next 16 decide, and so on: there is no
     rounding, and a rational number without an end in base 2 has its own probability.
     """
     scaled = chance * 2**_BITS
     threshold = math.floor(scaled)
     if threshold == 2**_BITS:
         return np.ones(shape, np.bool_)
-    drawn = generator.integers(0, 2**_BITS, size=shape, dtype=np.uint32)
+    drawn = generator.integers(0, 2**_BITS, size=shape, dtype=np.uint16)
     events: NDArray[np.bool_] = drawn < threshold
     rest = scaled - threshold
     if rest:
@@ -162,7 +162,7 @@ def as_whole(x: Any, high: int | None = None, low: int = 0) -> NDArray[Any]:
     """
     given = as_array(x)
     floating = given.dtype.kind == "f"
-    top = (_MOST if floating else 2**62) if high is None else high
+    top = min(2**62 if high is None else high, _MOST if floating else 2**62)
     good = (low <= given) & (given <= top)
     if floating:
         good &= given == np.floor(given)

@@ -11,7 +11,8 @@ from rsbounds.sampling.noises._noise import Noise, as_array
 
 __all__ = ["Splitting", "splitting"]
 
-_NEAR = 2e-5  # of a level: how far float32 is off the grid, as for sound noise
+_NEAR = 2e-5  # of a step: how far float32 is off the grid of 1/255, as for sound noise
+_SINGLE = 2.0**-23  # what division and rounding to float32 may move a number in [0, 1]
 _MOST = 2**20  # levels, and outcomes
 
 
@@ -44,7 +45,7 @@ class Splitting(Noise):
         check("x", given, (given >= 0) & (given <= 1), "in [0, 1]")
         scaled = self.levels * given
         steps = np.rint(scaled)
-        near = np.abs(scaled - steps) <= _NEAR
+        near = np.abs(scaled - steps) <= max(_NEAR, self.levels * _SINGLE)
         check("x", given, near, f"on the grid of 1/{self.levels}")
         return steps.astype(np.int64)
 
