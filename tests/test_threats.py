@@ -101,7 +101,7 @@ def test_only_noise_that_is_evaluated_whole_has_the_bound_of_all_outcomes():
 @pytest.mark.parametrize("name", DISCRETE)
 def test_a_change_more_is_not_proved(name):
     scheme = DISCRETE[name]()
-    for z_a, z_b in ((3.2, None), (2.5, -2.9), (3.7, -3.0)):
+    for z_a, z_b in ((2.3, None), (1.5, -1.9)):
         proved = partial(
             proved_discrete, scheme.name, scheme.parameters, z_a=z_a, z_b=z_b
         )

@@ -7,12 +7,13 @@ the ratio (Neyman and Pearson), for every way in which the changes can be made.
 """
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
+from itertools import accumulate, product
 from math import comb, inf
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from rsbounds.audit._balls import Arb, Event, arb, ctx, event
 
@@ -22,8 +23,34 @@ Parameters = Mapping[str, Any]
 #: Probabilities of what comes out, at x and at x'.
 Cells = Sequence[tuple[Fraction, Fraction]]
 #: By their likelihood ratio at x' over that at x, the masses of regions at both.
-Regions = dict[Fraction, tuple[Fraction, Fraction]]
+Masses = dict[Fraction, tuple[Fraction, Fraction]]
 Counts = tuple[int, ...]
+
+
+class Regions(NamedTuple):
+    """Regions by rising ratio: the masses before each at x and at x', and its ratio."""
+
+    masses: Masses
+    before: list[Fraction]
+    moved: list[Fraction]
+    ratios: list[Fraction]
+
+    @classmethod
+    def of(cls, masses: Masses) -> Self:
+        """Regions in any order."""
+        ratios = sorted(masses)
+        here = [masses[ratio][0] for ratio in ratios]
+        there = [masses[ratio][1] for ratio in ratios]
+        zero = Fraction(0)
+        before = list(accumulate(here, initial=zero))
+        return cls(masses, before, list(accumulate(there, initial=zero)), ratios)
+
+    def low(self, p: Fraction) -> Fraction:
+        """The least probability at x' of an event of probability p at x."""
+        place = bisect_right(self.before, p) - 1
+        if place == len(self.ratios):
+            return self.moved[-1]
+        return self.moved[place] + self.ratios[place] * (p - self.before[place])
 
 
 def proved_discrete(
@@ -39,7 +66,7 @@ def proved_discrete(
         return False
     top = _share(z_a)
     rest = top if z_b is None else _share(-z_b)
-    return all(_low(regions, top) + _low(regions, rest) > 1 for regions in cases)
+    return all(regions.low(top) + regions.low(rest) > 1 for regions in cases)
 
 
 def least_discrete(method: str, parameters: Parameters, radius: float, z: Arb) -> Event:
@@ -48,7 +75,7 @@ def least_discrete(method: str, parameters: Parameters, radius: float, z: Arb) -
     if cases is None:
         return Event(arb(0), arb(1))
     share = _lower_end(event(z).p)
-    low = min(_low(regions, share) for regions in cases)
+    low = min(regions.low(share) for regions in cases)
     with ctx.workprec(PRECISION):
         p = arb(low.numerator) / low.denominator
         return Event(p, 1 - p)
@@ -80,18 +107,6 @@ def _lower_end(ball: Arb) -> Fraction:
     mantissa, exponent = (int(part) for part in ball.lower().man_exp())
     share = Fraction(mantissa) * Fraction(2) ** exponent
     return min(max(share, Fraction(0)), Fraction(1))
-
-
-def _low(regions: Regions, p: Fraction) -> Fraction:
-    """The least probability at x' of an event of probability p at x."""
-    there = Fraction(0)
-    for ratio in sorted(regions):
-        here, moved = regions[ratio]
-        if p <= here:
-            return there + ratio * p
-        p -= here
-        there += moved
-    return there
 
 
 # --- ways to make a number of changes
@@ -152,16 +167,20 @@ _WAYS: Mapping[str, Callable[[Parameters, int], Iterator[Counts]]] = {
 # --- regions of a way
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _regions(method: str, text: str, counts: Counts) -> Regions:
+    return Regions.of(_masses(method, text, counts))
+
+
+def _masses(method: str, text: str, counts: Counts) -> Masses:
     parameters = json.loads(text)
-    regions: Regions = {Fraction(1): (Fraction(1), Fraction(1))}
+    regions: Masses = {Fraction(1): (Fraction(1), Fraction(1))}
     if method == "blocks":
         rest = counts
         for block in parameters["blocks"]:
             kinds = 2 if block["method"] == "flips" else 1
             own = _regions(block["method"], json.dumps(block), rest[:kinds])
-            regions = _times(regions, list(own.values()))
+            regions = _times(regions, list(own.masses.values()))
             rest = rest[kinds:]
         return regions
     for cells, times in _cells(method, parameters, counts):
@@ -170,9 +189,9 @@ def _regions(method: str, text: str, counts: Counts) -> Regions:
     return regions
 
 
-def _times(regions: Regions, cells: Cells) -> Regions:
+def _times(regions: Masses, cells: Cells) -> Masses:
     """Regions with one more independent part, those of one ratio joined."""
-    joined: Regions = {}
+    joined: Masses = {}
     for p, q in regions.values():
         for here, there in cells:
             if not p * here:
