@@ -95,6 +95,12 @@ def test_only_noise_that_is_evaluated_whole_has_the_bound_of_all_outcomes():
         certify_counts(split, 0.5, counts, counts, n=9, bound="exact", **numbers)
 
 
+@pytest.mark.parametrize("answer", [partial(TopK, k=2), Values, Maps])
+def test_outcomes_that_are_evaluated_are_no_samples(answer):
+    with pytest.raises(ValueError, match="must have noise that is sampled"):
+        answer(schemes.splitting(0.5, 8))
+
+
 # --- proofs, and what is forged
 
 
