@@ -124,7 +124,10 @@ def own_level(manifest: Manifest) -> float | None:
     method = METHODS.get(manifest.method)
     if method is None:
         return None
-    return method.from_parameters(manifest.parameters).own_level
+    scheme = method.from_parameters(manifest.parameters)
+    # of noise that follows the input "sigma" may be the base of its levels
+    fixed = "sigma" in method.domains or scheme.drawn is not None
+    return scheme.own_level if fixed else None
 
 
 def is_near(stated: Any, computed: Any) -> bool:
