@@ -116,7 +116,9 @@ def run(args: argparse.Namespace) -> int:
             loaded = _engine.load(args) if args.model is not None else None
             model = manifest.model if isinstance(manifest.model, dict) else {}
             data = stack.enter_context(
-                _engine.open_data(args, loaded, model.get("labels"))
+                _engine.open_data(
+                    args, loaded, model.get("labels"), method=manifest.method
+                )
             )
             x = _engine.first(data)
             scheme = _scheme(args, manifest, x.shape) if noise else None
