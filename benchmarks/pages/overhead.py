@@ -22,7 +22,7 @@ from rsbounds.sampling import block_size
 from rsbounds.sampling.torch_modules import TorchSampler
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "overhead.md"
-SIGMA, N0, TURNS = 0.5, 100, 5
+SIGMA, N0, TURNS = 0.5, 100, 9
 #: Samples of an input, and how many inputs: enough to be timed.
 SIZES = ((1000, 30), (10_000, 4))
 
