@@ -25,6 +25,7 @@ from rsbounds.certify._tally import Tally
 from rsbounds.confidence import BOUNDS
 from rsbounds.frameworks import labels_of
 from rsbounds.loading import Data, check_labels
+from rsbounds.loading.data import counted_from_one
 from rsbounds.loading.hashes import parameters_hash
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
@@ -258,6 +259,7 @@ class Run:
             len(indices),
             len(indices) - len(missing),
             before=before,
+            classes=classes,
             classifies=self.answer.classifies,
             notify=self.settings.notify,
         )
@@ -273,6 +275,7 @@ class Run:
                     f"input {outcome.index}: the label must be below the model's "
                     "number "
                     f"of classes, {classes}; got {label}"
+                    f"{counted_from_one(label, classes)}"
                 )
             tally.add(outcome.row, outcome.alone)
             yield outcome.row

@@ -9,6 +9,7 @@ import copy
 import warnings
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,17 +19,21 @@ from numpy.typing import NDArray
 from rsbounds._numerics import threads
 from rsbounds._numerics.checks import choice, count
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.sampling import torch_noise
+from rsbounds.sampling import torch_discrete, torch_edges, torch_noise
 from rsbounds.sampling.arrays import (
     Kind,
     checked_shape,
     look_is_due,
     place_of,
+    require_outcomes,
     require_same_function,
     require_same_row,
+    require_same_sequence,
 )
-from rsbounds.sampling.blocks import block_seeds, block_size, single
+from rsbounds.sampling.blocks import block_seeds, block_size, outcome_seeds, single
 from rsbounds.sampling.grid_noise import LEVELS
+from rsbounds.sampling.noises import END, Deletion, Noise, require_level
+from rsbounds.sampling.torch_modes import evaluating
 
 _CELLS = {"cpu": 2**18, "cuda": 2**25}  # numbers in a block
 _TYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -75,18 +80,19 @@ class TorchSampler:
     on the device, and only reading them waits for it.
 
     A certificate needs samples that are independent of each other, of one function. So
-    the model must be in eval mode at every call; and at the first block of two rows or
-    more, and at one in 1024 from then on, the scores of a row among others are compared
-    with its scores among copies of itself, and those of a row of the call's first block
-    with what they were. They may differ by eps^(2/3), relative to the largest (2.4e-5
-    in float32): another order of summation passes, batch statistics don't.
+    the model is put in eval mode for each call, and the mode of each of its parts is
+    put back afterwards; and at the first block of two rows or more, and at one in 1024
+    from then on, the scores of a row among others are compared with its scores among
+    copies of itself, and those of a row of the call's first block with what they were.
+    They may differ by eps^(2/3), relative to the largest (2.4e-5 in float32): another
+    order of summation passes, batch statistics don't.
 
     Calls may come from several threads at once, if the model can be called so.
 
     Parameters
     ----------
     model : torch.nn.Module
-        Maps a batch (count, *shape of x) to scores (count, classes). Put in eval mode.
+        Maps a batch (count, *shape of x) to scores (count, classes).
     num_classes : int, optional
         Number of classes, checked against the model; by default the model's own.
     batch : int
@@ -107,14 +113,21 @@ class TorchSampler:
     sound_noise : bool
         As in :class:`rsbounds.sampling.ArraySampler`. A scheme whose level follows the
         input must be made with ``sound=True``.
+    noise : Noise, optional
+        Another than Gaussian noise, of :mod:`rsbounds.sampling.noises`. Copies of whole
+        numbers are int64, whatever the model's type; give inputs in floating point to
+        a model that takes such. Sequences that have become shorter are filled up with
+        the noise's padding, and a model whose ``forward`` has an ``attention_mask`` is
+        called with it. Copies of a sparse matrix are one sparse tensor (count, rows,
+        columns).
 
     Raises
     ------
     ValueError
         If an argument is out of its domain, an input isn't in floating point and
-        finite, the model's scores have the wrong shape, a part of the model is in
-        training mode when called, or rows are seen to depend on each other, on chance
-        or on what was asked before.
+        finite, the model's scores have the wrong shape, a part of the model can't be
+        put in eval mode, or rows are seen to depend on each other, on chance or on what
+        was asked before.
     MemoryError
         When one sample, or the noise of one block, doesn't fit on the device. Before
         that, with a RuntimeWarning, the number of samples held at once is halved, at
@@ -142,7 +155,14 @@ class TorchSampler:
         autocast: str | None = None,
         compile: bool = False,
         sound_noise: bool = False,
+        noise: Noise | None = None,
     ) -> None:
+        if sound_noise and noise is not None:
+            raise ArgumentError(
+                "sound_noise", f"is Gaussian noise on a grid; got also {noise!r}"
+            )
+        self.noise = noise
+        self.law = "" if noise is None else noise.law
         self.batch = count("batch", batch, 1)
         self._rows = (
             None if forward_batch is None else count("forward_batch", forward_batch, 1)
@@ -150,7 +170,6 @@ class TorchSampler:
         self.num_classes = num_classes
         self.sound_noise = sound_noise
         self._autocast = autocast_type(autocast)
-        model = model.eval()
         own = home(model)
         if own.type == "meta":
             raise ValueError(
@@ -165,6 +184,7 @@ class TorchSampler:
         floats = (p.dtype for p in model.parameters() if p.is_floating_point())
         self._dtype = next(floats, torch.float32)
         self._plain = model
+        self._takes_mask = isinstance(noise, Deletion) and _takes_mask(model)
         self._model: Any = torch.compile(model, dynamic=False) if compile else model
         self._cells = _CELLS.get(self.device.type, _CELLS["cuda"])
         self._parts = 1
@@ -174,31 +194,52 @@ class TorchSampler:
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> Counts:
         """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
-        for part in self._plain.modules():
-            if part.training:
-                name = type(part).__name__
-                raise ValueError(
-                    f"the model must be in eval mode; its part {name} is training"
-                )
-        single(x)
-        centre = self.centre(x)
-        if self.sound_noise:
-            centre = torch_noise.whole(centre)
-        centre = centre.to(self.device)
-        size = block_size(n, centre.numel(), self._cells)
+        with evaluating(self._plain):
+            for part in self._plain.modules():
+                if part.training:
+                    raise ValueError(
+                        "the model must be in eval mode; its part "
+                        f"{type(part).__name__} is training after eval()"
+                    )
+            return self._drawn_counts(x, sigma, n, generator)
+
+    def _drawn_counts(
+        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+    ) -> Counts:
+        """Counts of the classes, the model being in eval mode."""
+        centre, dim = self._begun(x, sigma, n)
+        size = block_size(n, dim, self._cells)
         if self._model is not self._plain:  # compiled, for few shapes
             size = 1 << (size - 1).bit_length()
+        blocks = -(-n // size)
+        by_chance = self.noise is None or self.noise.outcomes is None
         call = _Call(
             x=centre,
             sigma=sigma,
             n=n,
             size=size,
-            seeds=block_seeds(generator, -(-n // size)),
+            seeds=block_seeds(generator, blocks)
+            if by_chance
+            else outcome_seeds(blocks),
             # its own: another thread may be in a call of this sampler
             noise=torch.Generator(self.device),
             source=generator,
         )
         return Counts(self._total(call))
+
+    def _begun(self, x: Any, sigma: float, n: int) -> tuple[Any, int]:
+        """The input on the device, and how many numbers one copy has."""
+        if self.noise is not None:
+            require_level(self.noise, sigma)
+            require_outcomes(self.noise, n)
+            checked = self.noise.checked(x)
+            dim = self.noise.numbers(checked)
+            return torch_discrete.on_device(self.noise, checked, self.device), dim
+        single(x)
+        centre = self.centre(x)
+        if self.sound_noise:
+            centre = torch_noise.whole(centre)
+        return centre.to(self.device), centre.numel()
 
     def centre(self, x: Any) -> torch.Tensor:
         """The mean of the noisy copies.
@@ -209,22 +250,34 @@ class TorchSampler:
 
     def noisy(
         self,
-        x: torch.Tensor,
+        x: Any,
         sigma: float,
         size: int,
         seeds: list[int],
         generator: torch.Generator,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    ) -> tuple[Any, torch.Tensor]:
         """Blocks of noisy copies, one for each seed, and which copies are void."""
+        if self.noise is not None:
+            return torch_discrete.copies(self.noise, x, sigma, size, seeds, generator)
         law = torch_noise.on_grid if self.sound_noise else torch_noise.gaussian
         return law(x, sigma, size, seeds, generator)
 
     def forward(self, batch: torch.Tensor) -> Any:
-        """What the model returns for a float32 batch on the device."""
+        """What the model returns for a float32 batch on the device, or for one of whole
+        numbers.
+        """
+        masks = {}
+        if isinstance(self.noise, Deletion):
+            there = batch != END
+            batch = batch.masked_fill(~there, self.noise.padding)
+            if self._takes_mask:
+                masks["attention_mask"] = there.long()
+        if batch.is_floating_point():
+            batch = batch.to(self._dtype)
         with torch.autocast(
             self.device.type, self._autocast, enabled=self._autocast is not None
         ):
-            return self._model(batch.to(self._dtype))
+            return self._model(batch, **masks)
 
     def _total(self, call: _Call) -> Any:
         """Counts of all samples of a call, as many blocks at once as fit in memory."""
@@ -264,15 +317,13 @@ class TorchSampler:
             return _Failure(_memory_failure(error), held, drawn)
         return None
 
-    def _drawn(
-        self, call: _Call, seeds: list[int]
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def _drawn(self, call: _Call, seeds: list[int]) -> tuple[Any, torch.Tensor]:
         """The blocks of some seeds; in any thread, where autograd is on by default."""
         with torch.no_grad():
             return self.noisy(call.x, call.sigma, call.size, seeds, call.noise)
 
     @torch.no_grad()
-    def _count(self, noisy: torch.Tensor, void: torch.Tensor, call: _Call) -> Any:
+    def _count(self, noisy: Any, void: torch.Tensor, call: _Call) -> Any:
         """Counts of the classes; rows that are void or hold a NaN count for none."""
         scores = self._returned(noisy, call)[: len(void)]
         classes = scores.shape[1]
@@ -281,17 +332,17 @@ class TorchSampler:
         counts.scatter_add_(0, label, torch.ones_like(label))
         return counts[:classes]
 
-    def _returned(self, noisy: torch.Tensor, call: _Call) -> torch.Tensor:
+    def _returned(self, noisy: Any, call: _Call) -> torch.Tensor:
         """What the model returns for all samples of some blocks."""
-        size = noisy.shape[1]
-        split = max(self._parts, -(-size // (self._rows or size)))
+        size = call.size
+        parts = max(self._parts, -(-size // (self._rows or size)))
         returned = []
         for number, block in enumerate(noisy, start=call.done):
             due = look_is_due(call.seeds[number])
-            for part in block.tensor_split(split):
+            for part in torch_edges.split(block, parts):
                 middle = len(part) // 2
                 # copies: the model may change its batch, or write over its scores
-                row = part[middle].clone() if call.first is None else None
+                row = torch_edges.row_of(part, middle) if call.first is None else None
                 if len(part) > 1 and (due or not self._rows_checked):
                     returned.append(self._looked_at(part, number, call))
                     due = False
@@ -316,6 +367,10 @@ class TorchSampler:
         place = place_of(call.source, number)
         among = scores[middle].double().cpu().numpy()
         require_same_row(alone, among, len(batch), eps, place)
+        if isinstance(self.noise, Deletion):
+            scores = scores.clone()
+            short = self._of_copies(without_padding(batch[middle]), len(batch))
+            require_same_sequence(short, among, eps, place)
         self._rows_checked = True
         if call.first is not None and call.first.rows == len(batch):
             kept = scores.clone()
@@ -327,7 +382,7 @@ class TorchSampler:
 
     def _of_copies(self, row: torch.Tensor, rows: int) -> NDArray[np.float64]:
         """The scores of the middle one of so many copies of a row."""
-        copies = row[None].expand(rows, *row.shape).contiguous()
+        copies = torch_edges.repeated(row, rows)
         scores: NDArray[np.float64] = (
             self._scores(copies)[rows // 2].double().cpu().numpy()
         )
@@ -364,6 +419,16 @@ class TorchSampler:
         warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
+def _takes_mask(model: torch.nn.Module) -> bool:
+    """Whether a model's ``forward`` has an argument ``attention_mask``."""
+    return "attention_mask" in signature(model.forward).parameters
+
+
+def without_padding(row: torch.Tensor) -> torch.Tensor:
+    """A sequence as long as it is; an empty one keeps one place of its padding."""
+    return row[: max(int((row != END).sum()), 1)]
+
+
 class _Seen(NamedTuple):
     """A row of a batch of so many, and what the model returned for it."""
 
@@ -384,7 +449,7 @@ class _Failure(NamedTuple):
 class _Call:
     """One call of a sampler, and how far it is."""
 
-    x: torch.Tensor
+    x: Any
     sigma: float
     n: int
     size: int
@@ -440,7 +505,7 @@ class TorchOutputs(TorchSampler):
         return returned
 
     @torch.no_grad()
-    def _count(self, noisy: torch.Tensor, void: torch.Tensor, call: _Call) -> Any:
+    def _count(self, noisy: Any, void: torch.Tensor, call: _Call) -> Any:
         drawn = self._returned(noisy, call)[: len(void)]
         if self.kind == "values":
             rows = drawn.reshape(len(void), -1)
