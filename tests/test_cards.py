@@ -135,7 +135,11 @@ def test_refusals_of_the_command(finished, capsys):
     )
     one_line(capsys, ["report", "out.tsv", "--card", "card.md"], "must end in .json")
     write_card(card(read("out.tsv")), "card.json")
-    one_line(capsys, ["report", "card.json", "out.tsv"], "out.tsv is a result file and card.json a card")
+    one_line(
+        capsys,
+        ["report", "card.json", "out.tsv"],
+        "out.tsv is a result file and card.json a card",
+    )
     one_line(
         capsys, ["report", "card.json", "--radii", "1"], "--radii takes result files"
     )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers._answer import (
     Answer,
     Answered,
@@ -100,6 +101,10 @@ class Class(Answer):
         # samples that chose it the class is ahead by luck, too, and their counts would
         # promise too much.
         select = draws(Phase.SELECT, procedure.n0)
+        if procedure.only_correct:
+            votes = class_counts(select)
+            if int(np.argmax(votes)) != draws.label:
+                return Votes(draws.sigma, votes, np.zeros_like(votes), 0)
         if procedure.target_radius is not None:
             return self._until_decided(draws, class_counts(select), procedure)
         # Both are asked for before either is read: a GPU may still be at work on the
@@ -113,6 +118,13 @@ class Class(Answer):
             counts=class_counts(estimate),
             n=procedure.n,
         )
+
+    def check(self, procedure: Procedure) -> None:
+        if procedure.only_correct and BOUNDS[procedure.bound].evidence != "counts":
+            raise ArgumentError("only_correct", "needs a bound on counts")
+
+    def scaled(self, evidence: Votes, n: int) -> Votes:
+        return evidence.scaled(n)
 
     def stored(self, row: Recorded) -> Votes:
         return Votes.of(row)
@@ -138,6 +150,8 @@ class Class(Answer):
         if evidence.n:
             uniform = uniform_of(procedure, index)
             pair = self._bounds(counts, top, evidence.n, procedure, uniform)
+        elif procedure.only_correct and top != label:  # nothing was asked about it
+            pair = Pair(np.nan, np.nan, np.nan, np.nan)
         else:  # a target that no number of samples reaches: none was drawn
             pair = Pair(-np.inf, np.inf, 0.0, 1.0)
         radius = self._radius(pair.z_a, pair.z_b, evidence.sigma)

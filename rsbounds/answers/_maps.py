@@ -41,6 +41,8 @@ from rsbounds.sampling.adapters import output_sampler
 from rsbounds.schemes import Option, Scheme
 
 BOUND = "binomial-holm"
+#: Of one map: a row of a few bytes may say any number, and all of them are unpacked.
+MOST_POSITIONS = 2**25
 Labels = NDArray[np.int64]
 
 
@@ -166,8 +168,10 @@ def from_runs(text: str) -> NDArray[np.int64]:
     pairs = [part.partition("x") for part in text.split(",")]
     values = [whole_number(value) for value, _, _ in pairs]
     times = [whole_number(many) if x else 1 for _, x, many in pairs]
-    if not (min(times) > 0 and sum(times) <= 10**9 and min(values) >= 0):
-        raise ValueError(f"numbers as VALUExTIMES; got {text!r:.40}")
+    if not (min(times) > 0 and sum(times) <= MOST_POSITIONS and min(values) >= 0):
+        raise ValueError(
+            f"at most {MOST_POSITIONS} numbers as VALUExTIMES; got {text!r:.40}"
+        )
     return np.repeat(np.array(values, dtype=np.int64), times)
 
 
@@ -283,6 +287,10 @@ class Maps(Answer):
         select = _position_counts(draws(Phase.SELECT, procedure.n0))
         counts = _position_counts(draws(Phase.ESTIMATE, procedure.n))
         labels, hits, n = chosen_counts(select, counts, procedure.n)
+        if len(labels) > MOST_POSITIONS:
+            raise ValueError(
+                f"a map must have at most {MOST_POSITIONS} positions; got {len(labels)}"
+            )
         drawn = (procedure.n0 + procedure.n) * len(labels)
         return Chosen(
             sigma=draws.sigma,
@@ -380,7 +388,8 @@ def agreement(
     stated = labels == numbers
     true = truth == numbers
     return {
-        "right": str(int((labels == truth).sum())),
+        # a true map may have positions of no class, -1, as one that abstains has
+        "right": str(int(((labels == truth) & (labels >= 0)).sum())),
         "overlap": ",".join(map(str, (stated & true).sum(axis=1))),
         "union": ",".join(map(str, (stated | true).sum(axis=1))),
     }

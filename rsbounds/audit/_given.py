@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from rsbounds._numerics.decimals import sparse_counts
 from rsbounds.answers import ANSWERS
 from rsbounds.audit._finding import Finding, Kind
 from rsbounds.audit._proof import answer_of
@@ -302,6 +303,45 @@ def redrawn(
                 text = f"{name} is {stated:.200}, and drawn again {drawn:.200}"
                 yield Finding(Kind.COUNTS, row.idx, text, line)
                 break  # the class is another, and with it all counts
+
+
+def of_several_models(manifest: Manifest) -> bool:
+    """Whether rows are from before a change: they have the probe of another model, and
+    every report says that there are such.
+    """
+    for step in manifest.history:
+        told = any(text.strip() for text in step.get("changes", ()))
+        if told and step.get("rows", 0) > 0:
+            return True
+    return False
+
+
+def probed_again(
+    rows: Sequence[Numbered],
+    manifest: Manifest,
+    data: Data,
+    model: Any,
+    given: Scheme | None,
+) -> Iterator[Finding]:
+    """An input of the manifest's probe whose selection samples the model doesn't draw
+    again, where rows don't hold them.
+    """
+    if of_several_models(manifest):
+        return
+    drawer = _drawer(model, manifest, given)
+    for line, row in rows:
+        stated = manifest.probe.get(str(row.idx))
+        if stated is None:
+            continue
+        job = _job_of(row, manifest, drawer, None)
+        if job.answer.recorded_fingerprint(row) is not None:
+            return  # every row was compared with it
+        fingerprint = partial(job.fingerprint, data.input(row.idx), row.idx)
+        drawn = sparse_counts(guarded(f"input {row.idx}", fingerprint))
+        if drawn != stated:
+            text = f"the probe is {stated!r:.60}, and drawn again {drawn:.60}"
+            yield Finding(Kind.COUNTS, row.idx, text, line)
+        return
 
 
 def _drawer(model: Any, manifest: Manifest, given: Scheme | None) -> Any:

@@ -22,11 +22,12 @@ from rsbounds._numerics.checks import count
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
-from rsbounds._numerics.files import content_of
+from rsbounds._numerics.files import LARGE, content_of
 from rsbounds._numerics.progress import Progress
 from rsbounds._numerics.text import shown
 from rsbounds._numerics.threads import cores
 from rsbounds.answers import ANSWERS
+from rsbounds.answers._looks import under
 from rsbounds.audit import _bounds, _given, _rows
 from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._given import Numbered
@@ -42,7 +43,14 @@ from rsbounds.certificate import (
 )
 from rsbounds.certify._job import source_of
 from rsbounds.loading import CorruptInput, Data
-from rsbounds.results import Manifest, Row, commitment_path, read_rows, some
+from rsbounds.results import (
+    Manifest,
+    Row,
+    commitment_path,
+    manifest_path,
+    read_rows,
+    some,
+)
 from rsbounds.schemes import METHODS, Scheme
 
 _MOST_SAMPLES = 10**9  # a bound of more takes minutes to prove
@@ -119,6 +127,7 @@ def verify(
     """
     need("flint", "an audit")
     path = Path(path)
+    before = _digests(path)
     jobs = count("jobs", jobs, 1)
     rerun = count("rerun", rerun)
     _require_together(data=data, model=model, scheme=scheme, rerun=rerun)
@@ -163,6 +172,12 @@ def verify(
         redrawn = _to_redraw(inside, findings, rerun, random)
         if redrawn:
             findings += _given.redrawn(redrawn, manifest, source, model, scheme, truth)
+            sound = _sound(inside, findings)
+            random.shuffle(sound)
+            findings += _given.probed_again(sound, manifest, source, model, scheme)
+    if _digests(path) != before:
+        text = "was written while it was verified: what is said of it may be of neither"
+        findings.append(Finding(Kind.ROWS, None, f"{text} version; verify it again"))
     findings.sort(key=lambda finding: (finding.line is None, finding.line or 0))
     compared = _given.Compared(
         data=data is not None,
@@ -179,6 +194,15 @@ def verify(
         corrupt=tuple(sorted(manifest.corrupt())),
         seed=seed,
     )
+
+
+def _digests(path: Path) -> list[str]:
+    """The hashes of a result file and of what lies beside it, as far as it is there."""
+    digests = []
+    for place in (path, manifest_path(path), commitment_path(path)):
+        content = content_of(place, LARGE) if place.is_file() else b""
+        digests.append(hashlib.sha256(content).hexdigest())
+    return digests
 
 
 def _require_together(*, data: Any, model: Any, scheme: Any, rerun: int) -> None:
@@ -225,7 +249,7 @@ def _check_answer(manifest: Manifest) -> None:
         proof.check(answer)
     with warnings.catch_warnings():  # what runs are told of n, a file needs no more
         warnings.simplefilter("ignore")
-        answer.check(manifest.procedure)
+        under(answer, manifest.procedure).check(manifest.procedure)
 
 
 def _require_provable(manifest: Manifest, path: Path) -> None:
@@ -299,10 +323,16 @@ def _to_redraw(
     random: Random,
 ) -> list[Numbered]:
     """Rows to draw again, at random of those that don't contradict themselves."""
-    # a row that does may ask for any number of samples
-    wrong = {finding.line for finding in findings if finding.kind == Kind.CONTRADICTION}
-    sound = [numbered for numbered in inside if numbered[0] not in wrong]
+    sound = _sound(inside, findings)
     return random.sample(sound, min(rerun, len(sound)))
+
+
+def _sound(rows: Sequence[Numbered], findings: Sequence[Finding]) -> list[Numbered]:
+    """The rows that don't contradict themselves: one that does may ask for any number
+    of samples.
+    """
+    wrong = {finding.line for finding in findings if finding.kind == Kind.CONTRADICTION}
+    return [numbered for numbered in rows if numbered[0] not in wrong]
 
 
 def contradictions(
@@ -384,12 +414,8 @@ def _probed_otherwise(
     name = manifest.answer["name"]
     if manifest.method not in METHODS or name not in ANSWERS:
         return
-    # rows from before a change have the probe of another model, and every report says
-    # that there are such
-    for step in manifest.history:
-        told = any(text.strip() for text in step.get("changes", ()))
-        if told and step.get("rows", 0) > 0:
-            return
+    if _given.of_several_models(manifest):
+        return
     try:
         answer = answer_of(manifest)
     except ValueError:

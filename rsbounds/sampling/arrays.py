@@ -227,7 +227,7 @@ class ArraySampler(Scored):
         for number, start in enumerate(range(0, n, size)):
             void: Any = False
             if steps is None:
-                batch = noisy(x, sigma, size, generator)
+                batch = self.noisy(x, sigma, size, generator)
             else:
                 batch, void = grid_noise.noisy(steps, sigma, size, generator)
             scores = self.scores(batch, number, generator)
@@ -235,6 +235,16 @@ class ArraySampler(Scored):
             labels = scores.argmax(axis=1)[: n - start][valid]
             counts = counts + np.bincount(labels, minlength=scores.shape[1])
         return counts
+
+    def noisy(
+        self,
+        x: NDArray[np.float32],
+        sigma: float,
+        size: int,
+        generator: np.random.Generator,
+    ) -> NDArray[np.float32]:
+        """A block of noisy copies of an input."""
+        return noisy(x, sigma, size, generator)
 
 
 class SoftSampler(Scored):
