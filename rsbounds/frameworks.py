@@ -53,13 +53,48 @@ def as_function(model: Any, *, outputs: bool = False) -> Any:
     jax = sys.modules.get("jax")
     if isinstance(model, type):
         return model
+    if outputs and hasattr(model, "of_outputs"):  # a loaded estimator's
+        return model.of_outputs()
     if torch is not None and isinstance(model, torch.nn.Module):
         return model
     if keras is not None and isinstance(model, keras.Model):
         return one_shape(model.predict_on_batch)
     if jax is not None and isinstance(model, jax.stages.Wrapped):
         return one_shape(model)
+    if _is_art(model):
+        return _of_art(model)
     return model if callable(model) else _estimator(model, outputs)
+
+
+def is_estimator(model: Any) -> bool:
+    """Whether an object that can't be called has a method that says its outputs.
+
+    Examples
+    --------
+    >>> from rsbounds.frameworks import is_estimator
+    >>> is_estimator(3)
+    False
+    """
+    methods = ("predict", "predict_proba", "decision_function")
+    return any(callable(getattr(model, name, None)) for name in methods)
+
+
+def is_regressor(model: Any) -> bool:
+    """Whether scikit-learn takes an object for a regressor, whose outputs are values.
+
+    Examples
+    --------
+    >>> from rsbounds.frameworks import is_regressor
+    >>> is_regressor(lambda batch: batch)
+    False
+    """
+    base = sys.modules.get("sklearn.base")
+    if base is None or callable(model) or hasattr(model, "classes_"):
+        return False
+    try:
+        return bool(base.is_regressor(model))
+    except Exception:  # another package's object, without scikit-learn's tags
+        return False
 
 
 def labels_of(model: Any) -> list[Any] | None:
@@ -75,7 +110,9 @@ def labels_of(model: Any) -> list[Any] | None:
     if isinstance(model, FromLabels):
         labels = model.labels
     else:
-        classes = None if callable(model) else getattr(model, "classes_", None)
+        # ART's classifier of scikit-learn has its estimator in ``model``
+        estimator = getattr(model, "model", None) if _is_art(model) else model
+        classes = None if callable(model) else getattr(estimator, "classes_", None)
         labels = classes.tolist() if isinstance(classes, np.ndarray) else []
     return None if labels == list(range(len(labels))) else labels
 
@@ -208,6 +245,23 @@ def _estimator(model: Any, outputs: bool) -> Any:
     if hasattr(model, "decision_function"):
         return lambda batch: _two_columns(_flat(model.decision_function)(batch))
     return model
+
+
+def _is_art(model: Any) -> bool:
+    """Whether a model is a classifier of the Adversarial Robustness Toolbox."""
+    art = sys.modules.get("art.estimators.classification.classifier")
+    return art is not None and isinstance(model, art.ClassifierMixin)
+
+
+def _of_art(model: Any) -> Function:
+    """Scores by ART's ``predict``, which turns dropout off by itself."""
+    if hasattr(model, "certify"):
+        raise ValueError(
+            "the model must be the classifier that is smoothed; got "
+            f"{type(model).__name__}, which is smoothed already: give the classifier "
+            "it was made of"
+        )
+    return lambda batch: model.predict(batch, batch_size=max(len(batch), 1))
 
 
 def _flat(method: Function) -> Function:

@@ -10,6 +10,9 @@ from rsbounds._numerics.checks import as_floats, choice, count, number
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.confidence import BOUNDS
 
+#: What a run that stops may expect to miss, in units of the noise level.
+TOLERANCE = 0.04
+
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
@@ -34,6 +37,14 @@ class Procedure:
         Certify this radius (> 0) or nothing, and stop sampling when that is decided.
         The bound is then the one that holds at whatever number of samples the sampling
         stops.
+    tolerance : float, optional
+        Stop sampling an input where the radius expected of all n samples is at most
+        this many sigma above the one that is certified, >= 0. The bound is then one
+        that looks at fixed numbers of samples, "staged"; with that bound it is 0.04
+        unless stated.
+    only_correct : bool
+        Draw no further samples of an input whose selected class is not its label: its
+        row certifies nothing. For runs of which only certified accuracies are wanted.
 
     Examples
     --------
@@ -49,6 +60,8 @@ class Procedure:
     bound: str = "clopper-pearson"
     runner_up: bool = True
     target_radius: float | None = None
+    tolerance: float | None = None
+    only_correct: bool = False
 
     def __post_init__(self) -> None:
         self._settle("n0", count("n0", self.n0, 1))
@@ -62,18 +75,48 @@ class Procedure:
             )
             self._settle("target_radius", number("target_radius", target))
             self._settle("bound", _bound_at_any_time(self.bound))
+            if self.tolerance is not None:
+                raise ArgumentError("tolerance", "has no meaning with a target radius")
+        if self.tolerance is not None:
+            tolerance = as_floats("tolerance", self.tolerance, 0, nan=False)
+            self._settle("tolerance", number("tolerance", tolerance))
+            self._settle("bound", _bound_with_looks(self.bound))
+        elif BOUNDS[self.bound].looks is not None:
+            self._settle("tolerance", TOLERANCE)
         self._settle("alpha", BOUNDS[self.bound].check_alpha(self.alpha))
         if not isinstance(self.runner_up, bool):
             raise ArgumentError(
                 "runner_up", f"must be True or False; got {self.runner_up!r}"
             )
+        if not isinstance(self.only_correct, bool):
+            raise ArgumentError(
+                "only_correct", f"must be True or False; got {self.only_correct!r}"
+            )
 
     def _settle(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
+    @property
+    def may_stop(self) -> bool:
+        """Whether some inputs may have fewer samples than n."""
+        stops = self.target_radius is not None or self.tolerance is not None
+        return stops or self.only_correct
+
     def to_dict(self) -> dict[str, Any]:
-        """The numbers by name, as a manifest holds them."""
-        return asdict(self)
+        """The numbers by name, as a manifest holds them.
+
+        Without ``tolerance`` and ``only_correct`` where they are not asked for.
+        """
+        entries = asdict(self)
+        for name in _LEFT_OUT:
+            if not self._asks_for(name):
+                del entries[name]
+        return entries
+
+    def _asks_for(self, name: str) -> bool:
+        """Whether an entry is other than its default."""
+        default = {field.name: field.default for field in fields(self)}[name]
+        return bool(getattr(self, name) is not default)
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:
@@ -85,10 +128,14 @@ class Procedure:
                 "procedure", f"must be a mapping by name; got {entries!r}"
             )
         names = [field.name for field in fields(cls)]
-        missing = [name for name in names if name not in entries]
+        missing = [name for name in names if name not in {*entries, *_LEFT_OUT}]
         if missing:
             raise ArgumentError(missing[0], "must be given")
-        return cls(**{name: entries[name] for name in names})
+        return cls(**{name: entries[name] for name in names if name in entries})
+
+
+#: Entries of few procedures: others don't state them.
+_LEFT_OUT = ("tolerance", "only_correct")
 
 
 def _bound_at_any_time(bound: str) -> str:
@@ -96,3 +143,12 @@ def _bound_at_any_time(bound: str) -> str:
     if BOUNDS[bound].at_any_time:
         return bound
     return next(entry.name for entry in BOUNDS.values() if entry.at_any_time)
+
+
+def _bound_with_looks(bound: str) -> str:
+    """``bound`` itself if it looks at fixed numbers of samples, or the first of the
+    list that does.
+    """
+    if BOUNDS[bound].looks is not None:
+        return bound
+    return next(entry.name for entry in BOUNDS.values() if entry.looks is not None)

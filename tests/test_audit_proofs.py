@@ -248,7 +248,9 @@ def test_rows_of_decision_lists():
             procedure=Procedure(n0=60, n=n, alpha=0.01),
         )
         stages = Stages(
-            select, lambda stage, found=found: np.array(found.stage_counts[stage])
+            select,
+            lambda stage, found=found: np.array(found.stage_counts[stage]),
+            n,
         )
         _, columns = List(rule).certify(stages, manifest.procedure, label=0, index=0)
         row = Row.of(0, 0, found, 0.1, extra=columns)

@@ -117,6 +117,7 @@ def test_file_cut_anywhere_is_completed(work, size):
 def test_other_arguments_are_refused(work, capsys, changes, said):
     assert main(arguments(max=3)) == 0
     before = Path("out.tsv").read_bytes()
+    capsys.readouterr()
     assert main(arguments(max=3, **changes)) == 2
     message = capsys.readouterr().err
     assert message.startswith("rsbounds certify: out.tsv belongs to another run (")

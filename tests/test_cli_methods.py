@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, one_line, prepare, says
+from cli_models import arguments, inputs, one_line, prepare, says
 from methods_by_code import METHODS
 from result_table import RULE, manifest, outcomes
 
+from rsbounds import certify_dataset
 from rsbounds.certificate import (
     ANOTHERS,
     ASSERTED_ENVELOPE,
@@ -20,6 +21,7 @@ from rsbounds.certificate import (
 )
 from rsbounds.cli import main
 from rsbounds.results import read_rows
+from rsbounds.schemes import anisotropic
 
 
 @pytest.fixture
@@ -215,8 +217,51 @@ def test_noise_of_another_method_is_one_line(torch_work, capsys):
         arguments(**known),
         "--noise schemes_of_mine:maps must return noise of the method generator; got ",
     )
-    known = {"sigma": None, "method": "schemes_of_mine:maps"}
-    one_line(capsys, arguments(**known), "noise of a shape needs a torch module")
+
+
+def test_noise_of_a_shape_around_a_model_of_arrays(torch_work):
+    """It was refused: "noise of a shape needs a torch module"."""
+    assert certify("maps") == 0
+    again = ["verify", "out.tsv", "--data", "data.npz", "--rerun", "5"]
+    again += ["--model", "models:linear", "--noise", "schemes_of_mine:maps"]
+    assert main(again) == 0
+    rows = read_rows(Path("out.tsv"))
+    assert certify("maps", model="models:torch_linear", out="torch.tsv") == 0
+    for row, of_torch in zip(rows, read_rows(Path("torch.tsv")), strict=True):
+        # other random numbers of the same law: 7 standard deviations apart at most
+        apart = abs(row.counts[0] - of_torch.counts[0])
+        assert apart <= 7 * (row.n / 2) ** 0.5
+
+
+def test_levels_that_are_multiples_of_standard_deviations(work, capsys):
+    x, _ = inputs()
+    np.savez("training.npz", x=x * np.linspace(1, 9, x[0].size).reshape(x[0].shape))
+    known = {"sigma": "0.5", "method": "anisotropic", "levels-of": "training.npz"}
+    assert main(arguments(**known)) == 0
+    import models
+
+    rows = read_rows(Path("out.tsv"))
+    assert {row.method for row in rows} == {"anisotropic"}
+    with np.load("training.npz") as data:
+        deviations = data["x"].std(axis=0, dtype=np.float64)
+    found = certify_dataset(
+        models.linear(), inputs(), anisotropic(0.5 * deviations), n0=50, n=1000
+    )
+    assert [row.counts for row in found.rows] == [row.counts for row in rows]
+    again = ["verify", "out.tsv", "--data", "data.npz", "--levels-of", "training.npz"]
+    assert main(again) == 0
+    again += ["--rerun", "3", "--model", "models:linear"]
+    assert main(again) == 0
+    one_line(capsys, again[:4] + again[6:], "--rerun needs --levels-of")
+    for changes, said in (
+        ({"sigma": None}, "--levels-of needs sigma, the factor"),
+        ({"noise": "a:b"}, "--levels-of takes no noise beside it"),
+        ({"levels-of": None}, "--noise must be given, or a file whose deviations"),
+        ({"levels-of": None, "noise": "a:b"}, "--sigma has no meaning for noise that"),
+    ):
+        one_line(capsys, arguments(**(known | changes), out="b.tsv"), said)
+    np.savez("training.npz", x=np.zeros_like(x))
+    one_line(capsys, arguments(**known, out="b.tsv"), "--levels-of must have no number")
 
 
 def test_a_method_of_others_is_never_verified(work, capsys):

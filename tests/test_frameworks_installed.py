@@ -192,3 +192,152 @@ def test_keras_on_its_backends(backend):
         [sys.executable, "-c", KERAS], env=env, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+# --- what code of one's own returns, on the command line
+
+CODE = """
+import numpy as np
+
+RNG = np.random.default_rng(0)
+W = RNG.standard_normal((6, 3)).astype(np.float32)
+RNG.standard_normal((4, 6))
+TABLE = RNG.standard_normal((300, 6))
+Y = (TABLE @ W).argmax(1)
+LABELS = np.array([3, 5, 9])
+
+def fitted(kind, labels=LABELS, **options):
+    return kind(**options).fit(TABLE, labels[Y])
+
+def logistic():
+    from sklearn.linear_model import LogisticRegression
+    return fitted(LogisticRegression)
+
+def pipeline():
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+    return make_pipeline(StandardScaler(), SVC()).fit(TABLE, LABELS[Y])
+
+def lightgbm():
+    from lightgbm import LGBMClassifier
+    return fitted(LGBMClassifier, n_estimators=3, n_jobs=1, verbose=-1)
+
+def xgboost():
+    from xgboost import XGBClassifier
+    return fitted(XGBClassifier, np.arange(3), n_estimators=3, n_jobs=1)
+
+def jax():
+    import jax
+    return jax.jit(lambda batch: batch @ W)
+
+def keras():
+    import os
+    os.environ.setdefault("KERAS_BACKEND", "jax")
+    import keras
+    layers = [keras.layers.Input((6,)), keras.layers.Dense(3, use_bias=False)]
+    model = keras.Sequential(layers)
+    model.set_weights([W])
+    return model
+
+def art():
+    from art.estimators.classification import SklearnClassifier
+    return SklearnClassifier(logistic())
+
+def loaded():
+    from rsbounds.loading import Loaded
+    return Loaded(logistic())
+
+def ridge():
+    from sklearn.linear_model import Ridge
+    return Ridge().fit(TABLE, TABLE[:, 0])
+
+def unfitted():
+    from sklearn.linear_model import LogisticRegression
+    return LogisticRegression()
+"""
+RETURNED = {
+    "logistic": "sklearn",
+    "pipeline": "sklearn",
+    "loaded": "sklearn",
+    "lightgbm": "lightgbm",
+    "xgboost": "xgboost",
+    "jax": "jax",
+    "keras": "keras",
+    "art": "art",
+}
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_what_certify_dataset_takes_code_may_return(name, folder, monkeypatch):
+    """Only torch modules and functions were taken."""
+    if name == "keras":
+        package("jax")
+        monkeypatch.setenv("KERAS_BACKEND", "jax")
+    pytest.importorskip(RETURNED[name])
+    (folder / "my_model.py").write_text(CODE)
+    named = {} if name in ("xgboost", "jax", "keras") else {"labels": [3, 5, 9]}
+    true = (X @ W).argmax(1)
+    np.savez("data.npz", x=X, y=LABELS[true] if named else true)
+    assert main(words(f"my_model.py:{name}")) == 0
+    found = rs.results.read("out.tsv")
+    space: dict = {}
+    exec(CODE, space)
+    model = space[name]()
+    model = getattr(model, "model", model) if name == "loaded" else model
+    want = rs.certify_dataset(
+        model, (X, LABELS[true] if named else true), gaussian(0.5), n=1000
+    )
+    assert [r.counts for r in found.rows] == [r.counts for r in want.rows]
+    assert [r.label for r in found.rows] == true.tolist()
+    assert found.manifest.model.get("labels") == named.get("labels")
+
+
+def test_what_code_returns_and_no_certificate_can_be_of(folder, capsys):
+    package("sklearn")
+    (folder / "my_model.py").write_text(CODE)
+    refused = "--model my_model.py:unfitted: the model must be a fitted classifier"
+    one_line(capsys, words("my_model.py:unfitted"), refused)
+    one_line(capsys, words("my_model.py:ridge"), "Ridge is a regressor")
+    values = ["--answer", "values", "--radii", "0.1"]
+    assert main(words("my_model.py:ridge", *values)) == 0
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "ensemble.RandomForestClassifier",
+        "ensemble.GradientBoostingClassifier",
+        "ensemble.HistGradientBoostingClassifier",
+        "tree.DecisionTreeClassifier",
+        "neural_network.MLPClassifier",
+        "neighbors.KNeighborsClassifier",
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_trees_and_networks_of_skops_load(path, folder):
+    """skops trusts scikit-learn's estimators, and not the trees inside of them."""
+    module, name = path.split(".")
+    kind = getattr(package(f"sklearn.{module}"), name)
+    short = {"n_estimators": 3, "max_iter": 5}
+    options = {k: v for k, v in short.items() if k in kind().get_params()}
+    model = fitted(kind, **options)
+    package("skops.io").dump(model, "model.skops")
+    assert main(words("sklearn:model.skops")) == 0
+    found = rs.results.read("out.tsv")
+    labels = LABELS[(X @ W).argmax(1)]
+    want = rs.certify_dataset(model, (X, labels), gaussian(0.5), n=1000)
+    assert [r.counts for r in found.rows] == [r.counts for r in want.rows]
+
+
+def test_types_that_are_trusted_by_name(folder, capsys):
+    lightgbm = pytest.importorskip("lightgbm")
+    package("skops")
+    model = fitted(lightgbm.LGBMClassifier, n_estimators=3, n_jobs=1, verbose=-1)
+    package("skops.io").dump(model, "model.skops")
+    types = "lightgbm.basic.Booster", "lightgbm.sklearn.LGBMClassifier"
+    trust = [word for name in types for word in ("--trust", name)]
+    one_line(capsys, words("sklearn:model.skops"), f"name them as {' '.join(trust)}")
+    assert main(words("sklearn:model.skops", *trust)) == 0
+    wrong = "--trust is for a model sklearn:FILE"
+    one_line(capsys, words("my_model.py:load", *trust), wrong)

@@ -137,7 +137,7 @@ REFUSED = {
     "own:classifier": "is called with no argument; missing a "
     "required argument: 'batch'",
     "own:X": "must name a function that returns what is wanted",
-    "own:none": "must return a torch module or a callable on a batch, or a Loaded",
+    "own:none": "must return a torch module, an estimator, a callable on a batch, or a",
 }
 
 

@@ -186,3 +186,23 @@ def test_a_good_matrix_of_members_is_read(tmp_path):
     np.save(tmp_path / "d.labels.npy", [0, 1])
     with pytest.raises(ValueError, match="one label, or one for each of the 3 rows"):
         open_data(tmp_path / "d.npz")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [ragged, matrix])
+def test_any_changed_byte_is_an_error_of_one_line_or_none(tmp_path, make):
+    path = make(tmp_path)
+    content = path.read_bytes()
+    rng, messages = np.random.default_rng(0), []
+    for position in range(len(content)):
+        raw = bytearray(content)
+        raw[position] ^= int(rng.integers(1, 256))
+        path.write_bytes(raw)
+        try:
+            with open_data(path, whole=True) as data:
+                for i in range(len(data)):
+                    data.item(i)
+        except (ValueError, OSError) as error:
+            messages.append(str(error))
+    assert len(messages) > len(content) // 8
+    assert not any("\n" in message for message in messages)

@@ -3,8 +3,17 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
-from cli_models import MODELS, arguments, inputs, models, savez, says
+from cli_models import (
+    MODELS,
+    arguments,
+    inputs,
+    models,
+    one_line,
+    savez,
+    says,
+)
 from result_table import RULE, manifest, table
 
 from rsbounds.cli import main
@@ -174,5 +183,34 @@ def test_what_cannot_come_out_well_is_said_before_sampling(finished, capsys):
         capsys, arguments(target_radius=3, max=1, out="far.tsv")
     )
     assert main(arguments(out="n.tsv", max=1, n="1e3")) == 0
-    savez(x=255 * inputs()[0])
+    pixels = np.linspace(0, 255, inputs()[0].size).reshape(inputs()[0].shape)
+    savez(x=pixels[::-1].copy())
     assert "--scale 255" in says(capsys, arguments(max=1, out="big.tsv"))
+    for name, other in (("below", -pixels), ("far", 40 * pixels)):  # a table
+        savez(x=other[::-1].copy())
+        message = says(capsys, arguments(max=1, out=f"{name}-table.tsv"))
+        assert "--scale" not in message
+        assert "columns of a table are standardised first" in message
+
+
+@pytest.mark.filterwarnings("default:data.npz. a label is the model's number")
+def test_labels_that_begin_at_one_and_models_below_chance(work, capsys):
+    """Eight inputs labelled from 1 had base accuracy .000 and no line at all."""
+    x, _ = inputs()
+    assert main(arguments()) == 0  # imports the models
+    import models
+
+    y = models.linear()(x).argmax(1)
+    savez(y=y + 1)
+    refused = f"2; {y.sum()} of 12 are not, the first 2: labels are counted from 0"
+    one_line(capsys, arguments(out="one.tsv"), refused)
+    # those of the rows are classes, and one beyond them tells
+    kept = y == 0  # of class 0, but said to be 1
+    savez(x=np.concatenate([x[kept], x[~kept]]), y=np.sort(y) + 1)
+    assert kept.sum() >= 3
+    message = says(capsys, arguments(max=3, out="few.tsv"))
+    assert "a label is the model's number of classes, 2: labels are cou" in message
+    assert "first 3 inputs: base accuracy 0." in message
+    assert "below chance" in message
+    savez(x=x, y=y)
+    assert "below chance" not in says(capsys, arguments(max=3, out="right.tsv"))

@@ -494,7 +494,8 @@ def test_a_sampler_is_called_with_its_noises_level_and_all_its_outcomes():
     with pytest.raises(ArgumentError, match="sound_noise is Gaussian noise on a grid"):
         as_sampler(model, noise=noises.mask(1), sound_noise=True)
     sampler = as_sampler(model)
-    with pytest.raises(ValueError, match="the sampler must draw the noise"):
+    message = r"must draw the noise .* 'mask kept=1 hidden=0'; got x \+ sigma N\(0, I\)"
+    with pytest.raises(ValueError, match=message):
         as_sampler(sampler, noise=noises.mask(1))
 
 

@@ -423,9 +423,9 @@ def semielastic_level(knn, x):
 @pytest.mark.parametrize("name", WRONG_SCHEMES)
 def test_a_wrong_scheme_fails(name):
     make, property_named = WRONG_SCHEMES[name]
+    scheme = make()
+    counted = {"x": [3, 0, 1, 2, 3]} if scheme.whole else {}
     with pytest.raises(AssertionError, match=property_named):
-        scheme = make()
-        counted = {"x": [3, 0, 1, 2, 3]} if scheme.whole else {}
         check_scheme(scheme, **counted)
 
 

@@ -337,6 +337,14 @@ def test_blocks_of_sparse_matrices_are_one_sparse_tensor():
     assert torch.equal(dense[:, 0, 1], dense[:, 1, 0])
     assert (dense[:, 0, 2:] == 1).all()  # zeros always become ones
     assert (dense[:, [0, 1], [0, 1]] == 0).all()
+    stored = torch.from_numpy(graph.toarray()).to_sparse()
+    for same in (stored, graph.tocoo()):
+        assert torch.equal(drawn(noise, same, 400)[0].to_dense(), dense)
+    tensor = torch.from_numpy(graph.toarray())
+    assert [part.tolist() for part in noise.checked(tensor)] == [
+        [[0, 1], [1, 0]],
+        [[0, 0], [0, 1]],
+    ]
     assert 150 < dense[:, 0, 1].sum() < 250  # five standard deviations: 50
     assert 257 < dense[:, 1, 3].sum() < 343  # of 300: 43
 

@@ -7,6 +7,7 @@ from torch import nn
 
 from rsbounds.certify import certify
 from rsbounds.sampling import ArraySampler, noisy, stream, torch_modules, torch_noise
+from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
 
@@ -197,18 +198,77 @@ def test_counts_sum_to_the_samples_that_are_not_void():
         assert abs(void - n / 2) < 5 * n**0.5 / 2
 
 
-def test_training_mode_is_refused_and_eval_mode_keeps_statistics():
+def test_the_model_is_in_eval_mode_while_it_is_sampled_and_no_longer():
+    """certify_dataset left it in eval mode, silently, and a sampler that was made
+    before the model went on to train raised.
+    """
     model = nn.Sequential(
         nn.Linear(4, 3), nn.BatchNorm1d(3), nn.Dropout(), nn.Linear(3, 3)
     ).train()
     before = model[1].running_mean.clone()
     sampler = TorchSampler(model)
     at_zero(sampler, 20)
-    assert not model.training
     assert torch.equal(model[1].running_mean, before)
-    model[2].train()
-    with pytest.raises(ValueError, match="its part Dropout is training"):
+    assert all(part.training for part in model.modules())
+    model[0].eval()
+    model[2].register_forward_hook(lambda part, *_: seen.append(part.training))
+    seen = []
+    at_zero(sampler, 20)
+    assert set(seen) == {False}
+    modes = [part.training for part in model.modules()]
+    assert modes == [True, False, True, True, True]
+    with pytest.raises(ValueError, match="x must be floating point"):
+        sampler(torch.zeros(4, dtype=torch.int64), 1.0, 9, stream(0, 0, 0))
+    assert [part.training for part in model.modules()] == modes
+
+
+def test_a_part_that_does_not_leave_training_is_refused():
+    class Stubborn(nn.Module):
+        def train(self, mode=True):
+            return self
+
+        def forward(self, x):
+            return x
+
+    sampler = TorchSampler(nn.Sequential(nn.Linear(4, 3), Stubborn()))
+    with pytest.raises(ValueError, match="its part Stubborn is training after eval"):
         at_zero(sampler, 20)
+
+
+def test_modules_that_share_a_part_may_be_sampled_at_once():
+    """The first to leave put the part back into training, under the other's samples."""
+    shared = nn.Dropout()
+    one, other = nn.Sequential(shared), nn.Sequential(shared, nn.Identity())
+    with evaluating(one):
+        with evaluating(other):
+            assert not shared.training
+        assert not shared.training
+        assert other.training
+    assert shared.training
+    with evaluating(one):
+        outer = evaluating(other)
+        outer.__enter__()
+    assert not shared.training
+    outer.__exit__(None, None, None)
+    assert shared.training
+    assert one.training
+    assert other[1].training
+
+
+def test_modules_that_merge_weights_in_eval_mode_take_them_apart_again():
+    class Merging(nn.Linear):
+        merged = False
+
+        def train(self, mode=True):
+            self.merged = not mode
+            return super().train(mode)
+
+    model = nn.Sequential(nn.Dropout(), Merging(4, 3)).train()
+    model[0].eval()
+    with evaluating(model):
+        assert model[1].merged
+    assert not model[1].merged
+    assert [part.training for part in model.modules()] == [True, False, True]
 
 
 def test_device_is_the_models_own_and_another_gets_a_copy(monkeypatch):

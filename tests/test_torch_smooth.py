@@ -85,7 +85,8 @@ def test_smooth_is_a_module():
     assert model[1].weight.grad.abs().sum() > 0
     smooth.train()
     smooth.certify(X, 10, 100, 0.001, 100)  # not stopped by the training mode
-    assert not model.training
+    assert model.training
+    assert smooth.training
 
 
 def test_every_forward_pass_is_in_mixed_precision():

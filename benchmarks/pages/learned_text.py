@@ -66,6 +66,8 @@ TAIL = """
   [Jeong, Shin], **SmoothAdv** (radius .5, 1 from level 1 on; 2 samples, 4 steps)
   [Salman et al.], **mean radius** (cross-entropy and the mean of sigma Phi^-1 of the
   soft votes of 4 samples): all from the Gaussian network of half the epochs.
+  MACER's ACR at level 1 was 1.026 of Gaussian's on MNIST here, and .984 and 1.032 on
+  two other splits: within noise.
   **Noise-conditional**: one network for every level, trained twice as long as one of
   the others.
 - **Sigma network**: sigma(x) over a floor of half the level, trained with the

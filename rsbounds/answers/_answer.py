@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -70,6 +70,19 @@ class Votes:
         select = np.array(row.select or (0,), dtype=np.int64)
         counts = np.array(row.counts or (0,), dtype=np.int64)
         return cls(sigma=row.sigma, select=select, counts=counts, n=row.n)
+
+    def scaled(self, n: int) -> Self:
+        """The votes of n samples that fall as these did, rounded down."""
+        counts = np.array(
+            [scaled_count(count, self.n, n) for count in self.counts.tolist()],
+            dtype=np.int64,
+        )
+        return replace(self, counts=counts, n=n)
+
+
+def scaled_count(count: int, drawn: int, n: int) -> int:
+    """How many of n samples a count of those drawn would be, rounded down."""
+    return count * n // drawn
 
 
 @dataclass(frozen=True)
@@ -177,6 +190,13 @@ class Answer:
         """The evidence: what it asks for of the samples of one input."""
         raise NotImplementedError(f"{type(self).__name__} draws nothing")
 
+    def scaled(self, evidence: Any, n: int) -> Any:
+        """The evidence that n samples would be, if they fell as those drawn did.
+
+        Runs that stop early ask for it, to guess what more samples would show.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not look ahead")
+
     def stored(self, row: Recorded) -> Any:
         """The evidence that a row holds; ValueError where rows don't hold it."""
         raise ValueError(
@@ -236,8 +256,8 @@ def require_defaults(procedure: Procedure, answer: str) -> None:
     )
     if procedure != default:
         raise ValueError(
-            f"the answer {answer!r} has its own bounds: target_radius, bound and "
-            "runner_up are not for it"
+            f"the answer {answer!r} has its own bounds: target_radius, bound, "
+            "runner_up and only_correct are not for it"
         )
 
 

@@ -86,9 +86,6 @@ class Class(Answer):
     def from_options(cls, options: Options, scheme: Any) -> Answer:
         return cls(scheme)
 
-    def check(self, procedure: Procedure) -> None:
-        require_evidence(self.scheme, procedure)
-
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [sampler_of(model, self.scheme)]
 
@@ -110,6 +107,10 @@ class Class(Answer):
         # samples that chose it the class is ahead by luck, too, and their counts would
         # promise too much.
         select = draws(Phase.SELECT, procedure.n0)
+        if procedure.only_correct:
+            votes = class_counts(select)
+            if int(np.argmax(votes)) != draws.label:
+                return Votes(draws.sigma, votes, np.zeros_like(votes), 0)
         if procedure.target_radius is not None:
             return self._until_decided(draws, class_counts(select), procedure)
         # Both are asked for before either is read: a GPU may still be at work on the
@@ -123,6 +124,14 @@ class Class(Answer):
             counts=class_counts(estimate),
             n=procedure.n,
         )
+
+    def check(self, procedure: Procedure) -> None:
+        if procedure.only_correct and BOUNDS[procedure.bound].evidence != "counts":
+            raise ArgumentError("only_correct", "needs a bound on counts")
+        require_evidence(self.scheme, procedure)
+
+    def scaled(self, evidence: Votes, n: int) -> Votes:
+        return evidence.scaled(n)
 
     def stored(self, row: Recorded) -> Votes:
         return Votes.of(row)
@@ -150,6 +159,8 @@ class Class(Answer):
         if evidence.n:
             uniform = uniform_of(procedure, index)
             pair = self._bounds(counts, top, evidence.n, procedure, uniform)
+        elif procedure.only_correct and top != label:  # nothing was asked about it
+            pair = Pair(np.nan, np.nan, np.nan, np.nan)
         else:  # a target that no number of samples reaches: none was drawn
             pair = Pair(-np.inf, np.inf, 0.0, 1.0)
         radius = self._radius(pair.z_a, pair.z_b, evidence.sigma)

@@ -23,6 +23,7 @@ from rsbounds.answers._answer import (
     Recorded,
     class_counts,
     require_defaults,
+    scaled_count,
 )
 from rsbounds.composite import Rule, certify_drawn
 from rsbounds.composite.estimate import checked_stage
@@ -40,12 +41,13 @@ MOST_ITEMS = 1000
 class Stages:
     """Evidence of a list: selection counts of all levels, and a level's own counts.
 
-    ``counts_of`` draws the counts of a level where they are asked for, or looks them
-    up.
+    ``counts_of`` draws the counts of a level's ``n`` samples where they are asked for,
+    or looks them up.
     """
 
     select: NDArray[np.int64]
     counts_of: Callable[[int], ClassCounts]
+    n: int
 
 
 class List(Answer):
@@ -113,7 +115,15 @@ class List(Answer):
         return self.rule.sigmas
 
     def draw(self, draws: Draws, procedure: Procedure) -> Stages:
-        return Stages(*drawn_stages(draws, procedure))
+        return Stages(*drawn_stages(draws, procedure), n=procedure.n)
+
+    def scaled(self, evidence: Stages, n: int) -> Stages:
+        def counts_of(stage: int) -> ClassCounts:
+            counts = evidence.counts_of(stage).tolist()
+            scaled = [scaled_count(count, evidence.n, n) for count in counts]
+            return np.array(scaled, dtype=np.int64)
+
+        return Stages(evidence.select, counts_of, n)
 
     def stored(self, row: Recorded) -> Stages:
         select, counts = stage_counts(row)
@@ -140,7 +150,9 @@ class List(Answer):
             return checked_stage(f"stage {stage}", padded(stored, width), width, row.n)
 
         return Stages(
-            np.stack([padded(each or (), width) for each in select]), counts_of
+            np.stack([padded(each or (), width) for each in select]),
+            counts_of,
+            row.n,
         )
 
     def certify(

@@ -415,6 +415,9 @@ class TopK(Answer):
             )
         return Votes(draws.sigma, select, counts, procedure.n)
 
+    def scaled(self, evidence: Votes, n: int) -> Votes:
+        return evidence.scaled(n)
+
     def stored(self, row: Recorded) -> Votes:
         return Votes.of(row)
 

@@ -51,6 +51,7 @@ PROOFS: Mapping[str, Callable[[int, int, Event, Arb, Arb], bool]] = {
     "randomized": _randomized,
     "anytime": _anytime,
     "exact": _exact,
+    "staged": _clopper_pearson,  # of one look, whose level rsbounds.audit._looks has
 }
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any
 
+from rsbounds.audit import _looks
 from rsbounds.audit._finding import Finding, Kind, Said
 from rsbounds.audit._proof import Proof, own_level
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ABSTAIN
+from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Row
 from rsbounds.results._row import holds
 from rsbounds.schemes import METHODS
@@ -35,10 +37,11 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
     if manifest.method not in METHODS or row.n > manifest.procedure.n:
         return
     if not row.n:
-        claim = f"predicts {row.predict} with radius {row.radius}"
-        if (row.predict, row.radius, row.p_a, row.z_a) != (ABSTAIN, 0.0, 0.0, -inf):
-            yield Kind.CONTRADICTION, f"{claim} from no samples"
+        yield from _without_samples(row, manifest)
         return
+    if manifest.procedure.only_correct and row.label != _selected(row):
+        text = f"has samples, but the selected class {_selected(row)} is wrong"
+        yield Kind.CONTRADICTION, text
     parameters = manifest.parameters
     low, high = (parameters.get(f"sigma_{end}", row.sigma) for end in ("min", "max"))
     if not low <= row.sigma <= high:
@@ -47,10 +50,32 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
     try:
         # of an answer without a proof, rows are compared with what their evidence gives
         proof = PROOFS.get(manifest.answer["name"], Proof())
-        yield from proof.findings(row, manifest, prove)
+        if manifest.procedure.bound in _looks.LOOKS:
+            yield from _looks.findings(row, manifest, proof, prove)
+        else:
+            yield from proof.findings(row, manifest, prove)
     except (ValueError, TypeError, LookupError, ArithmeticError) as error:
         # numbers that no run can have
         yield Kind.CONTRADICTION, f"can't be computed again: {error}"
+
+
+def _without_samples(row: Row, manifest: Manifest) -> Iterator[Said]:
+    """What is wrong with a row that no samples estimate."""
+    claim = f"predicts {row.predict} with radius {row.radius}"
+    if (row.predict, row.radius) != (ABSTAIN, 0.0) or any(row.counts):
+        yield Kind.CONTRADICTION, f"{claim} from no samples"
+    elif not manifest.procedure.only_correct or row.label == _selected(row):
+        if (row.p_a, row.z_a, row.z_b) != (0.0, -inf, inf):
+            text = f"p_a is {row.p_a} from no samples of an input to be sampled"
+            yield Kind.CONTRADICTION, text
+    elif not row.is_left_out:
+        text = f"p_a is {row.p_a}, and the selected class {_selected(row)} is wrong"
+        yield Kind.CONTRADICTION, text
+
+
+def _selected(row: Row) -> int:
+    """The class of most selection samples, the first of those that tie."""
+    return row.select.index(max(row.select)) if row.select else 0
 
 
 def of_itself(row: Row) -> Iterator[Said]:
@@ -63,6 +88,15 @@ def of_itself(row: Row) -> Iterator[Said]:
         )
     if row.predict == ABSTAIN and row.radius:
         yield Kind.CONTRADICTION, f"predicts {row.predict} with radius {row.radius}"
+
+
+def _may_stop(row: Row, procedure: Procedure) -> bool:
+    """Whether a run may have as few samples of an input as its row states."""
+    if procedure.only_correct and not row.n:
+        return True  # of an input whose selected class is wrong
+    if procedure.target_radius is not None:
+        return row.n <= procedure.n  # it stops when the target is decided
+    return procedure.bound in _looks.LOOKS and row.n in _looks.levels_of(procedure)
 
 
 def twice(rows: Sequence[tuple[int, Row]]) -> Iterator[Finding]:
@@ -80,9 +114,7 @@ def _stated(row: Row, manifest: Manifest) -> Iterator[Said]:
     level = own_level(manifest)
     if level is not None:
         stated["sigma"] = level
-    # a run towards a target stops when that is decided
-    stops = manifest.procedure.target_radius is not None
-    if not (stops and row.n <= manifest.procedure.n):
+    if not _may_stop(row, manifest.procedure):
         stated["n"] = manifest.procedure.n
     for name, value in stated.items():
         if getattr(row, name) != value:

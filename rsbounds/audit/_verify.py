@@ -27,6 +27,7 @@ from rsbounds._numerics.progress import Progress
 from rsbounds._numerics.text import shown
 from rsbounds._numerics.threads import cores
 from rsbounds.answers import ANSWERS
+from rsbounds.answers._looks import under
 from rsbounds.audit import _bounds, _given, _rows
 from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._given import Numbered
@@ -248,7 +249,7 @@ def _check_answer(manifest: Manifest) -> None:
         proof.check(answer)
     with warnings.catch_warnings():  # what runs are told of n, a file needs no more
         warnings.simplefilter("ignore")
-        answer.check(manifest.procedure)
+        under(answer, manifest.procedure).check(manifest.procedure)
 
 
 def _require_provable(manifest: Manifest, path: Path) -> None:

@@ -9,6 +9,7 @@ Nothing here knows a framework, a theory or an answer: a
 # "X as X": for other rooms of the package; what users call is in __all__
 from rsbounds.answers import certify_counts
 from rsbounds.certify._dataset import certify_dataset
+from rsbounds.certify._forecast import Forecast, cheapest, forecast
 from rsbounds.certify._input import certify, certify_radius, predict
 from rsbounds.certify._job import Build as Build
 from rsbounds.certify._job import Counts as Counts
@@ -26,6 +27,7 @@ from rsbounds.sampling import ArraySampler, Sampler, stream
 
 __all__ = [
     "ArraySampler",
+    "Forecast",
     "Memory",
     "Procedure",
     "Sampler",
@@ -33,6 +35,8 @@ __all__ = [
     "certify_counts",
     "certify_dataset",
     "certify_radius",
+    "cheapest",
+    "forecast",
     "instance_sigma",
     "predict",
     "stream",

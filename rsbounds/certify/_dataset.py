@@ -25,6 +25,8 @@ def certify_dataset(
     bound: str = "clopper-pearson",
     runner_up: bool = True,
     target_radius: float | None = None,
+    tolerance: float | None = None,
+    only_correct: bool = False,
     start: int = 0,
     skip: int = 1,
     max: int = -1,
@@ -62,7 +64,7 @@ def certify_dataset(
     n0, n : int, optional
         As in :class:`Procedure`; by default those of the answer, 100 and 100,000 for a
         class.
-    alpha, seed, bound, runner_up, target_radius
+    alpha, seed, bound, runner_up, target_radius, tolerance, only_correct
         As in :class:`Procedure`.
     start, skip, max : int
         Certify every ``skip``-th input from index ``start``, below index ``max`` (-1:
@@ -112,6 +114,8 @@ def certify_dataset(
         bound=bound,
         runner_up=runner_up,
         target_radius=target_radius,
+        tolerance=tolerance,
+        only_correct=only_correct,
     )
     settings = Settings(
         describe=describe or {},

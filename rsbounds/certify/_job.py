@@ -21,6 +21,7 @@ import numpy as np
 from rsbounds._numerics.threads import processor
 from rsbounds.answers import Answer, Answered, asked, scope_of
 from rsbounds.answers._answer import class_counts
+from rsbounds.answers._looks import under
 from rsbounds.loading import Data, as_data, guarded, prefetched
 from rsbounds.procedure import Procedure
 from rsbounds.results import Row
@@ -40,10 +41,13 @@ class Job:
     samplers: Sequence[Sampler]
     procedure: Procedure
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "answer", under(self.answer, self.procedure))
+
     @classmethod
     def of(cls, model: Any, question: Any, procedure: Procedure) -> Job:
         """The job of a model; ``question`` is an answer, a scheme or a rule."""
-        answer = asked(question)
+        answer = under(asked(question), procedure)
         answer.check(procedure)
         return cls(answer, answer.samplers(model), procedure)
 
@@ -52,7 +56,7 @@ class Job:
         """For which classifier its certificates hold."""
         return scope_of(self.answer, self.procedure.bound)
 
-    def draws(self, x: Any, index: int) -> Draws:
+    def draws(self, x: Any, index: int, label: int | None = None) -> Draws:
         """The samples of an input that the answer may ask for."""
         return Draws(
             self.samplers,
@@ -60,11 +64,12 @@ class Job:
             self.answer.levels(x),
             seed=self.procedure.seed,
             index=index,
+            label=label,
         )
 
     def certify(self, x: Any, index: int, label: int) -> Answered:
         """The certificate of an input, and the further columns of its row."""
-        evidence = self.answer.draw(self.draws(x, index), self.procedure)
+        evidence = self.answer.draw(self.draws(x, index, label), self.procedure)
         return self.answered(evidence, index, label)
 
     def answered(self, evidence: Any, index: int, label: int) -> Answered:

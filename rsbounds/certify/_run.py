@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import require_folder
 from rsbounds.answers import Answer
+from rsbounds.answers._looks import under
 from rsbounds.certify._job import Counts, Here, Job, Work, source_of
 from rsbounds.certify._tally import Tally
 from rsbounds.confidence import BOUNDS
 from rsbounds.frameworks import labels_of
 from rsbounds.loading import Data, check_labels
+from rsbounds.loading.data import counted_from_one
 from rsbounds.loading.hashes import parameters_hash
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
@@ -115,7 +118,7 @@ class Run:
             )
         if out is None and settings.commit:
             raise ArgumentError("commit", "needs out, the result file")
-        self.answer = answer
+        self.answer = under(answer, procedure)
         self.procedure = procedure
         self.settings = settings
         self.out = out
@@ -190,7 +193,7 @@ class Run:
             parameters=dict(scheme.parameters),
             procedure=self.procedure,
             shard=selection.shard,
-            versions=_versions(),
+            versions=dict(_installed()),
             engine=dict(self.settings.engine),
         )
 
@@ -256,6 +259,7 @@ class Run:
             len(indices),
             len(indices) - len(missing),
             before=before,
+            classes=classes,
             classifies=self.answer.classifies,
             notify=self.settings.notify,
         )
@@ -271,6 +275,7 @@ class Run:
                     f"input {outcome.index}: the label must be below the model's "
                     "number "
                     f"of classes, {classes}; got {label}"
+                    f"{counted_from_one(label, classes)}"
                 )
             tally.add(outcome.row, outcome.alone)
             yield outcome.row
@@ -410,7 +415,8 @@ def _lead(counts: Counts) -> int:
     return first - second
 
 
-def _versions() -> dict[str, str]:
+@cache  # to read them takes as long as a small model takes for an input
+def _installed() -> Mapping[str, str]:
     versions = {}
     for name in ("rsbounds", "numpy", "scipy", "torch"):
         with suppress(PackageNotFoundError):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from rsbounds._numerics.progress import Progress
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results import Row
 
+T = TypeVar("T")
 FIRST = 10  # inputs whose base accuracies are told
 
 
@@ -21,6 +23,8 @@ class Tally(Progress):
         Inputs of this run, and those that have a row.
     before : sequence of Row
         The rows that were there.
+    classes : int
+        How many the model has.
     classifies : bool
         Whether rows predict classes.
     notify : callable or None
@@ -33,18 +37,28 @@ class Tally(Progress):
         done: int,
         *,
         before: Sequence[Row],
+        classes: int,
         classifies: bool,
         notify: Callable[[str], object] | None,
     ) -> None:
         super().__init__(total, "input", done)
         self._notify = notify
+        self._classes = classes
         self._classifies = classifies
         self._which = "next" if before else "first"
         self._rows = len(before)
         self._correct = sum(row.correct for row in before)
+        self._left_out = sum(row.is_left_out for row in before)
         self._abstained = sum(row.predict == ABSTAIN for row in before)
+        self._abstained -= self._left_out
         self._warned_of_void = False
         self._base: list[tuple[float, float]] = []  # without noise and under noise
+
+    def over(self, items: Iterable[T]) -> Iterator[T]:
+        """The items, counted; a short run tells its base accuracies at its end."""
+        yield from super().over(items)
+        if 0 < len(self._base) < FIRST:
+            self._tell_base()
 
     def wants_alone(self) -> bool:
         """Whether counts without noise are asked for: of the first inputs."""
@@ -65,9 +79,10 @@ class Tally(Progress):
             return
         self._rows += 1
         self._correct += row.correct
-        self._abstained += row.predict == ABSTAIN
+        self._left_out += row.is_left_out
+        self._abstained += row.predict == ABSTAIN and not row.is_left_out
         accuracy = self._correct / self._rows
-        abstained = self._abstained / self._rows
+        abstained = self._abstained / max(self._rows - self._left_out, 1)
         self.note(f"accuracy {accuracy:.3f}, {abstained:.3f} abstain")
         if alone is not None and self.wants_alone():
             self._add_base(row, alone)
@@ -76,12 +91,24 @@ class Tally(Progress):
         clean = alone[row.label] if row.label < len(alone) else 0
         noisy = row.counts[row.label] if row.label < len(row.counts) else 0
         self._base.append((clean, noisy / row.n))
-        if len(self._base) < FIRST or self._notify is None:
+        if len(self._base) == FIRST:
+            self._tell_base()
+
+    def _tell_base(self) -> None:
+        """A line of the base accuracies, and one more where they are below chance."""
+        if self._notify is None:
             return
+        number = len(self._base)
         clean_share, noisy_share = (
-            sum(shares) / FIRST for shares in zip(*self._base, strict=True)
+            sum(shares) / number for shares in zip(*self._base, strict=True)
         )
+        inputs = f"{number} inputs" if number > 1 else "input"
         self._notify(
-            f"{self._which} {FIRST} inputs: base accuracy {clean_share:.3f} without "
+            f"{self._which} {inputs}: base accuracy {clean_share:.3f} without "
             f"noise, {noisy_share:.3f} under noise"
         )
+        if max(clean_share, noisy_share) < 1 / self._classes:
+            self._notify(
+                f"warning: that is below chance, 1 in {self._classes}: are the labels "
+                "the model's classes, counted from 0, and the inputs in its unit?"
+            )

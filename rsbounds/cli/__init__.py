@@ -32,6 +32,7 @@ _COMMANDS = (
     "verify",
     "recertify",
     "fit-rule",
+    "plan",
     "radius",
 )
 

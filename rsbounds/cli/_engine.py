@@ -43,6 +43,13 @@ def add_model(parser: Any, *, required: bool) -> None:
     )
     add("--denoiser", metavar="DENOISER", help=text)
     add(
+        "--trust",
+        action="append",
+        default=[],
+        metavar="TYPE",
+        help="a type that sklearn:FILE may hold, by its full name",
+    )
+    add(
         "--download",
         action="store_true",
         help="fetch weights and data that are not on disk",
@@ -162,6 +169,7 @@ def load(args: argparse.Namespace) -> Loaded:
             args=arguments,
             checkpoint=args.checkpoint,
             download=args.download,
+            trust=args.trust,
         )
     finally:
         os.chdir(folder)  # which the model's code may have changed

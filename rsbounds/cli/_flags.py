@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 from rsbounds._numerics.errors import ArgumentError
 
 _SWITCH = re.compile(r"\b([a-z]\w*)=True\b")
+_SEVERAL = re.compile(r"\b([a-z]\w*)=\[('[^']*'(?:, '[^']*')*)\]")
 
 
 def flag(name: str) -> str:
@@ -27,13 +28,22 @@ def options_of(
 
 
 def spelled(message: str, options: Mapping[str, argparse.Action]) -> str:
-    """A message of the library, its ``word=True`` spelled as a switch if it is one."""
+    """A message of the library, its ``word=True`` spelled as a switch if it is one, and
+    ``word=['a', 'b']`` as an option that is given once for each.
+    """
 
     def spelling(match: re.Match[str]) -> str:
         option = options.get(flag(match[1]))
         return flag(match[1]) if option is not None and option.nargs == 0 else match[0]
 
-    return _SWITCH.sub(spelling, message)
+    def repeated(match: re.Match[str]) -> str:
+        option = options.get(flag(match[1]))
+        if not isinstance(option, argparse._AppendAction):
+            return match[0]
+        words = match[2].replace("'", "").split(", ")
+        return " ".join(f"{flag(match[1])} {word}" for word in words)
+
+    return _SEVERAL.sub(repeated, _SWITCH.sub(spelling, message))
 
 
 def named(error: BaseException, flags: Container[str]) -> str:

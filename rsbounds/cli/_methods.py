@@ -159,6 +159,7 @@ class Given:
 
     def __init__(self, shape: tuple[int, ...], sound: bool) -> None:
         self.dim = math.prod(shape)
+        self.shape = shape
         self.sound = sound
 
     def inputs(self, path: Any) -> tuple[Any, str]:

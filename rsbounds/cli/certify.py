@@ -27,6 +27,7 @@ from rsbounds.certify import Procedure, Run, Selection, Settings, require_place
 from rsbounds.cli import _answers, _config, _engine, _methods
 from rsbounds.cli._methods import whole
 from rsbounds.loading import CorruptInput, Data
+from rsbounds.procedure import TOLERANCE
 from rsbounds.results import Results
 from rsbounds.sampling import noise_level
 from rsbounds.schemes import METHODS, Option
@@ -123,6 +124,20 @@ def _add_procedure(group: Any) -> None:
         type=float,
         metavar="R",
         help="certify R or nothing, and stop sampling when that is decided",
+    )
+    group.add_argument(
+        "--tolerance",
+        type=float,
+        metavar="T",
+        help=(
+            "stop sampling an input where all n samples are expected to add no more "
+            f"than T sigma to its radius; implies --bound staged ({TOLERANCE} there)"
+        ),
+    )
+    group.add_argument(
+        "--only-correct",
+        action="store_true",
+        help="draw no more samples of inputs whose selected class is wrong",
     )
     group.add_argument(
         "--seed",
@@ -312,6 +327,8 @@ def _procedure(args: argparse.Namespace) -> Procedure:
         bound=bound if args.bound is None else args.bound,
         runner_up=args.runner_up == "on",
         target_radius=args.target_radius,
+        tolerance=args.tolerance,
+        only_correct=args.only_correct,
     )
 
 
@@ -378,6 +395,10 @@ def _summary(
         print(", ".join(filter(None, (*shares, rate))))
     elif rate:
         print(f"{rate}; rsbounds report {out} shows what they say")
+    if results.rows and results.manifest and results.manifest.procedure.may_stop:
+        n = results.manifest.procedure.n
+        share = results.samples() / (len(results.rows) * n)
+        print(f"{share:.1%} of n = {n} samples an input were drawn")
     void = sum(row.void for row in results.rows)
     if void:
         say(
@@ -416,9 +437,13 @@ def _hints(procedure: Procedure, answer: Answer, data: Data) -> None:
         return  # of whole numbers, or in a unit that is the user's to know
     reach = float(np.max(np.abs(x)))
     level = answer.scheme.parameters.get("sigma", np.inf)
-    if reach > 10 and level <= 2:
-        say(
-            f"warning: the first input reaches {reach:g} and sigma is {level:g}: for "
-            "pixels "
-            "in 0 ... 255 give --scale 255"
+    if not (reach > 10 and level <= 2):
+        return
+    if 128 <= reach <= 255 and float(np.min(x)) >= 0:
+        advice = "for pixels in 0 ... 255 give --scale 255"
+    else:
+        advice = (
+            "noise is added in the unit of the numbers; columns of a table are "
+            "standardised first, or given a level each (--method anisotropic)"
         )
+    say(f"warning: the first input reaches {reach:g} and sigma is {level:g}: {advice}")

@@ -25,6 +25,7 @@ from rsbounds.certificate import FIXED_NOISE
 from rsbounds.certify import Job
 from rsbounds.cli import _methods
 from rsbounds.composite import Rule
+from rsbounds.confidence import BOUNDS
 from rsbounds.loading import file_hash, guarded
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Row, read_rows, write
@@ -80,14 +81,21 @@ def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     scheme = _scheme(args, path, manifest)
     answer = restored(manifest.answer, scheme)
     old = manifest.procedure
+    looks = BOUNDS[old.bound].looks is not None
+    if looks and args.bound not in (None, old.bound):
+        raise ValueError(
+            f"{path} was sampled until its looks showed enough: the bound "
+            f"{args.bound!r}, for a number of samples fixed in advance, would have no "
+            "level on its counts"
+        )
     procedure = replace(
         old,
         alpha=old.alpha if args.alpha is None else args.alpha,
         bound=old.bound if args.bound is None else args.bound,
         runner_up=old.runner_up if args.runner_up is None else args.runner_up == "on",
     )
-    answer.check(procedure)
     job = Job(answer, (), procedure)
+    job.answer.check(procedure)
     step = {
         **_step(path),
         "alpha": old.alpha,
@@ -100,7 +108,7 @@ def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         # the scheme may be of others' code
         certificate, columns = guarded(
             f"input {row.idx}",
-            lambda: job.answered(answer.stored(row), row.idx, row.label),
+            lambda: job.answered(job.answer.stored(row), row.idx, row.label),
         )
         made = Row.of(
             row.idx,
@@ -196,7 +204,7 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     def listed(rows: list[Row]) -> Row:
         select, counts = dense(rows, rule.least_classes)
         certificate, columns = answer.certify(
-            Stages(select, lambda stage: counts[stage]),
+            Stages(select, lambda stage: counts[stage], procedure.n),
             procedure,
             label=rows[0].label,
             index=rows[0].idx,
@@ -260,6 +268,16 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
     runs: dict[float, Run] = {}
     for path in paths:
         run = _read(path)
+        if BOUNDS[run.manifest.procedure.bound].looks is not None:
+            raise ValueError(
+                f"{path} was sampled until its looks showed enough: a rule needs the "
+                "same number of samples of every input"
+            )
+        if run.manifest.procedure.only_correct:
+            raise ValueError(
+                f"{path} has no samples of inputs whose selected class is wrong: a "
+                "rule needs those of every input"
+            )
         method, scope = run.manifest.method, run.manifest.scope
         answer = run.manifest.answer["name"]
         if answer != Class.name:

@@ -26,7 +26,7 @@ from rsbounds.cli import _engine, _methods
 from rsbounds.results import Manifest, manifest_path, read_card
 from rsbounds.schemes import METHODS, Scheme
 
-_NOISE = ("anchors", "sigma_function", "noise")  # what noise levels depend on
+_NOISE = ("anchors", "sigma_function", "noise", "levels_of")  # what levels depend on
 
 #: What no radius needs, and what compares it.
 _BESIDES = {
@@ -259,6 +259,9 @@ def _scheme(
                 f"{flag} has no meaning for a file of method {manifest.method}"
             )
         stated[name] = getattr(args, name)
+    if args.levels_of is not None:
+        levels = stated.get("levels")
+        stated["sigma"] = levels.get("factor") if isinstance(levels, dict) else None
     given = _methods.Given(shape, "slack" in stated)
     if args.sigma_function and "lip" in names and manifest.scope != ASSERTED_ENVELOPE:
         stated |= {"lip": None, "sigma_min": None}  # the network proves its own
@@ -288,8 +291,10 @@ def _answer(
     """
     method = METHODS[manifest.method]
     parameters = manifest.parameters
+    takes_noise = any(option.name == "noise" for option in method.options)
     for name, had in (
-        ("noise", any(option.name == "noise" for option in method.options)),
+        ("noise", takes_noise and "levels" not in parameters),
+        ("levels_of", "levels" in parameters),
         ("denoiser", "denoiser" in manifest.model),
         # a run from Python says nothing of its sampler
         ("sound_noise", manifest.engine.get("sound_noise", args.sound_noise)),

@@ -10,7 +10,14 @@ that do not broadcast raise ValueError.
 from rsbounds.confidence.bounds import BOUNDS, pair_bounds
 from rsbounds.confidence.counts import lower_bound, randomized_lower_bound, upper_bound
 from rsbounds.confidence.distribution import CDFCertificate
-from rsbounds.confidence.entry import Bound, End, Pair, opposite_uniform
+from rsbounds.confidence.entry import (
+    Bound,
+    End,
+    Look,
+    Looks,
+    Pair,
+    opposite_uniform,
+)
 from rsbounds.confidence.histogram import ScoreHistogram
 from rsbounds.confidence.sequential import (
     SequentialTest,
@@ -24,6 +31,8 @@ __all__ = [
     "Bound",
     "CDFCertificate",
     "End",
+    "Look",
+    "Looks",
     "Pair",
     "ScoreHistogram",
     "SequentialTest",

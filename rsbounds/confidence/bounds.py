@@ -14,12 +14,22 @@ from rsbounds.confidence.entry import Bound, capped_end, check_entry, half
 from rsbounds.confidence.exact import EXACT
 from rsbounds.confidence.sequential import ANYTIME
 from rsbounds.confidence.soft import BETTING, CHERNOFF, MAURER_PONTIL
+from rsbounds.confidence.staged import STAGED
 
 #: The bounds by name; installed packages add to them through the entry points
 #: ``rsbounds.bounds``.
 BOUNDS: Registry[Bound] = Registry(
     "rsbounds.bounds",
-    [CLOPPER_PEARSON, RANDOMIZED, ANYTIME, EXACT, CHERNOFF, MAURER_PONTIL, BETTING],
+    [
+        CLOPPER_PEARSON,
+        RANDOMIZED,
+        ANYTIME,
+        STAGED,
+        EXACT,
+        CHERNOFF,
+        MAURER_PONTIL,
+        BETTING,
+    ],
     check_entry,
 )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, nextafter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -52,6 +54,73 @@ class Pair(NamedTuple):
     p_b: float
 
 
+class Look(NamedTuple):
+    """A number of samples at which a run looks at its counts, and the level of that."""
+
+    samples: int
+    alpha: float
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Numbers of samples fixed in advance at which a run looks, and may stop.
+
+    The levels of all looks sum to at most alpha, so their bounds hold together with
+    probability at least 1 - alpha. Therefore any of them may be stated, whatever chose
+    it and whatever stopped the sampling.
+
+    Parameters
+    ----------
+    bound : str
+        The bound on counts of one look, by its name in `BOUNDS`.
+    shares : tuple of pairs of Fraction
+        For each look its share of n and its share of alpha, the last look at all of n.
+        Numbers of samples are rounded up; looks that coincide are one, with both
+        shares of alpha.
+
+    Examples
+    --------
+    >>> from rsbounds.confidence import BOUNDS
+    >>> looks = BOUNDS["staged"].looks
+    >>> [look.samples for look in looks.at(100_000, 0.001)]
+    [1000, 3000, 10000, 30000, 100000]
+    """
+
+    bound: str
+    shares: tuple[tuple[Fraction, Fraction], ...]
+
+    def __post_init__(self) -> None:
+        samples = [share for share, _ in self.shares]
+        levels = [level for _, level in self.shares]
+        rising = samples == sorted(set(samples)) and samples[:1] > [Fraction(0)]
+        if not (rising and samples[-1] == 1):
+            raise ArgumentError("shares", "must rise from above 0 to all of n")
+        if not (min(levels) > 0 and sum(levels) <= 1):
+            raise ArgumentError("shares", "must be of alpha, each above 0, 1 in sum")
+
+    def at(self, n: int, alpha: float) -> tuple[Look, ...]:
+        """The looks of a run of up to n samples at level alpha, in order.
+
+        ValueError for a level whose shares are too small for float64.
+        """
+        levels: dict[int, Fraction] = {}
+        for share, level in self.shares:
+            samples = ceil(share * n)
+            levels[samples] = levels.get(samples, Fraction(0)) + level
+        return tuple(Look(k, part_of(alpha, level)) for k, level in levels.items())
+
+
+def part_of(alpha: float, share: Fraction) -> float:
+    """``alpha`` times a share, rounded down: parts don't sum to more than alpha."""
+    exact = share * Fraction(alpha)
+    level = float(exact)
+    if Fraction(level) > exact:
+        level = nextafter(level, 0.0)
+    if not level >= TINY:
+        raise ArgumentError("alpha", f"must be larger to be shared; got {alpha}")
+    return level
+
+
 #: (successes or histogram, n, alpha, u) -> the lower end; u is None unless the bound
 #: needs a uniform number.
 Lower = Callable[[Any, NDArray[np.int64], Array, float | None], End]
@@ -79,6 +148,9 @@ class Bound:
         decide when to stop.
     most_alpha : float
         The largest level, itself included where it is below 1.
+    looks : Looks, optional
+        Where a run looks at its counts. ``lower`` is then that of the last look alone,
+        of all n samples; `Looks.at` has the levels of the others.
     """
 
     name: str
@@ -87,6 +159,7 @@ class Bound:
     uniform: bool = False
     at_any_time: bool = False
     most_alpha: float = 1.0
+    looks: Looks | None = None
 
     def __post_init__(self) -> None:
         choice("evidence", self.evidence, ("counts", "scores", "outcomes"))

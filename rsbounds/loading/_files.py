@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.text import shown
-from rsbounds.frameworks import as_function, in_pieces, labels_of
+from rsbounds.frameworks import in_pieces, labels_of
 from rsbounds.loading._loaded import Loaded, Request
 from rsbounds.loading.callables import guarded
 from rsbounds.loading.hashes import file_hash, opened
@@ -22,6 +22,34 @@ _TYPES: dict[str, Any] = {
     "tensor(float)": np.float32,
     "tensor(float16)": np.float16,
     "tensor(double)": np.float64,
+}
+
+#: Of scikit-learn's own types, each by its full name, those that hold fitted numbers
+#: and that skops does not trust by itself. No prefix: a module's namespace holds what
+#: it imports, too.
+_TRUSTED = {
+    "collections.OrderedDict",
+    "sklearn._loss.loss.HalfTweedieLossIdentity",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+    "sklearn.gaussian_process.kernels.ConstantKernel",
+    "sklearn.gaussian_process.kernels.DotProduct",
+    "sklearn.gaussian_process.kernels.Matern",
+    "sklearn.gaussian_process.kernels.Product",
+    "sklearn.gaussian_process.kernels.RBF",
+    "sklearn.gaussian_process.kernels.RationalQuadratic",
+    "sklearn.gaussian_process.kernels.Sum",
+    "sklearn.gaussian_process.kernels.WhiteKernel",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.metrics._dist_metrics.ManhattanDistance64",
+    "sklearn.metrics._dist_metrics.MinkowskiDistance64",
+    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    "sklearn.tree._tree.Tree",
 }
 
 
@@ -99,7 +127,9 @@ def _beside(message: Any) -> Iterator[str]:
 
 
 def sklearn(request: Request) -> Loaded:
-    """The estimator of that file; types that skops does not trust are refused."""
+    """The estimator of that file; types that neither skops nor the caller trusts are
+    refused, scikit-learn's own trees, networks and kernels aside.
+    """
     where = request.where
     if request.checkpoint is not None or request.args:
         raise ValueError(
@@ -114,16 +144,17 @@ def sklearn(request: Request) -> Loaded:
             "never read"
         )
     io: Any = need("skops.io", where)
-    foreign = guarded(where, lambda: io.get_untrusted_types(data=content))
+    unknown = guarded(where, lambda: io.get_untrusted_types(data=content))
+    foreign = sorted(set(unknown) - _TRUSTED - set(request.trust))
     if foreign:
-        names = shown(", ".join(sorted(foreign)))
         raise ValueError(
-            f"{where} holds types that skops does not trust: {names}; load it in code "
-            "of your own, MODULE:CALLABLE, if you trust them"
+            f"{where} holds types that skops does not trust: "
+            f"{shown(', '.join(foreign))}; if you do, name them as "
+            f"trust={shown(str(foreign))}, or return skops.io.load(FILE, trusted="
+            "[...]) from code of your own, MODULE:CALLABLE"
         )
-    estimator = guarded(where, lambda: io.loads(content))
-    model: Any = as_function(estimator)
-    labels = labels_of(model)
+    estimator = guarded(where, lambda: io.loads(content, trusted=unknown))
+    labels = labels_of(estimator)
     digest = hashlib.sha256(content).hexdigest()
     describe = {
         "source": digest,
@@ -132,4 +163,4 @@ def sklearn(request: Request) -> Loaded:
     }
     if labels:
         describe["labels"] = labels
-    return Loaded(model, labels=labels, describe=describe)
+    return Loaded(estimator, labels=labels, describe=describe)

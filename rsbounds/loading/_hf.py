@@ -46,14 +46,14 @@ def hf(request: Request) -> Loaded:
             f"{where} runs code of its own, which trust_remote_code=True among the "
             "model's arguments allows"
         )
-    text = _is_text(config_file)
+    is_text = _is_text(config_file)
     enclosing = {
         name: request.args.pop(name)
         for name in ("prefix", "suffix")
-        if text and name in request.args
+        if is_text and name in request.args
     }
     auto = transformers.AutoModelForImageClassification
-    if text:
+    if is_text:
         auto = transformers.AutoModelForSequenceClassification
 
     def model() -> Any:
@@ -69,7 +69,7 @@ def hf(request: Request) -> Loaded:
     request.require_classes(len(labels))
     version = importlib.metadata.version("transformers")
     describe = {"architecture": type(built).__name__, "transformers": version}
-    if text:
+    if is_text:
         from rsbounds.loading._text import TextClassifier
 
         tokens = TextClassifier(built, **enclosing)

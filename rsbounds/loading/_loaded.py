@@ -25,6 +25,7 @@ class Request:
     args: dict[str, Any]
     checkpoint: str | os.PathLike[str] | None
     download: bool
+    trust: Sequence[str] = ()
 
     @property
     def where(self) -> str:
@@ -50,9 +51,10 @@ class Loaded:
 
     Parameters
     ----------
-    model : torch.nn.Module or callable
+    model : torch.nn.Module, callable or estimator
         Maps a batch (count, *shape of x) to scores (count, classes), arrays or tensors,
-        or to something with ``logits``.
+        or to something with ``logits``; or a model of another framework, as
+        :func:`rsbounds.frameworks.as_function` takes it.
     mean, std : float or sequence of float, optional
         Of each channel, for pixels in [0, 1]: the model expects (x - mean)/std. The
         model that :func:`load_model` returns normalises by itself, and takes x in its

@@ -51,6 +51,10 @@ class Stored(NamedTuple):
             raise OSError("the file ends early")
         return x.reshape(count, *self.shape[1:])
 
+    def all(self) -> NDArray[Any]:
+        """The whole array; one number of shape () as an array of one."""
+        return self.rows(0, self.shape[0] if self.shape else 1)
+
 
 def inputs(path: Path) -> NDArray[np.float32]:
     """The array ``x`` of an npz file, read at once: finite floating-point inputs,

@@ -4,6 +4,7 @@ ahead.
 
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -272,8 +273,22 @@ def check_labels(
         raise ValueError(
             f"{data.name}: labels must be below the model's number of classes, "
             f"{classes}; {int(wrong.sum())} of {len(labels)} are not, the first "
-            f"{labels[wrong][0]}"
+            f"{labels[wrong][0]}{counted_from_one(labels, classes)}"
         )
+    if hint := counted_from_one(data.labels, classes):
+        warnings.warn(
+            f"{data.name}: a label is the model's number of classes, {classes}{hint}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def counted_from_one(labels: Any, classes: int) -> str:
+    """What to say of labels that seem to begin at 1; "" of others."""
+    given = np.asarray(labels)
+    if given.size and given.max() == classes and given.min() >= 1:
+        return ": labels are counted from 0"
+    return ""
 
 
 def prefetched(

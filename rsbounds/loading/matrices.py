@@ -1,17 +1,16 @@
 """Sparse matrices in CSR form, as ``scipy.sparse.save_npz`` writes them."""
 
 import hashlib
-import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rsbounds._numerics.checks import as_integers
 from rsbounds._numerics.text import shown
-from rsbounds.loading.archives import stored_arrays
+from rsbounds.loading.archives import Stored, stored_arrays
 from rsbounds.loading.rows import LARGEST, Data, class_numbers, stored_array
 
 MEMBERS = frozenset({"indices", "indptr", "data", "shape", "format"})
@@ -39,7 +38,7 @@ class MatrixData(Data):
                         f"{shown(beside)} must have one label, or one for each of the "
                         f"{rows} rows; got shape {y.shape}"
                     )
-                given = y.rows(0, y.shape[0])
+                given = y.all()
             labels = class_numbers(shown(beside), given, classes)
         self._by_rows = len(labels) == rows
         super().__init__(
@@ -64,59 +63,75 @@ class MatrixData(Data):
         return hashlib.sha256(stored_array(self._matrix)).hexdigest()
 
 
+class _Parts(NamedTuple):
+    """Where the arrays of a matrix are stored, and its shape."""
+
+    shape: tuple[int, int]
+    starts: Stored
+    indices: Stored
+    data: Stored
+
+
 def _matrix(path: Path, name: str) -> Any:
-    """The matrix of a file: its arrays' headers first, then what they promise."""
+    """The matrix of a file, once its headers and then its numbers are checked."""
     from scipy import sparse
 
     with ExitStack() as files:
-        stored = stored_arrays(path, files, "format", "shape", "indptr")
-        form, shape, indptr = stored
-        if form.shape != () or form.dtype.kind not in "SU" or form.dtype.itemsize > 64:
-            raise ValueError(f"{name}: format must be a name; got {form.dtype}")
-        kind = form.rows(0, 1).reshape(-1)[0]
-        kind = kind.decode("latin-1") if isinstance(kind, bytes) else str(kind)
-        if kind != "csr":
-            raise ValueError(
-                f"{name} must be a matrix in CSR form (matrix.tocsr()); got "
-                f"{shown(kind)!r}"
-            )
-        if shape.shape != (2,):
-            raise ValueError(f"{name}: shape must be two numbers; got {shape.shape}")
-        rows, columns = as_integers(f"{name}: shape", shape.rows(0, 2), 1).tolist()
-        if indptr.shape != (rows + 1,) or not rows * columns < 2**62:
-            raise ValueError(
-                f"{name}: indptr must be the begin of each of {rows} rows and the end "
-                f"of the last; got shape {indptr.shape}"
-            )
-        indices, data = stored_arrays(path, files, "indices", "data")
-        if len(indices.shape) != 1 or indices.shape != data.shape:
-            raise ValueError(
-                f"{name}: indices and data must be of one length; got shapes "
-                f"{indices.shape} and {data.shape}"
-            )
-        if data.dtype.kind not in "biuf" or math.prod(data.shape) > LARGEST:
-            raise ValueError(
-                f"{name}: data must be at most {LARGEST} numbers; got {data.dtype} of "
-                f"shape {data.shape}"
-            )
-        places = as_integers(f"{name}: indptr", indptr.rows(0, rows + 1))
-        columns_stored = as_integers(
-            f"{name}: indices", indices.rows(0, indices.shape[0])
-        )
-        values = data.rows(0, data.shape[0])
-    ascending = (np.diff(places) >= 0).all()
-    if places[0] != 0 or places[-1] != len(values) or not ascending:
+        parts = _parts(path, name, files)
+        starts = as_integers(f"{name}: indptr", parts.starts.all())
+        columns = as_integers(f"{name}: indices", parts.indices.all())
+        data = parts.data.all()
+    ascending = (np.diff(starts) >= 0).all()
+    if starts[0] != 0 or starts[-1] != len(data) or not ascending:
         raise ValueError(
-            f"{name}: indptr must ascend from 0 to the {len(values)} numbers that are "
-            f"stored; got {places[0]} to {places[-1]}"
+            f"{name}: indptr must ascend from 0 to the {len(data)} numbers that are "
+            f"stored; got {starts[0]} to {starts[-1]}"
         )
-    if not (columns_stored < columns).all():
+    if not (columns < parts.shape[1]).all():
         raise ValueError(
-            f"{name}: indices must be below the {columns} columns; got "
-            f"{columns_stored.max()}"
+            f"{name}: indices must be below the {parts.shape[1]} columns; got "
+            f"{columns.max()}"
         )
-    if not np.isfinite(values).all():
+    if not np.isfinite(data).all():
         raise ValueError(f"{name}: data must be finite")
-    matrix = sparse.csr_array((values, columns_stored, places), shape=(rows, columns))
+    matrix = sparse.csr_array((data, columns, starts), shape=parts.shape)
     matrix.sort_indices()
     return matrix
+
+
+def _parts(path: Path, name: str, files: ExitStack) -> _Parts:
+    """The arrays of a matrix, as their headers promise them: nothing long is read."""
+    form, shape, starts = stored_arrays(path, files, "format", "shape", "indptr")
+    _require_rows_first(name, form)
+    if shape.shape != (2,):
+        raise ValueError(f"{name}: shape must be two numbers; got {shape.shape}")
+    rows, columns = as_integers(f"{name}: shape", shape.all(), 1).tolist()
+    if starts.shape != (rows + 1,) or not rows * columns < 2**62:
+        raise ValueError(
+            f"{name}: indptr must be the begin of each of {rows} rows and the end of "
+            f"the last; got shape {starts.shape}"
+        )
+    indices, data = stored_arrays(path, files, "indices", "data")
+    if len(indices.shape) != 1 or indices.shape != data.shape:
+        raise ValueError(
+            f"{name}: indices and data must be of one length; got shapes "
+            f"{indices.shape} and {data.shape}"
+        )
+    if data.dtype.kind not in "biuf" or not data.shape[0] <= LARGEST:
+        raise ValueError(
+            f"{name}: data must be at most {LARGEST} numbers; got {data.dtype} of "
+            f"shape {data.shape}"
+        )
+    return _Parts((rows, columns), starts, indices, data)
+
+
+def _require_rows_first(name: str, form: Stored) -> None:
+    """ValueError unless a matrix says that it is stored row by row."""
+    if form.shape != () or form.dtype.kind not in "SU" or form.dtype.itemsize > 64:
+        raise ValueError(f"{name}: format must be a name; got {form.dtype}")
+    (kind,) = form.all().tolist()
+    kind = kind.decode("latin-1") if isinstance(kind, bytes) else kind
+    if kind != "csr":
+        raise ValueError(
+            f"{name} must be a matrix in CSR form (matrix.tocsr()); got {shown(kind)!r}"
+        )

@@ -4,7 +4,7 @@ import ast
 import difflib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_floats, broadcast, count, on_host
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
+from rsbounds.frameworks import as_function, is_estimator, is_regressor, labels_of
 from rsbounds.loading._loaded import Loaded, Request, logits, span
 from rsbounds.loading.callables import call, fingerprint, naming
 from rsbounds.loading.checkpoints import load_weights
@@ -31,6 +32,7 @@ def load_model(
     download: bool = False,
     input_range: tuple[float, float] | None = None,
     preprocess: Mapping[str, Any] | None = None,
+    trust: Sequence[str] = (),
 ) -> Loaded:
     """The model of that name, its normalisation inside.
 
@@ -54,6 +56,9 @@ def load_model(
     preprocess : mapping, optional
         Of :class:`Preprocess`, what is to be otherwise than the model says, or than the
         default where it says nothing: ``{"resize": 256, "crop": (224, 224)}``.
+    trust : sequence of str
+        Types, by their full names, that a file of skops may hold besides those that
+        skops trusts and scikit-learn's own.
 
     Raises
     ------
@@ -106,7 +111,12 @@ def load_model(
             f"{shown(spec)!r}",
         )
     request = Request(
-        spec=spec, name=name, args=options, checkpoint=checkpoint, download=download
+        spec=spec,
+        name=name,
+        args=options,
+        checkpoint=checkpoint,
+        download=download,
+        trust=_types("trust", trust, prefix),
     )
     loaded = _load(load, request, prefix)
     if checkpoint is not None:
@@ -123,6 +133,18 @@ def load_model(
     labels = tuple(loaded.labels) if loaded.labels else None
     loaded = replace(loaded, labels=labels, **normalisation)
     return _normalised(request, loaded, args or {}, span(input_range))
+
+
+def _types(argument: str, names: Any, prefix: str) -> tuple[str, ...]:
+    """Full names of types, which models in files of skops alone take."""
+    several = isinstance(names, list | tuple | set | frozenset)
+    if not several or not all(isinstance(name, str) for name in names):
+        raise ArgumentError(
+            argument, f"must be a sequence of names of types; got {names!r:.80}"
+        )
+    if names and prefix != "sklearn":
+        raise ArgumentError(argument, "is for a model sklearn:FILE")
+    return tuple(names)
 
 
 def _load(load: Callable[[Request], Loaded], request: Request, prefix: str) -> Loaded:
@@ -176,14 +198,22 @@ def _own_code(request: Request) -> Loaded:
     """
     built = call("model", request.spec, **request.args)
     loaded = built if isinstance(built, Loaded) else Loaded(built)
-    if not callable(loaded.model):
+    model = loaded.model
+    if isinstance(model, type) or not (callable(model) or is_estimator(model)):
+        kind = f"the class {model.__name__}" if isinstance(model, type) else None
         raise ArgumentError(
             "model",
-            f"{request.where} must return a torch module or a callable on a batch, or "
-            f"a Loaded with one; got {type(loaded.model).__name__}",
+            f"{request.where} must return a torch module, an estimator, a callable on "
+            "a batch, or a Loaded with one; got "
+            f"{kind or type(model).__name__}",
         )
     source = fingerprint(request.spec, None)["source"]
-    return replace(loaded, describe={**loaded.describe, "source": source})
+    describe = {**loaded.describe, "source": source}
+    # an estimator's own, where they aren't 0, 1, 2, ...
+    labels = loaded.labels or labels_of(model)
+    if labels:
+        describe.setdefault("labels", list(labels))
+    return replace(loaded, labels=labels, describe=describe)
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
@@ -219,24 +249,39 @@ def _literal(source: str, node: ast.expr) -> Any:
 
 
 class ArrayClassifier:
-    """Scores of ``function`` at ``(x - shift) / spread``, as a NumPy array.
+    """Scores of a model at ``(x - shift) / spread``, as a NumPy array.
 
-    Without ``shift`` and ``spread``, of shape (channels, 1, 1) or (), x goes in as it
-    is.
+    ``model`` is as :func:`rsbounds.frameworks.as_function` takes it; with ``outputs``
+    its outputs are wanted, not its vote. Without ``shift`` and ``spread``, of shape
+    (channels, 1, 1) or (), x goes in as it is.
     """
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        model: Any,
         shift: NDArray[Any] | None = None,
         spread: NDArray[Any] | None = None,
+        *,
+        outputs: bool = False,
     ) -> None:
-        self.function = function
+        self.model = model
+        # whether values were wanted is known when it is called
+        self._regressor = is_regressor(model) and not outputs
+        self.function = as_function(model, outputs=outputs or self._regressor)
         self.shift = shift
         self.spread = spread
 
+    def of_outputs(self) -> "ArrayClassifier":
+        """The same of the model's outputs as they are."""
+        return ArrayClassifier(self.model, self.shift, self.spread, outputs=True)
+
     def __call__(self, batch: NDArray[np.float32]) -> NDArray[Any]:
         """Scores (count, classes) of a batch (count, *shape of x)."""
+        if self._regressor:
+            raise ValueError(
+                f"the model must return scores of classes; {type(self.model).__name__} "
+                "is a regressor, whose outputs are certified by the answer 'values'"
+            )
         if self.shift is not None and self.spread is not None:
             batch = (batch - self.shift) / self.spread
         return np.asarray(on_host("the model's scores", logits(self.function(batch))))
@@ -254,7 +299,10 @@ def _normalised(
         wrapper = MaskedClassifier if masked else Classifier
         model: Any = wrapper(loaded.model, shift, spread).eval()
     else:
-        model = ArrayClassifier(loaded.model, shift, spread)
+        try:
+            model = ArrayClassifier(loaded.model, shift, spread)
+        except ValueError as error:  # an estimator that isn't fitted, or smoothed
+            raise ArgumentError("model", f"{request.where}: {error}") from error
     # files that hold a whole model have said its hash
     parameters = loaded.describe.get("parameters") or parameters_hash(loaded.model)
     preprocessing = {

@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -320,9 +321,18 @@ def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str
         "p_a": _figure(steps(bounds, 1.0), shares, "p_A"),
         "accuracy": _by_class(files, names, "accuracy", lambda row: row.correct),
         "abstention": _by_class(
-            files, names, "abstention", lambda row: row.predict == ABSTAIN
+            [_sampled(file) for file in files],
+            names,
+            "abstention",
+            lambda row: row.predict == ABSTAIN,
         ),
     }
+
+
+def _sampled(file: Results) -> Results:
+    """The rows whose inputs were sampled, whatever class was selected."""
+    rows = tuple(row for row in file.rows if not row.is_left_out)
+    return replace(file, rows=rows)
 
 
 def _by_class(
@@ -339,7 +349,7 @@ def _by_class(
             share_of(sum(map(hit, part.rows)), len(part.rows))
             for part in parts.values()
         ]
-        shares, lows, highs = np.transpose(each)
+        shares, lows, highs = np.reshape(each, (-1, 3)).T
         error = {"type": "data", "symmetric": False, "array": (highs - shares).tolist()}
         error["arrayminus"] = (shares - lows).tolist()
         trace = {

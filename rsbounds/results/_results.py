@@ -27,12 +27,14 @@ class Counted:
 
     ``radii`` are those of the rows that are correct, in increasing order; ``p_a`` lower
     bounds of the true class's probability, 0 where it is not certified; the rest are
-    distinct values in the order met, and sums.
+    distinct values in the order met, and sums. Inputs that weren't sampled, because
+    their selected class is wrong, are ``left_out`` and not ``abstained``.
     """
 
     rows: int
     radii: Array
     abstained: int
+    left_out: int
     p_a: tuple[float, ...]
     sigmas: tuple[float, ...]
     norms: tuple[float | str, ...]
@@ -53,7 +55,7 @@ class Counted:
     @classmethod
     def of(cls, rows: Iterable[Row]) -> Self:
         """One pass."""
-        number = abstained = 0
+        number = abstained = left_out = 0
         seconds = largest = 0.0
         radii = list[float]()
         p_a = list[float]()
@@ -62,7 +64,8 @@ class Counted:
         distinct: dict[str, dict[Any, None]] = {name: {} for name in names}
         for row in rows:
             number += 1
-            abstained += row.predict == ABSTAIN
+            left_out += row.is_left_out
+            abstained += row.predict == ABSTAIN and not row.is_left_out
             seconds += row.seconds
             kinds[row.method, row.scope] = None
             if math.isfinite(row.radius):
@@ -79,6 +82,7 @@ class Counted:
             rows=number,
             radii=np.sort(np.array(radii, dtype=np.float64)),
             abstained=abstained,
+            left_out=left_out,
             p_a=tuple(p_a),
             sigmas=tuple(distinct["sigma"]),
             norms=tuple(distinct["norm"]),
@@ -160,8 +164,11 @@ class Results:
         return float(self.counted.share(len(self.counted.radii)))
 
     def abstention(self) -> float:
-        """Share of rows that abstain (predict = -1)."""
-        return float(self.counted.share(self.counted.abstained))
+        """Share of rows that abstain (predict = -1); inputs that weren't sampled are
+        left out.
+        """
+        sampled = self.counted.rows - self.counted.left_out
+        return self.counted.abstained / sampled if sampled else math.nan
 
     def average_radius(self) -> float:
         """Average certified radius; a row that is not correct counts as radius 0."""
@@ -198,6 +205,10 @@ class Results:
         """
         return list(self.counted.p_a)
 
+    def samples(self) -> int:
+        """How many samples were drawn to bound probabilities, of all rows together."""
+        return sum(row.drawn for row in self.rows)
+
     def rate(self) -> float:
         """Rows a second of one worker, by the rows' own times; NaN where they don't
         say.
@@ -216,6 +227,11 @@ class Results:
         if self.manifest is None:
             return
         yield self.manifest.selection()
+        if left_out := self.counted.left_out:
+            yield (
+                f"{left_out} of {len(self.rows)} inputs were not sampled, because "
+                "their selected class is wrong: abstentions and p_A are of the others"
+            )
         if self.manifest.shard != "0/1":
             yield f"shard {self.manifest.shard} alone: a part of its run"
         for step in self.manifest.history:

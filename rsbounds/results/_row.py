@@ -179,6 +179,19 @@ class Row:
         )
 
     @property
+    def is_left_out(self) -> bool:
+        """Whether the input wasn't sampled, because its selected class is wrong."""
+        return not self.n and bool(self.select) and math.isnan(self.p_a)
+
+    @property
+    def drawn(self) -> int:
+        """How many samples were drawn to bound a probability: n, unless the run went on
+        after the look that the row is of.
+        """
+        text = self.extra.get("drawn", "")
+        return int(text) if text.isdecimal() else self.n
+
+    @property
     def seconds(self) -> float:
         """``time`` in seconds; 0 where the file does not say."""
         try:

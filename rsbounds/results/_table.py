@@ -231,7 +231,7 @@ def _styled(lines: list[list[str]], style: str) -> str:
     if style == "markdown":
         return _markdown([[literal(cell) for cell in line] for line in lines])
     if style == "text":
-        return _aligned(lines)
+        return aligned(lines)
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(lines)
     return out.getvalue().rstrip("\n")
@@ -260,7 +260,8 @@ def _radii(files: Sequence[Results], radii: Sequence[float] | None) -> list[floa
     return list(np.ravel(checks.as_floats("radii", radii, 0.0, nan=False)).tolist())
 
 
-def _aligned(lines: list[list[str]]) -> str:
+def aligned(lines: list[list[str]]) -> str:
+    """Lines of cells as text, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     sides = [str.ljust, str.ljust, *[str.rjust] * (len(widths) - 2)]
     padded = (

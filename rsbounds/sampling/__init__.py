@@ -19,12 +19,13 @@ from rsbounds.sampling.adapters import require_law as require_law
 from rsbounds.sampling.arrays import ArraySampler, SoftSampler
 from rsbounds.sampling.blocks import Phase, noise_level, noisy, stream
 from rsbounds.sampling.blocks import block_size as block_size
-from rsbounds.sampling.draws import Draws
+from rsbounds.sampling.draws import Draws, GrowingDraws
 from rsbounds.sampling.strings import OnStrings, on_strings
 
 __all__ = [
     "ArraySampler",
     "Draws",
+    "GrowingDraws",
     "OnStrings",
     "Phase",
     "Sampler",

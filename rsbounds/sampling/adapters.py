@@ -11,6 +11,8 @@ from rsbounds.frameworks import as_function
 from rsbounds.sampling.arrays import ArrayOutputs, ArraySampler, Kind
 from rsbounds.sampling.noises import Noise
 
+_HASH = 64  # hexadecimal digits
+
 
 class Sampler(Protocol):
     """Classifies noisy copies of one input and counts the classes.
@@ -30,12 +32,22 @@ class Sampler(Protocol):
 
 def require_law(sampler: Sampler, law: str) -> None:
     """ValueError unless the sampler draws noise of that law; "" is sigma N(0, I)."""
-    if getattr(sampler, "law", "") != law:
+    drawn = str(getattr(sampler, "law", ""))
+    if drawn != law:
         raise ValueError(
-            "the sampler must draw the noise that the radius is for: noise with a mean "
-            "or a level of its own on every axis gives both, as noise.sampler(model) "
-            "and noise.scheme()"
+            "the sampler must draw the noise that the radius is for, "
+            f"{_spelled(law)}; got {_spelled(drawn)} (a noise of rsbounds.sampling is "
+            "an argument of as_sampler; noise with a mean or a level of its own on "
+            "every axis gives sampler and scheme, as noise.sampler(model) and "
+            "noise.scheme())"
         )
+
+
+def _spelled(law: str) -> str:
+    """A law for a message: the name of noise of a shape is a long hash."""
+    if not law:
+        return "x + sigma N(0, I)"
+    return f"{law!r}" if len(law) != _HASH else f"noise of a shape, {law[:8]}..."
 
 
 def as_sampler(model: Any, *, noise: Noise | None = None, **options: Any) -> Sampler:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.sampling.adapters import Sampler
 from rsbounds.sampling.blocks import Phase, stream
 
@@ -26,6 +27,8 @@ class Draws:
         The noise levels at x, > 0, in the input's unit.
     seed, index : int
         Of the run and of the input, >= 0: they choose the streams.
+    label : int, optional
+        The label of the input, for an answer that asks whether to draw more.
 
     Attributes
     ----------
@@ -56,6 +59,7 @@ class Draws:
         levels: Sequence[float],
         seed: int,
         index: int,
+        label: int | None = None,
     ) -> None:
         if not len(samplers) == len(levels) >= 1:
             raise ValueError(
@@ -67,6 +71,7 @@ class Draws:
         self.levels = tuple(levels)
         self.seed = seed
         self.index = index
+        self.label = label
 
     @property
     def sigma(self) -> float:
@@ -96,3 +101,60 @@ class Draws:
         """What the sampler returns for the next n samples of a stream."""
         place = stage or 0
         return self.samplers[place](self.x, self.levels[place], n, generator)
+
+
+class GrowingDraws(Draws):
+    """The samples of one input, of which ever more may be asked for.
+
+    A call for more samples of a phase than before draws only what is missing, and adds
+    it to what was drawn: samplers return counts. A call for as many as before returns
+    what was returned then.
+
+    Parameters
+    ----------
+    draws : Draws
+        The samples that may be asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.sampling import ArraySampler, Draws, GrowingDraws, Phase
+    >>> sampler = ArraySampler(lambda batch: np.stack([batch[:, 0], -batch[:, 0]], 1))
+    >>> draws = Draws([sampler], np.array([9.0, 0.0]), [1.0], seed=0, index=0)
+    >>> growing = GrowingDraws(draws)
+    >>> [growing(Phase.ESTIMATE, n).tolist() for n in (10, 50, 10)]
+    [[10, 0], [50, 0], [10, 0]]
+    """
+
+    def __init__(self, draws: Draws) -> None:
+        super().__init__(
+            draws.samplers,
+            draws.x,
+            draws.levels,
+            seed=draws.seed,
+            index=draws.index,
+            label=draws.label,
+        )
+        self._streams: dict[tuple[Phase, int | None], np.random.Generator] = {}
+        self._returned: dict[tuple[Phase, int | None], dict[int, Any]] = {}
+
+    def __call__(self, phase: Phase, n: int, stage: int | None = None) -> Any:
+        """What the sampler returns for the first n samples of a phase.
+
+        ValueError for fewer than were drawn, unless as many were asked for before.
+        """
+        key = phase, stage
+        returned = self._returned.setdefault(key, {})
+        if n in returned:
+            return returned[n]
+        drawn = max(returned, default=0)
+        if n < drawn:
+            raise ArgumentError(
+                "n", f"must be at least {drawn}, already drawn; got {n}"
+            )
+        generator = self._streams.setdefault(key, self.generator(phase, stage))
+        counts = self.more(generator, n - drawn, stage)
+        if drawn:
+            counts = np.asarray(returned[drawn]) + np.asarray(counts)
+        returned[n] = counts
+        return counts

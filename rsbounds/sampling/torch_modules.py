@@ -33,6 +33,7 @@ from rsbounds.sampling.arrays import (
 from rsbounds.sampling.blocks import block_seeds, block_size, outcome_seeds, single
 from rsbounds.sampling.grid_noise import LEVELS
 from rsbounds.sampling.noises import END, Deletion, Noise, require_level
+from rsbounds.sampling.torch_modes import evaluating
 
 _CELLS = {"cpu": 2**18, "cuda": 2**25}  # numbers in a block
 _TYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -79,18 +80,19 @@ class TorchSampler:
     on the device, and only reading them waits for it.
 
     A certificate needs samples that are independent of each other, of one function. So
-    the model must be in eval mode at every call; and at the first block of two rows or
-    more, and at one in 1024 from then on, the scores of a row among others are compared
-    with its scores among copies of itself, and those of a row of the call's first block
-    with what they were. They may differ by eps^(2/3), relative to the largest (2.4e-5
-    in float32): another order of summation passes, batch statistics don't.
+    the model is put in eval mode for each call, and the mode of each of its parts is
+    put back afterwards; and at the first block of two rows or more, and at one in 1024
+    from then on, the scores of a row among others are compared with its scores among
+    copies of itself, and those of a row of the call's first block with what they were.
+    They may differ by eps^(2/3), relative to the largest (2.4e-5 in float32): another
+    order of summation passes, batch statistics don't.
 
     Calls may come from several threads at once, if the model can be called so.
 
     Parameters
     ----------
     model : torch.nn.Module
-        Maps a batch (count, *shape of x) to scores (count, classes). Put in eval mode.
+        Maps a batch (count, *shape of x) to scores (count, classes).
     num_classes : int, optional
         Number of classes, checked against the model; by default the model's own.
     batch : int
@@ -123,9 +125,9 @@ class TorchSampler:
     ------
     ValueError
         If an argument is out of its domain, an input isn't in floating point and
-        finite, the model's scores have the wrong shape, a part of the model is in
-        training mode when called, or rows are seen to depend on each other, on chance
-        or on what was asked before.
+        finite, the model's scores have the wrong shape, a part of the model can't be
+        put in eval mode, or rows are seen to depend on each other, on chance or on what
+        was asked before.
     MemoryError
         When one sample, or the noise of one block, doesn't fit on the device. Before
         that, with a RuntimeWarning, the number of samples held at once is halved, at
@@ -168,7 +170,6 @@ class TorchSampler:
         self.num_classes = num_classes
         self.sound_noise = sound_noise
         self._autocast = autocast_type(autocast)
-        model = model.eval()
         own = home(model)
         if own.type == "meta":
             raise ValueError(
@@ -193,12 +194,19 @@ class TorchSampler:
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> Counts:
         """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
-        for part in self._plain.modules():
-            if part.training:
-                name = type(part).__name__
-                raise ValueError(
-                    f"the model must be in eval mode; its part {name} is training"
-                )
+        with evaluating(self._plain):
+            for part in self._plain.modules():
+                if part.training:
+                    raise ValueError(
+                        "the model must be in eval mode; its part "
+                        f"{type(part).__name__} is training after eval()"
+                    )
+            return self._drawn_counts(x, sigma, n, generator)
+
+    def _drawn_counts(
+        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+    ) -> Counts:
+        """Counts of the classes, the model being in eval mode."""
         centre, dim = self._begun(x, sigma, n)
         size = block_size(n, dim, self._cells)
         if self._model is not self._plain:  # compiled, for few shapes

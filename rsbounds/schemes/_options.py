@@ -32,6 +32,7 @@ class Given(Protocol):
     """
 
     dim: int
+    shape: tuple[int, ...]  # of an input
     sound: bool  # whether a sound scheme is asked for
 
     def inputs(self, path: Any) -> tuple[Any, str]: ...

@@ -46,7 +46,8 @@ def ncx2_cdf(
     trapezoidal rule, Bell System Technical Journal 52, 1973; C. W. Helstrom, Computing
     the generalized Marcum Q-function, IEEE Transactions on Information Theory 38, 1992:
     contour integrals for these tails. The one used here is derived in
-    ``docs/theory/off-centre-ball.md``.
+    ``docs/theory/off-centre-ball.md``, and so are the sums that replace it at nc = 0
+    for whole df up to 60.
 
     Examples
     --------

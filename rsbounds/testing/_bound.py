@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_integers, operand
 from rsbounds._numerics.extras import need
 from rsbounds.answers import Class
-from rsbounds.confidence import BOUNDS, Bound, ScoreHistogram
+from rsbounds.confidence import BOUNDS, Bound, Look, ScoreHistogram
 from rsbounds.confidence.entry import End, Pair, check_entry
 from rsbounds.schemes import gaussian, splitting
 from rsbounds.special import ndtri
@@ -128,6 +128,8 @@ def check_bound(bound: Bound) -> None:
         hold(entry, case, COUNTED)
     if bound.at_any_time:
         hold(entry, case, AT_ANY_TIME)
+    if bound.looks is not None:
+        hold(entry, case, BY_LOOKS)
     if BOUNDS.get(bound.name) is not bound or bound.evidence == "scores":
         return
     x = np.full(4, 153 / 255, np.float32)
@@ -472,3 +474,93 @@ def holds_at_all_looks_together(case: BoundCase) -> None:
 
 
 AT_ANY_TIME: tuple[Property[BoundCase], ...] = (holds_at_all_looks_together,)
+
+
+# --- by looks
+
+
+def looks_spend_no_more_than_alpha(case: BoundCase) -> None:
+    """Looks rise to all n samples, and their levels sum to at most alpha."""
+    for n, alpha in product((1, 7, LOOKS, 1000, 99_999), case.alphas):
+        looks = looks_of(case, n, alpha)
+        samples = [look.samples for look in looks]
+        require(
+            samples == sorted(set(samples)) and samples[0] >= 1 and samples[-1] == n,
+            f"looks at {samples} of n = {n}",
+        )
+        spent = sum(Fraction(look.alpha) for look in looks)
+        require(spent <= Fraction(alpha), f"{float(spent)} of alpha = {alpha} is spent")
+
+
+def holds_whatever_stops_the_sampling(case: BoundCase) -> None:
+    """The best look so far ever errs with probability alpha at most, by all outcomes.
+
+    Whoever stops the sampling may know the truth: an error at any look is one.
+    """
+    for alpha in case.alphas:
+        looks = looks_of(case, LOOKS, alpha)
+        each = BOUNDS[of_one_look(case)]
+        with quiet():
+            ends = [
+                [
+                    float(each.lower(np.int64(k), *at_level(look), None).p)
+                    for k in range(look.samples + 1)
+                ]
+                for look in looks
+            ]
+        for p in sorted({end for look in ends for end in look} - {0.0}):
+            erred = chance_of_an_error(p, [look.samples for look in looks], ends)
+            require(
+                erred <= alpha * (1 + SUMMED),
+                f"with probability {erred} at p = {p}, n = {LOOKS}, alpha = {alpha}",
+            )
+
+
+def chance_of_an_error(
+    p: float, samples: Sequence[int], ends: Sequence[Sequence[float]]
+) -> float:
+    """The probability that the bound of one of the looks reaches p."""
+    left = np.array([1.0])  # of each count, as long as no bound has
+    erred = 0.0
+    drawn = 0
+    for number, bounds in zip(samples, ends, strict=True):
+        step = number - drawn
+        chance = [
+            math.comb(step, k) * p**k * (1 - p) ** (step - k) for k in range(step + 1)
+        ]
+        left = np.convolve(left, chance)
+        drawn = number
+        above = np.array(bounds) >= p
+        erred += float(left[above].sum())
+        left[above] = 0.0
+    return erred
+
+
+def looks_of(case: BoundCase, n: int, alpha: float) -> Sequence[Look]:
+    """The looks of a run of up to n samples."""
+    looks = case.bound.looks
+    require(looks is not None, "it has no looks")
+    assert looks is not None
+    return looks.at(n, alpha)
+
+
+def of_one_look(case: BoundCase) -> str:
+    """The name of the bound of one look."""
+    assert case.bound.looks is not None
+    name = case.bound.looks.bound
+    require(
+        name in BOUNDS and BOUNDS[name].evidence == "counts",
+        f"looks are by {name!r}, which is no bound on counts",
+    )
+    return name
+
+
+def at_level(look: Look) -> tuple[Any, Any]:
+    """The number of samples and the level of a look, as a bound takes them."""
+    return as_integers("n", look.samples), operand("alpha", look.alpha)
+
+
+BY_LOOKS: tuple[Property[BoundCase], ...] = (
+    looks_spend_no_more_than_alpha,
+    holds_whatever_stops_the_sampling,
+)

@@ -170,7 +170,7 @@ def gives_its_rows_again(rows: Rows) -> None:
     before, after = [], []
     for row in timeless(rows.whole):
         try:
-            evidence = answer.stored(row)
+            evidence = job.answer.stored(row)
         except ValueError as error:
             require(
                 answer.name in str(error), f"stored refuses without a name: {error}"

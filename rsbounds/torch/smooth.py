@@ -13,6 +13,7 @@ from rsbounds._numerics.checks import count, on_host
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import lower_bound
 from rsbounds.sampling import Phase, as_sampler, stream
+from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.sampling.torch_modules import as_tensor, autocast_type, home
 from rsbounds.schemes import Scheme, gaussian
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
@@ -36,7 +37,8 @@ class Smooth(torch.nn.Module):
     ----------
     base_classifier : torch.nn.Module or callable
         Maps a batch (count, *shape of x) to scores (count, num_classes). A module is
-        put in eval mode when certified or predicted with; a function runs where x is.
+        in eval mode while it is certified or predicted with, and the mode of each of
+        its parts is put back afterwards; a function runs where x is.
     num_classes : int
         Number of classes, >= 2.
     sigma : float, Scheme, FixedNoise or CertifiedNoise
@@ -223,7 +225,7 @@ class Smooth(torch.nn.Module):
 
         It is kept, so that it doesn't look at the rows again in every call.
         """
-        model = self.base_classifier.eval()
+        model = self.base_classifier
         device = home(model)
         if isinstance(model, _Function):
             device = x.device if isinstance(x, torch.Tensor) else torch.device("cpu")
@@ -256,8 +258,8 @@ class LogVotes(torch.nn.Module):
     Parameters
     ----------
     smooth : Smooth
-        The smoothed classifier, under noise of one level at an input; left in eval
-        mode.
+        The smoothed classifier, under noise of one level at an input. It is in eval
+        mode during a call.
     seed : int, optional
         Seed, >= 0, of noise that is the same in every call, for attacks that compare
         calls. By default each call draws its own from torch's global generator.
@@ -281,15 +283,16 @@ class LogVotes(torch.nn.Module):
             raise ValueError(f"smooth must be a Smooth; got {type(smooth).__name__}")
         self.smooth = smooth
         self.seed = None if seed is None else count("seed", seed)
-        self.eval()
+        self.training = False  # that of the classifier stays as it is
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Scores (count, classes) of a batch, at most 0."""
-        if self.seed is None:
-            votes: torch.Tensor = self.smooth(x)
-        else:
-            with seeded(self.seed, [x.device]):
-                votes = self.smooth(x)
+        with evaluating(self.smooth):
+            if self.seed is None:
+                votes: torch.Tensor = self.smooth(x)
+            else:
+                with seeded(self.seed, [x.device]):
+                    votes = self.smooth(x)
         return votes.clamp_min(torch.finfo(votes.dtype).tiny).log()
 
 

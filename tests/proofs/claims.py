@@ -14,6 +14,7 @@ from rsbounds.special._bounds import _LOW_TAIL, _TAIL
 
 from .balls import Claim, Series, Sweep, literal, named, numbers, polynomial
 from .binomial import nodes as binomial_nodes
+from .central import tails as central
 from .constants import constants
 from .contour import errors, left_out, orders
 from .few import tails as few
@@ -410,6 +411,9 @@ CLAIMS: list[Claim | Sweep] = [
         0.5,
         INF,
         1,
+    ),
+    Sweep(
+        "central", "tails at nc = 0, with rounding, in whole df,", central, 1, 60, 4e-15
     ),
     Sweep("few", "tails below one degree, with rounding, in df,", few, 0, 1, 3.2e-14),
 ]

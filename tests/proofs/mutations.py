@@ -53,6 +53,8 @@ CONSTANTS = [
 ]
 BORDERS = [
     Edit("ball.hpp", "(c2 < 30 ? small", "(c2 < 1 ? small", ("score (small)",)),
+    Edit("central.hpp", "central_most = 60", "central_most = 600", ("central",)),
+    Edit("central.hpp", "sqrt(75 * a)", "sqrt(60 * a)", ("central",)),
     Edit("contour.hpp", "aliasing = 42", "aliasing = 36", ("discretisation",)),
     Edit("contour.hpp", "line = 4.47", "line = 6.5", ("discretisation",)),
     Edit(
@@ -129,6 +131,7 @@ COEFFICIENTS = [
     Nudge("twofold.hpp", "Scaled2 exp_two", 0, ("exp_two",)),
     Nudge("ball.hpp", "inline double log1p_defect", 0, ("log1p_defect",)),
     Nudge("small_df.hpp", "inline double rgamma_defect(double a)", 0, ("rgamma",)),
+    Nudge("central.hpp", "inline Sum2 log_gamma_half(int k)", 0, ("central",), ulps=1),
     Nudge(
         "gain.hpp", "inline double log_gamma(double z)", 0, ("log_gamma",), ulps=2**9
     ),

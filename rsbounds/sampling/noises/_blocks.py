@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import as_integers
+from rsbounds._numerics.checks import as_integers, on_host
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.sampling.noises import _edges
 from rsbounds.sampling.noises._categorical import Categorical
@@ -40,8 +40,10 @@ class Blocks(Noise):
         self.law = f"blocks [{laws}] splits={','.join(map(str, self.splits))}"
 
     def checked(self, x: Any) -> Any:
-        if not _edges.is_sparse(x):
-            x = np.asarray(x)
+        if _edges.is_sparse(x):
+            x = _edges.of_scipy(x).tocsr()
+        else:
+            x = np.asarray(on_host("x", x))
         width = x.shape[-1] if x.ndim else 0
         if not self.splits[-1] < width:
             raise ArgumentError(

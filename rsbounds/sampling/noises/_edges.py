@@ -80,9 +80,10 @@ class Edges(NamedTuple):
         data = np.ones(len(keys), self.dtype)
         matrices = []
         for first_row in range(0, size * rows, rows):
-            own = starts[first_row : first_row + rows + 1]
-            begin, end = own[0], own[-1]
-            parts = (data[begin:end], indices[begin:end], (own - begin).astype(index))
+            row_starts = starts[first_row : first_row + rows + 1]
+            begin, end = row_starts[0], row_starts[-1]
+            row_starts = (row_starts - begin).astype(index)
+            parts = (data[begin:end], indices[begin:end], row_starts)
             matrices.append(self.form(parts, shape=self.shape))
         return matrices
 
@@ -100,8 +101,7 @@ def edges(x: Any, *, symmetric: bool) -> Edges:
     """A sparse matrix by its ones, if all that it stores are ones (or zeros)."""
     from scipy import sparse
 
-    if not hasattr(x, "tocsr"):
-        x = _of_torch(x)
+    x = of_scipy(x)
     form = sparse.csr_matrix if sparse.isspmatrix(x) else sparse.csr_array
     if x.ndim != 2 or 0 in x.shape or not x.shape[0] * x.shape[1] < _LARGEST:
         raise ArgumentError(
@@ -123,10 +123,12 @@ def edges(x: Any, *, symmetric: bool) -> Edges:
     return Edges(x.shape, places, diagonal, symmetric, dtype, form)
 
 
-def _of_torch(x: Any) -> Any:
-    """torch's sparse matrix as one of SciPy's."""
+def of_scipy(x: Any) -> Any:
+    """A sparse matrix as one of SciPy's: torch's too."""
     from scipy import sparse
 
+    if hasattr(x, "tocsr"):
+        return x
     stored = x.detach().cpu()
     stored = stored.to_sparse_coo() if _is_csr(stored) else stored
     stored = stored.coalesce()

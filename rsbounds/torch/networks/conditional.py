@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from rsbounds._numerics.checks import as_floats, count
+from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.torch.networks._layers import CONVOLUTIONS
-from rsbounds.torch.networks._modes import evaluating
 
 __all__ = ["AtLevel", "NoiseConditional"]
 

@@ -26,11 +26,11 @@ from torch.nn.functional import cross_entropy, softplus
 from rsbounds import anisotropic
 from rsbounds._numerics.checks import as_floats, number
 from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
-from rsbounds.sampling import grid_noise
+from rsbounds.sampling import Sampler, grid_noise
+from rsbounds.sampling.levels import shaped_arrays
 from rsbounds.sampling.torch_modules import (
     GridSampler,
     ShapedSampler,
-    TorchSampler,
     check_shape,
 )
 from rsbounds.schemes import Anisotropic, Generator, Scheme
@@ -46,18 +46,17 @@ _TINY = float(np.finfo(np.float32).tiny)
 
 class _Noise:
     def sampler(
-        self: Any, model: nn.Module, num_classes: int | None = None, **options: Any
-    ) -> TorchSampler:
-        """Counts classes under this noise; ``options`` as for :class:`TorchSampler`.
+        self: Any, model: Any, num_classes: int | None = None, **options: Any
+    ) -> Sampler:
+        """Counts classes under this noise; the model and ``options`` as for
+        :func:`rsbounds.sampling.as_sampler`.
 
         With ``sound_noise`` inputs lie on the grid of 1/255 (where the noise follows
         the input, in [0, 1]), x + noise is rounded to it, and the scheme must be made
         with ``sound=True``.
         """
         if not isinstance(model, nn.Module):
-            raise ValueError(
-                f"noise of a shape needs a torch module; got {type(model).__name__}"
-            )
+            return shaped_arrays(self, model, **options)
         kind = GridSampler if options.get("sound_noise") else ShapedSampler
         return kind(self, model, num_classes, **options)
 

@@ -6,10 +6,10 @@ import torch
 from torch import nn
 
 from rsbounds._numerics.checks import count, number
+from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.sampling.torch_noise import wide
 from rsbounds.torch import radius
 from rsbounds.torch.networks._layers import CONVOLUTIONS
-from rsbounds.torch.networks._modes import evaluating
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.training.fitting import soft_vote
 

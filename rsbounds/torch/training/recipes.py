@@ -14,8 +14,8 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from rsbounds._numerics.checks import as_floats, count, number
+from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.torch import radius
-from rsbounds.torch.networks._modes import evaluating
 from rsbounds.torch.training.fitting import (
     augment,
     checked_levels,

@@ -21,6 +21,10 @@ template <class F>
 double with_marcum_tail(double m, double a, double b, F f) {
     const Sum2 nc = two_prod(a, a);
     const Sum2 x = two_prod(b, b);
+    if (central_law(2 * m, a)) {
+        const Sum2 log_b = log_two(b);
+        return f(CentralTail(x, {2 * log_b.hi, 2 * log_b.lo}, 2 * m));
+    }
     if (!(m < 0.5 && nc.hi * x.hi < 64))
         return f(tail_of(2 * m, nc, x.hi, {b, 0}, square_excess(b, 2 * m, a)));
     const Sum2 l = log_two(b);

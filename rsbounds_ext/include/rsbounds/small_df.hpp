@@ -17,6 +17,7 @@
 // chapter 29.
 #pragma once
 
+#include "central.hpp"
 #include "quantile.hpp"
 
 namespace rsb {
@@ -195,6 +196,7 @@ inline bool ncx2_domain(double df, double nc) {
 // score
 template <class F>
 double with_ncx2_tail(double x, double df, double nc, F f) {
+    if (central_law(df, nc)) return f(CentralTail({x, 0}, log_two(x), df));
     return df < 1 && nc * x < 64 ? f(ncx2_mixture(x, df, nc)) : f(ncx2_tail(x, df, nc));
 }
 

@@ -1,0 +1,57 @@
+"""Eval mode of a torch module for a while; its own mode is put back afterwards.
+
+Not loaded without a torch module.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import nn
+
+_lock = threading.Lock()
+#: Of each part that is in use: how many uses, and the mode to put back. Several threads
+#: may use a module, or two modules share a part: the last one to leave puts it back.
+_in_use: dict[int, tuple[int, bool]] = {}
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Put a module in eval mode, and restore the mode of each part afterwards.
+
+    What is no module stays as it is. From several threads too.
+    """
+    if not isinstance(model, nn.Module):
+        yield
+        return
+    parts = list(model.modules())
+    with _lock:
+        for part in parts:
+            uses, mode = _in_use.get(id(part), (0, part.training))
+            _in_use[id(part)] = uses + 1, mode
+        if any(part.training for part in parts):
+            model.eval()
+    try:
+        yield
+    finally:
+        with _lock:
+            _leave(model, parts)
+
+
+def _leave(model: nn.Module, parts: list[nn.Module]) -> None:
+    """Put back the mode of each part that nobody uses any more."""
+    free: list[tuple[nn.Module, bool]] = []
+    for part in parts:
+        uses, mode = _in_use.pop(id(part))
+        if uses > 1:
+            _in_use[id(part)] = uses - 1, mode
+        else:
+            free.append((part, mode))
+    modes = [mode for _, mode in free]
+    own_train = any(type(part).train is not nn.Module.train for part in parts)
+    if own_train and len(free) == len(parts) and modes[0]:
+        # modules that do more than set the flag, such as those that merge weights
+        model.train()
+    for part, mode in free:
+        part.training = mode

@@ -1,0 +1,120 @@
+"""The law at nc = 0, against incomplete gamma functions: whole degrees of freedom up to
+60 have sums of their own.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from mpmath import mp
+
+from rsbounds import oracle, special
+
+WHOLE = st.integers(1, 60).map(float)
+ANY = st.floats(-3, 8).map(lambda e: 10.0**e)
+LOG_P = st.one_of(st.floats(-6, -0.4), st.floats(-0.4, 4).map(lambda e: -(10.0**e)))
+
+
+def point(df, log_p, lower):
+    """An x whose lower or upper tail is about e^log_p; 0 where there is none."""
+    quantile = special.ncx2_ppf_exp if lower else special.ncx2_isf_exp
+    return float(quantile(log_p, df, 0.0))
+
+
+def errors_over_bounds(x, df):
+    """Of the smaller tail, its logarithm and the density: over what is measured."""
+    truth = oracle.ncx2_tails(x, df, 0.0, dps=25)
+    lower = truth.log_lower < truth.log_upper
+    tail = "cdf" if lower else "sf"
+    log = truth.log_lower if lower else truth.log_upper
+    wanted = {f"ncx2_log{tail}": log, "ncx2_logpdf": truth.log_density}
+    with mp.workdps(40):
+        if log > -690:
+            wanted[f"ncx2_{tail}"] = mp.exp(log)
+        if abs(truth.log_density) < 660:
+            wanted["ncx2_pdf"] = mp.exp(truth.log_density)
+        ratios = []
+        for name, exact in wanted.items():
+            value = float(getattr(special, name)(x, df, 0.0))
+            bound = special.error_bound(name, value, df=df, measured=True)
+            ratios.append(abs(float(mp.mpf(value) - exact)) / float(bound))
+    return max(ratios)
+
+
+@settings(deadline=None, max_examples=80)
+@given(df=st.one_of(WHOLE, WHOLE, ANY), log_p=LOG_P, lower=st.booleans())
+@example(df=1.0, log_p=-1e4, lower=False)
+@example(df=60.0, log_p=-1e4, lower=True)
+@example(df=1e8, log_p=-1e4, lower=True)
+def test_tails_and_density(df, log_p, lower):
+    x = point(df, log_p, lower)
+    if 0 < x < 1e120:
+        # the measured bound has no room, so a point may pass it by a little
+        assert errors_over_bounds(x, df) <= 1.1
+
+
+@pytest.mark.parametrize("df", [1.0, 2.0, 3.0, 4.0, 59.0, 60.0])
+def test_where_formulas_change(df):
+    """At y = a, and where the logarithm is that of the tail itself."""
+    border = point(df, -600.0, lower=False)
+    for x in (df, border, 5e-324, 1e-310):
+        for near in (math.nextafter(x, 0), x, math.nextafter(x, math.inf)):
+            if near > 0:
+                assert errors_over_bounds(near, df) <= 1
+
+
+@pytest.mark.parametrize("df", [1.0, 2.0, 3.0, 30.0, 59.0, 60.0])
+@pytest.mark.parametrize("name", ["cdf", "sf", "logcdf", "logsf", "pdf", "logpdf"])
+def test_no_seam_beside_it(df, name):
+    """To nc > 0 and to other degrees, no farther than both errors."""
+    f = getattr(special, f"ncx2_{name}")
+    x = df * np.array([1e-3, 0.2, 0.9, 1.0, 1.1, 3.0, 20.0])
+    here = f(x, df, 0.0)
+    room = 2 * special.error_bound(f"ncx2_{name}", here, df=df, measured=True)
+    # the next df moves the logarithm of a tail by this, or less
+    moved = math.ulp(df) * (1 + np.abs(np.log(x / df)))
+    moved *= 1 if "log" in name else here
+    for beside in (
+        f(x, df, 1e-300),
+        f(x, math.nextafter(df, 100), 0.0),
+        f(x, math.nextafter(df, 0), 0.0),
+    ):
+        assert np.all(np.abs(beside - here) <= room + moved)
+
+
+@pytest.mark.parametrize("df", [1.0, 2.0, 7.0, 60.0])
+def test_monotone_to_within_the_bound(df):
+    x = np.linspace(1e-3 * df, 4 * df, 4001)
+    for name, sign in (("cdf", 1), ("sf", -1), ("logcdf", 1), ("logsf", -1)):
+        value = getattr(special, f"ncx2_{name}")(x, df, 0.0)
+        room = special.error_bound(f"ncx2_{name}", value[1:], df=df, measured=True)
+        assert np.all(sign * np.diff(value) >= -2 * room)
+
+
+def test_marcum_squares_its_length_exactly():
+    """b^2 in two doubles: at b = 37.3 a rounded square would cost 1e-13 of Q."""
+    for m in (0.5, 1.0, 3.5, 30.0):
+        for b in (0.1, 1.7, 9.3, 37.3):
+            with mp.workdps(40):
+                half = mp.mpf(b) ** 2 / 2
+                upper = mp.gammainc(m, half, mp.inf, regularized=True)
+                lower = mp.gammainc(m, 0, half, regularized=True)
+                exact = float(min(upper, lower))
+            f = special.marcum_p if lower < upper else special.marcum_q
+            bound = special.error_bound(f.__name__, exact, df=2 * m, measured=True)
+            assert abs(float(f(m, 0.0, b)) - exact) <= bound + math.ulp(exact) / 2
+
+
+def test_limits():
+    assert special.ncx2_cdf(0.0, 3, 0) == 0
+    assert special.ncx2_sf(np.inf, 3, 0) == 0
+    assert special.ncx2_sf(1e119, 3, 0) == 0
+    assert special.ncx2_cdf(1e119, 3, 0) == 1
+    assert special.ncx2_logsf(1e100, 2, 0) == -5e99
+    assert special.ncx2_logcdf(1e100, 2, 0) == 0
+    assert special.ncx2_sf(2.0, 2, 0) == pytest.approx(math.exp(-1), rel=2e-16)
+    assert special.ncx2_cdf(5e-324, 1, 0) == pytest.approx(
+        math.sqrt(5e-324 * 2 / math.pi), rel=1e-15
+    )
