@@ -155,7 +155,8 @@ def rows_of(draw, method):
         "dim": draw(DIM),
     }
     parameters = {
-        **dict.fromkeys(("laplace", "uniform"), {"sigma": sigma}),
+        "laplace": {"sigma": sigma},
+        "uniform": {"sigma": sigma},
         "splitting": {"sigma": sigma, "levels": 255},
         "gaussian": {"sigma": sigma, "norm": draw(st.floats(1, 9)), "dim": draw(DIM)},
         "anisotropic": {"inner": draw(POSITIVE)},

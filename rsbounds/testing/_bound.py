@@ -93,8 +93,8 @@ def check_bound(bound: Bound) -> None:
     Parameters
     ----------
     bound : Bound
-        On counts, on scores or on all outcomes. One that stands in ``BOUNDS`` also certifies a few
-        inputs, whose rows are checked.
+        On counts, on scores or on all outcomes. One that stands in ``BOUNDS`` also
+        certifies a few inputs, whose rows are checked.
 
     Raises
     ------
