@@ -12,6 +12,7 @@ from rsbounds.confidence import BOUNDS
 
 #: What a run that stops may expect to miss, in units of the noise level.
 TOLERANCE = 0.04
+MOST_SAMPLES = 10**9  # of a file's rows: a bound of more takes minutes to prove
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,17 @@ class Procedure:
             raise ArgumentError(
                 "only_correct", f"must be True or False; got {self.only_correct!r}"
             )
+
+    def require_provable(self) -> None:
+        """ValueError for more samples than rows of a file can be proved for."""
+        for name in ("n", "n0"):
+            samples = getattr(self, name)
+            if not samples <= MOST_SAMPLES:
+                raise ArgumentError(
+                    name,
+                    f"must be at most {MOST_SAMPLES} for a run that writes a file, "
+                    f"which could not be verified; got {samples}",
+                )
 
     def _settle(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

@@ -154,7 +154,7 @@ def test_levels_that_are_divided_sum_to_no_more():
         for parts in range(1, units + 1):
             level = divided(units * smallest, parts)
             assert level == units // parts * smallest
-    assert divided(0.3, 7) == 0.3 / 7
+    assert divided(0.3, 7) == np.nextafter(0.3 / 7, 0)
     assert divided(np.array([3 * smallest, 0.3]), 2).tolist() == [smallest, 0.15]
     with pytest.raises(ValueError, match="alpha must be in"):
         divided(smallest, 2)

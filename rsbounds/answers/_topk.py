@@ -206,7 +206,9 @@ def estimate(
 def level_of(alpha: float, parts: int) -> Any:
     """alpha/parts, rounded down unless it is a half."""
     level = divided(alpha, parts)
-    return level if parts == 2 else math.nextafter(level, 0.0)
+    if parts == 2:
+        return level
+    return min(level, math.nextafter(float(alpha) / parts, 0.0))
 
 
 def compared(counts: Counts, label: int, k: int, choice: Choice) -> int:

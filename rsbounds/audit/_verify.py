@@ -43,6 +43,7 @@ from rsbounds.certificate import (
 )
 from rsbounds.certify._job import source_of
 from rsbounds.loading import CorruptInput, Data
+from rsbounds.procedure import MOST_SAMPLES
 from rsbounds.results import (
     Manifest,
     Row,
@@ -53,7 +54,6 @@ from rsbounds.results import (
 )
 from rsbounds.schemes import METHODS, Scheme
 
-_MOST_SAMPLES = 10**9  # a bound of more takes minutes to prove
 # What any method's own scope may be cut to: an answer or a bound of another package
 # makes the rows another package's.
 _WEAKER = (ANOTHERS, ASSERTED_ENVELOPE, MEMORY, THIS_INPUT)
@@ -226,9 +226,9 @@ def _check(manifest: Manifest, path: Path) -> None:
         method.check(manifest.parameters)
         for name in ("n", "n0"):
             samples = getattr(manifest.procedure, name)
-            if samples > _MOST_SAMPLES:
+            if samples > MOST_SAMPLES:
                 raise ValueError(
-                    f"{name} must be at most {_MOST_SAMPLES}; got {samples}"
+                    f"{name} must be at most {MOST_SAMPLES}; got {samples}"
                 )
         lacks = (
             method.domains.keys() & {"slack", "shift"}

@@ -127,5 +127,8 @@ def certify_dataset(
         notify=notify,
     )
     selection = Selection(start=start, skip=skip, max=max, shard=shard)
-    place = None if out is None else require_place(out)
+    place = None
+    if out is not None:
+        procedure.require_provable()
+        place = require_place(out)
     return Run(model, data, answer, procedure, selection, settings, place).results()

@@ -195,9 +195,16 @@ def _add_files(group: Any) -> None:
             "sample"
         ),
     )
-    # of which the refusals of such files and inputs say more
-    for flag in ("--accept-change", "--skip-corrupt"):
-        group.add_argument(flag, action="store_true", help=argparse.SUPPRESS)
+    group.add_argument(
+        "--accept-change",
+        action="store_true",
+        help="go on with a file although model or versions changed, and record it",
+    )
+    group.add_argument(
+        "--skip-corrupt",
+        action="store_true",
+        help="leave out inputs that can't be decoded, and record them",
+    )
 
 
 def _end(text: str) -> int:
@@ -243,6 +250,10 @@ def _prepare(parser: Any, asked: Any, noise: Any, words: list[str]) -> list[str]
             changes["help"] = argparse.SUPPRESS
         _methods.add(noise, option, **changes)
     parser.set_defaults(answer=answer)
+    # the options of this method and answer stand in their own help
+    shown_by = f" --method {method}" if method is not None and of_method else ""
+    shown_by += f" --answer {answer}" if answer != _answers.DEFAULT else ""
+    parser.help_words = f"{shown_by} --help"
     return [*_config.words(config, options, parser._option_string_actions), *words]
 
 
@@ -406,6 +417,8 @@ def _summary(
             "no "
             "class"
         )
+    if new and sys.stdout.isatty():
+        print(f"next: rsbounds report {out}\n      rsbounds verify {out}")
 
 
 def say(message: str) -> None:

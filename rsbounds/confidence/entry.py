@@ -301,20 +301,24 @@ def half(alpha: Any) -> Array:
 
 
 def divided(alpha: Any, parts: int) -> Array:
-    """``alpha``/``parts``, the level of each of so many bounds that hold together.
+    """``alpha``/``parts``, the level of each of so many bounds that hold together,
+    rounded down.
 
     ValueError where that isn't above 0.
     """
     alpha = operand("alpha", alpha, parts * SMALLEST, nan=False)
     with np.errstate(under="ignore"):
         level: Array = alpha / float(parts)
+        # by a power of 2 a quotient of full precision is exact
+        powers_of_2 = parts & (parts - 1) == 0
+        full = level if powers_of_2 else np.nextafter(level, 0.0)
         if every(level >= TINY):
-            return level
+            return full
         # below the smallest number of full precision a quotient may be rounded up by
         # half of itself, and the levels would sum to more than alpha; products are
         # exact there
         down = np.where(level * parts > alpha, level - SMALLEST, level)
-        return np.where(level < TINY, down, level)[()]
+        return np.where(level < TINY, down, full)[()]
 
 
 def capped_end(lower: End, upper: End) -> tuple[Array, Array]:

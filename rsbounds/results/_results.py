@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from functools import cached_property
+from html import escape
 from typing import Any, Self
 
 import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
+from rsbounds._numerics.extras import need
 from rsbounds._numerics.text import shown
 from rsbounds.answers import ANSWERS, Summary
 from rsbounds.certificate import ABSTAIN
@@ -113,10 +115,38 @@ class Results:
 
     def __repr__(self) -> str:
         """In a line; the rows are in ``rows``."""
-        share = ""
+        parts = [f"{len(self.rows)} rows"]
+        if self.manifest is not None:
+            parts.append(self.answer)
+        levels = [sigma for sigma in self.counted.sigmas if not math.isnan(sigma)]
+        if levels:
+            ends = dict.fromkeys((f"{min(levels):.4g}", f"{max(levels):.4g}"))
+            parts.append(f"sigma {' to '.join(ends)}")
         if self.rows and self.classifies:
-            share = f", accuracy {self.clean_accuracy():.4f}"
-        return f"<Results {self.name}: {len(self.rows)} rows{share}>"
+            parts.append(f"accuracy {self.clean_accuracy():.4f}")
+        return f"<Results {self.name}: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: the line, and the notes of a report below."""
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes())
+        return f"<p><code>{escape(repr(self))}</code></p><ul>{notes}</ul>"
+
+    def to_pandas(self) -> Any:
+        """The rows as a data frame of pandas, a line for each, their further columns
+        too.
+
+        Raises
+        ------
+        ImportError
+            Without pandas.
+        """
+        pandas = need("pandas", "to_pandas")
+        lines = []
+        for row in self.rows:
+            line = {field.name: getattr(row, field.name) for field in fields(row)}
+            further = line.pop("extra", {})
+            lines.append(line | dict(further))
+        return pandas.DataFrame(lines)
 
     @cached_property
     def counted(self) -> Counted:

@@ -143,6 +143,15 @@ class Scheme:
             self.scope = ASSERTED_ENVELOPE
         self._level = level
 
+    def __repr__(self) -> str:
+        """The method and the numbers that it rests on."""
+        numbers = [
+            f"{name}={value:g}"
+            for name, value in self.parameters.items()
+            if isinstance(value, float | int) and not isinstance(value, bool)
+        ]
+        return f"<{type(self).__name__} {self.name}: {', '.join(numbers)}>"
+
     def sigma(self, x: Any) -> float:
         """The noise level (> 0) at one input; ValueError where it contradicts the
         parameters.
