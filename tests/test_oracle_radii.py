@@ -210,7 +210,7 @@ def test_what_is_proved_of_result_files_has_its_evaluations():
     assert {method.scope for method in schemes.METHODS.values()} <= set(SCOPES)
     counted = {"clopper-pearson", "randomized", "anytime"}
     assert set(certificates.BOUNDS) == counted
-    assert set(COUNTED) >= set(_bounds.PROOFS) == counted | {"exact"}
+    assert set(COUNTED) >= set(_bounds.PROOFS) == counted | {"exact", "staged"}
     answers = {"class", "list", "top-k", "values", "maps"}
     assert set(ANSWERS) >= set(PROOFS) == answers
 

@@ -292,9 +292,10 @@ def _answer(
     method = METHODS[manifest.method]
     parameters = manifest.parameters
     takes_noise = any(option.name == "noise" for option in method.options)
+    shaped = isinstance(parameters.get("levels"), dict)  # a level for each axis
     for name, had in (
-        ("noise", takes_noise and "levels" not in parameters),
-        ("levels_of", "levels" in parameters),
+        ("noise", takes_noise and not shaped),
+        ("levels_of", shaped),
         ("denoiser", "denoiser" in manifest.model),
         # a run from Python says nothing of its sampler
         ("sound_noise", manifest.engine.get("sound_noise", args.sound_noise)),
