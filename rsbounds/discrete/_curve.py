@@ -186,14 +186,17 @@ class Curve(ABC):
             If an argument is out of its domain; NaN is.
         """
         if np.ndim(p_a) or np.ndim(p_b if p_b is not None else 0):
-            a = as_floats("p_a", p_a, 0.0, 1.0, nan=False)
-            if p_b is None:
-                return self._radii(a, self.threshold, 1.0)
-            a, b = broadcast(p_a=a, p_b=as_floats("p_b", p_b, 0.0, 1.0, nan=False))
-            return _pairwise(self.radius, a, b)
+            return self._radius_of_arrays(p_a, p_b)
         top = probability("p_a", p_a)
         rest = None if p_b is None else 1 - probability("p_b", p_b)
         return self._largest(top, rest)
+
+    def _radius_of_arrays(self, p_a: Any, p_b: Any) -> Any:
+        a = as_floats("p_a", p_a, 0.0, 1.0, nan=False)
+        if p_b is None:
+            return self._radii(a, self.threshold, 1.0)
+        a, b = broadcast(p_a=a, p_b=as_floats("p_b", p_b, 0.0, 1.0, nan=False))
+        return _pairwise(self.radius, a, b)
 
     def radius_of_scores(self, z_a: ArrayLike, z_b: ArrayLike | None = None) -> Any:
         """:meth:`radius` of normal scores Phi^-1(p_a) and Phi^-1(p_b), -z_a by default.
