@@ -26,6 +26,7 @@ from rsbounds.answers._answer import (
     drawn_counts,
     require_scheme,
     sampler_of,
+    void_votes,
     voted,
 )
 from rsbounds.certificate import ABSTAIN, Certificate
@@ -122,6 +123,11 @@ class Class(Answer):
     def check(self, procedure: Procedure) -> None:
         if procedure.only_correct and BOUNDS[procedure.bound].evidence != "counts":
             raise ArgumentError("only_correct", "needs a bound on counts")
+        if (
+            procedure.margin is not None
+            and BOUNDS[procedure.bound].evidence != "counts"
+        ):
+            raise ArgumentError("margin", "needs a bound on counts")
 
     def scaled(self, evidence: Votes, n: int) -> Votes:
         return evidence.scaled(n)
@@ -213,6 +219,7 @@ class Class(Answer):
         first = int(counts[top]) if top < len(counts) else 0
         below, above = counts[:top], counts[top + 1 :]
         second = int(max(below.max(initial=0), above.max(initial=0)))
+        second += void_votes(counts, n, procedure)
         return _pair(
             procedure.bound,
             first,

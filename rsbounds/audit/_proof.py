@@ -10,6 +10,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer, restored
 from rsbounds.audit._finding import Finding, Kind, Said
 from rsbounds.audit._radii import COVERED
+from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS
 
@@ -117,6 +118,11 @@ def answer_of(manifest: Manifest, **options: Any) -> Answer:
     method = METHODS[manifest.method]
     scheme = method.from_parameters(manifest.parameters, **options)
     return restored(manifest.answer, scheme)
+
+
+def void_votes(row: Row, procedure: Procedure) -> int:
+    """Samples that a margin leaves without a class: any of the others may have them."""
+    return 0 if procedure.margin is None else row.n - sum(row.counts)
 
 
 def is_near(stated: Any, computed: Any) -> bool:
