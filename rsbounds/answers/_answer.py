@@ -249,10 +249,21 @@ class Answer:
         return None
 
 
-def require_defaults(procedure: Procedure, answer: str) -> None:
-    """ValueError where a procedure asks for bounds other than those of the answer."""
+def require_defaults(
+    procedure: Procedure, answer: str, *, has_margin: bool = False
+) -> None:
+    """ValueError where a procedure asks for bounds other than those of the answer.
+
+    ``has_margin`` says whether the answer counts void samples against the class.
+    """
+    if procedure.margin is not None and not has_margin:
+        raise ArgumentError("margin", f"is not for the answer {answer!r}")
     default = Procedure(
-        n0=procedure.n0, n=procedure.n, alpha=procedure.alpha, seed=procedure.seed
+        n0=procedure.n0,
+        n=procedure.n,
+        alpha=procedure.alpha,
+        seed=procedure.seed,
+        margin=procedure.margin,
     )
     if procedure != default:
         raise ValueError(
@@ -315,6 +326,14 @@ def sampler_of(model: Any, scheme: Scheme) -> Sampler:
             f"made with sound=True; got one of method {scheme.name!r} without"
         )
     return sampler
+
+
+def void_votes(counts: ClassCounts, n: int, procedure: Procedure) -> int:
+    """How many samples of n may be any other class's: with a margin the void ones.
+
+    Without one a sample without a class is one that the model itself left without.
+    """
+    return 0 if procedure.margin is None else n - total(counts)
 
 
 def require_scheme(scheme: Any) -> None:
