@@ -229,7 +229,12 @@ def _taken(names: list[str], args: argparse.Namespace, manifest: Manifest) -> st
     words = {name: "each row's sigma" if name == "sigma" else name for name in names}
     text = f"taken as stated, not verified: {', '.join(words.values())}"
     method = METHODS[manifest.method]
-    noise = [option.name for option in method.options if option.name in _NOISE]
+    absent = "noise" if _is_shaped(manifest) else "levels_of"
+    noise = [
+        option.name
+        for option in method.options
+        if option.name in _NOISE and option.name != absent
+    ]
     options = [name for name in ("data", *noise) if getattr(args, name) is None]
     could = {"dim", "sigma"}
     if manifest.scope != ASSERTED_ENVELOPE:
@@ -283,6 +288,11 @@ def _scheme(
     return method.from_options(options, given)
 
 
+def _is_shaped(manifest: Manifest) -> bool:
+    """Whether the noise of a run has a level for each axis, from a file."""
+    return isinstance(manifest.parameters.get("levels"), dict)
+
+
 def _answer(
     args: argparse.Namespace, manifest: Manifest, noise: Scheme | None
 ) -> Answer:
@@ -292,7 +302,7 @@ def _answer(
     method = METHODS[manifest.method]
     parameters = manifest.parameters
     takes_noise = any(option.name == "noise" for option in method.options)
-    shaped = isinstance(parameters.get("levels"), dict)  # a level for each axis
+    shaped = _is_shaped(manifest)
     for name, had in (
         ("noise", takes_noise and not shaped),
         ("levels_of", shaped),
