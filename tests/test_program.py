@@ -272,3 +272,28 @@ def test_auto_is_recorded_and_kept(tmp_path, capsys):
     assert "holds for the program" in capsys.readouterr().out
     made = card(read(out))
     assert "measured: 16 times" in made["about"]["holds for the program"]
+
+
+def test_verify_counts_the_votes_that_change(tmp_path):
+    data = X, Y
+    numbers = {"n": 2000, "alpha": 0.01}
+    bare = tmp_path / "bare.tsv"
+    certify_dataset(uncertain(), data, gaussian(5.0), out=bare, **numbers)
+    given = {"data": data, "model": uncertain(), "rerun": 3, "margin": True}
+    found = verify(bare, **given)
+    assert not found.findings
+    assert found.votes.changed > 0
+    sure = tmp_path / "sure.tsv"
+    certify_dataset(
+        uncertain(), data, gaussian(5.0), out=sure, margin="auto", **numbers
+    )
+    found = verify(sure, **given)
+    assert not found.findings
+    assert (found.votes.samples, found.votes.changed) == (6000, 0)
+    assert "margin" in found.stated
+    # far less than what bfloat16 needs
+    small = tmp_path / "small.tsv"
+    certify_dataset(uncertain(), data, gaussian(5.0), out=small, margin=1e-9, **numbers)
+    assert "votes that lead by the margin" in verify(small, **given).findings[0].text
+    with pytest.raises(ValueError, match="rerun"):
+        verify(sure, margin=True)

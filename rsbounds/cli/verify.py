@@ -48,6 +48,11 @@ def add_options(parser: Any) -> None:
         metavar="K",
         help="draw K random rows again (needs --model, --data)",
     )
+    add(
+        "--margin",
+        action="store_true",
+        help="compare votes of the rows of --rerun with float64 and other batches",
+    )
     add("--sample", type=int, metavar="K", help="prove only K random rows")
     add(
         "--draw-seed",
@@ -98,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     noise = [name for name in _NOISE if getattr(args, name) is not None]
     if args.rerun is not None and (args.model is None or args.data is None):
         raise ValueError("--rerun needs --model and --data")
-    for name in ("model", "denoiser"):
+    for name in ("model", "denoiser", "margin"):
         if args.rerun is None and getattr(args, name):
             raise ValueError(f"--{name} goes with --rerun")
     if noise and args.data is None:
@@ -136,6 +141,7 @@ def run(args: argparse.Namespace) -> int:
             sample=args.sample,
             jobs=args.jobs,
             seed=args.draw_seed,
+            margin=args.margin,
             **compared,
         )
     if args.card is not None:
@@ -203,6 +209,13 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
             f"with 1 % forged rows passes with probability {result.missed(0.01):.2g}, "
             "with 10 % "
             f"{result.missed(0.1):.2g}"
+        )
+    if result.votes is not None:
+        votes = result.votes
+        notes.append(
+            f"{votes.changed} of {votes.counted} votes that count changed under other "
+            f"settings ({', '.join(votes.settings)}), largest difference of scores "
+            f"{votes.largest:.3g}"
         )
     some = f" ({result.proved} of them proved)" if result.proved < result.rows else ""
     many = len(result.findings)
