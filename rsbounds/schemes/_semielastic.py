@@ -43,8 +43,8 @@ def _warn_of_cost(rate: float, sigma: float, dim: float) -> None:
     if cost > 1:
         warnings.warn(
             f"sqrt(2 dim) rate sigma is {cost:.3g}, above 1: expect about "
-            f"{1 / math.hypot(1, cost):.2f} of the radius of fixed noise at this level; "
-            f"a rate below {rate / cost:.2g} costs less",
+            f"{1 / math.hypot(1, cost):.2f} of the radius of fixed noise at this "
+            f"level; a rate below {rate / cost:.2g} costs less",
             RuntimeWarning,
             stacklevel=3,
         )
