@@ -104,7 +104,7 @@ class _Version(argparse.Action):
     def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
         super().__init__(option_strings, dest, nargs=0, help=help)
 
-    def __call__(self, parser: Any, *_: Any) -> NoReturn:
+    def __call__(self, parser: Any, *_: Any) -> None:
         print(f"rsbounds {rsbounds.__version__}")
         # read from the words: it may stand in front of --version or behind it
         if "--verbose" in parser._words:
