@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 import rsbounds
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.text import shown
+from rsbounds._numerics.text import abridged, shown
 from rsbounds.cli import _flags
 
 _COMMANDS = (
@@ -196,7 +196,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     def say(message: object) -> None:
         # paths are absolute where code may change the folder
         text = _flags.spelled(str(message).replace(folder, ""), options)
-        print(f"{command}: {shown(text)}", file=sys.stderr)
+        print(f"{command}: {shown(abridged(text))}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
