@@ -137,7 +137,7 @@ class Answer:
     name: ClassVar[str] = ""
     help: ClassVar[str] = ""
     options: ClassVar[tuple[Option, ...]] = ()
-    columns: ClassVar[tuple[str, ...]] = ()
+    columns: tuple[str, ...] = ()
     n0: ClassVar[int] = 100
     n: ClassVar[int] = 100_000
     classifies: ClassVar[bool] = True
@@ -274,7 +274,13 @@ def require_defaults(
 
 
 def require_fixed(scheme: Scheme) -> None:
-    """ValueError for noise that is not the same at every input."""
+    """ValueError for noise that is not the same at every input, or isn't sampled."""
+    if scheme.outcomes is not None:
+        raise ArgumentError(
+            "scheme",
+            f"must have noise that is sampled; of {scheme.name!r} all outcomes are "
+            "evaluated, which the class alone knows to use",
+        )
     level = scheme.own_level
     scheme.transport(0.0, 0.0, 1.0 if level is None else level)
 

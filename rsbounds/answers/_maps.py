@@ -37,7 +37,6 @@ from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler
-from rsbounds.sampling.adapters import output_sampler
 from rsbounds.schemes import Option, Scheme
 
 BOUND = "binomial-holm"
@@ -278,7 +277,7 @@ class Maps(Answer):
             )
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
-        return output_sampler(model, "maps", self.scheme.law, **options)
+        return self.scheme.output_sampler(model, "maps", **options)
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [self.sampler(model)]

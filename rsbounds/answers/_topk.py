@@ -250,7 +250,7 @@ def _largest(
         best.pair.z_a,
         np.array([pair.z_b for pair in pairs]),
         np.array([choice.t for choice in choices]),
-        best.radius * (1 + 1e-9),
+        best.radius + 1 if scheme.whole else best.radius * (1 + 1e-9),
         scheme,
         sigma,
     )
@@ -270,6 +270,8 @@ def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
     z_a, z_b = pair.z_a, pair.z_b
     if t == 1:
         return scheme.radius(z_a, sigma, z_b) if z_a > z_b else 0.0
+    if scheme.whole:
+        return _whole_radius(pair, t, scheme, sigma)
     expected = _score_radius(pair, t) * _unit(scheme, sigma)
     if not 0.0 < expected < math.inf:
         expected = sigma
@@ -288,6 +290,25 @@ def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
         if not 0 < share < 1:
             share = 0.5
         at = _around(low, low + share * (high - low), high)
+
+
+def _whole_radius(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
+    """The same where radii count changes."""
+
+    def kept(changes: int) -> bool:
+        margin = _margin(pair.z_a, pair.z_b, t, float(changes), scheme, sigma)
+        return bool(margin > 0)
+
+    if not kept(0):
+        return 0.0
+    most = 1
+    while kept(most):  # transport promises nothing beyond some number of changes
+        most *= 2
+    least = most // 2
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (middle, most) if kept(middle) else (least, middle)
+    return float(least)
 
 
 def _around(low: float, expected: float, high: float) -> Floats:

@@ -90,6 +90,11 @@ class Job:
         """Numbers of the selection samples, which tell one model from another."""
         return self.answer.fingerprint(self.draws(x, index), self.procedure)
 
+    @property
+    def has_less_noise(self) -> bool:
+        """Whether samplers draw noise of any level, also hardly any."""
+        return self.answer.scheme.drawn is None
+
     def alone(self, x: Any) -> Counts:
         """Class counts of one sample with hardly any noise."""
         level = self.answer.levels(x)[0] / 64
@@ -191,7 +196,7 @@ class Here:
             )
             # a row without samples tells no accuracy under noise to compare with
             counts = None
-            if certificate.n and alone():
+            if certificate.n and self._job.has_less_noise and alone():
                 counts = guarded(name, partial(self._job.alone, item.x))
             yield Outcome(item.index, row, alone=counts)
 
@@ -218,7 +223,8 @@ def source_of(data: Any, answer: Answer, labels: Sequence[Any] | None = None) ->
     """The data as the engine reads them; an answer without classes needs no labels."""
     if not answer.classifies and hasattr(data, "shape"):
         data = data, np.zeros(len(data), dtype=np.int64)
-    return as_data(data, labels=labels)
+    whole = answer.scheme.of_whole_numbers
+    return as_data(data, labels=labels, whole=whole)
 
 
 def machine() -> dict[str, Any]:

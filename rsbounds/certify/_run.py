@@ -111,7 +111,7 @@ class Run:
         out: Path | None = None,
     ) -> None:
         evidence = BOUNDS[procedure.bound].evidence
-        if out is not None and evidence != "counts":
+        if out is not None and evidence == "scores":
             raise ArgumentError(
                 "bound",
                 f"must be on counts for a file, to be verified again; "

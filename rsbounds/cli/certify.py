@@ -10,6 +10,7 @@ import argparse
 import shutil
 import sys
 import time
+import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -118,7 +119,6 @@ def _add_procedure(group: Any) -> None:
     group.add_argument(
         "--bound",
         choices=_methods.COUNTED,
-        default=_methods.COUNTED[0],
         metavar="BOUND",
         help=f"{_methods.COUNTED[0]} (default), {', '.join(_methods.COUNTED[1:])}",
     )
@@ -324,19 +324,6 @@ def levels(text: str) -> tuple[float, ...]:
 def run(args: argparse.Namespace) -> None:
     """Certify what isn't certified yet, at each noise level in a file of its own."""
     _engine.settle(args)
-    answer = ANSWERS[args.answer]
-    procedure = Procedure(
-        n0=answer.n0 if args.n0 is None else args.n0,
-        n=answer.n if args.n is None else args.n,
-        alpha=args.alpha,
-        seed=args.seed,
-        bound=args.bound,
-        runner_up=args.runner_up == "on",
-        target_radius=args.target_radius,
-        tolerance=args.tolerance,
-        only_correct=args.only_correct,
-        margin=None if args.margin == "auto" else args.margin,
-    )
     runs = []
     for level in args.sigma or (None,):
         out = args.out
@@ -345,15 +332,38 @@ def run(args: argparse.Namespace) -> None:
                 f"{out.stem}-sigma{str(level).removesuffix('.0')}{out.suffix}"
             )
         require_place(out)  # before the model is loaded
-        runs.append(argparse.Namespace(**vars(args) | {"sigma": level, "out": out}))
-        runs[-1].place = out.absolute()  # the model's code may change the folder
-    for each in runs:
+        each = argparse.Namespace(**vars(args) | {"sigma": level, "out": out})
+        each.place = out.absolute()  # the model's code may change the folder
+        runs.append((each, _procedure(each)))
+    for each, procedure in runs:
         try:
             _run(each, procedure)
         except CorruptInput as error:
             raise ValueError(
                 f"{error}; --skip-corrupt leaves out such inputs"
             ) from None
+
+
+def _procedure(args: argparse.Namespace) -> Procedure:
+    """The numbers of a run, where nothing is said those of its answer and its noise."""
+    answer = ANSWERS[args.answer]
+    of_noise: dict[str, Any] = {}
+    if answer.takes_scheme and not _methods.is_code(args.method):
+        of_noise = METHODS[args.method].numbers(vars(args))
+    n = of_noise.get("n", answer.n)
+    bound = of_noise.get("bound", _methods.COUNTED[0])
+    return Procedure(
+        n0=answer.n0 if args.n0 is None else args.n0,
+        n=n if args.n is None else args.n,
+        alpha=args.alpha,
+        seed=args.seed,
+        bound=bound if args.bound is None else args.bound,
+        runner_up=args.runner_up == "on",
+        target_radius=args.target_radius,
+        tolerance=args.tolerance,
+        only_correct=args.only_correct,
+        margin=None if args.margin == "auto" else args.margin,
+    )
 
 
 def _run(args: argparse.Namespace, procedure: Procedure) -> None:
@@ -366,6 +376,9 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
     parts = _engine.parts(args)
     with ExitStack() as stack:
         data = stack.enter_context(parts.data)
+        with warnings.catch_warnings():  # which a run gives itself
+            warnings.simplefilter("ignore")
+            parts.answer.check(procedure)
         _hints(procedure, parts.answer, data)
         engine = _engine.engine(args)
         selection = Selection(
@@ -473,6 +486,8 @@ def _hints(procedure: Procedure, answer: Answer, data: Data) -> None:
             f"{procedure.n} samples can show for the first input, "
             f"{truncated(largest, 4)}"
         )
+    if answer.scheme.law:
+        return  # of whole numbers, or in a unit that is the user's to know
     reach = float(np.max(np.abs(x)))
     level = answer.scheme.parameters.get("sigma", np.inf)
     if not (reach > 10 and level <= 2):

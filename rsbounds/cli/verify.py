@@ -121,7 +121,9 @@ def run(args: argparse.Namespace) -> int:
             loaded = _engine.load(args) if args.model is not None else None
             model = manifest.model if isinstance(manifest.model, dict) else {}
             data = stack.enter_context(
-                _engine.open_data(args, loaded, model.get("labels"))
+                _engine.open_data(
+                    args, loaded, model.get("labels"), method=manifest.method
+                )
             )
             x = _engine.first(data)
             scheme = _scheme(args, manifest, x.shape) if noise else None
@@ -240,7 +242,12 @@ def _taken(names: list[str], args: argparse.Namespace, manifest: Manifest) -> st
     words = {name: "each row's sigma" if name == "sigma" else name for name in names}
     text = f"taken as stated, not verified: {', '.join(words.values())}"
     method = METHODS[manifest.method]
-    noise = [option.name for option in method.options if option.name in _NOISE]
+    absent = "noise" if _is_shaped(manifest) else "levels_of"
+    noise = [
+        option.name
+        for option in method.options
+        if option.name in _NOISE and option.name != absent
+    ]
     options = [name for name in ("data", *noise) if getattr(args, name) is None]
     could = {"dim", "sigma"}
     if manifest.scope != ASSERTED_ENVELOPE:
@@ -294,6 +301,11 @@ def _scheme(
     return method.from_options(options, given)
 
 
+def _is_shaped(manifest: Manifest) -> bool:
+    """Whether the noise of a run has a level for each axis, from a file."""
+    return isinstance(manifest.parameters.get("levels"), dict)
+
+
 def _answer(
     args: argparse.Namespace, manifest: Manifest, noise: Scheme | None
 ) -> Answer:
@@ -303,9 +315,10 @@ def _answer(
     method = METHODS[manifest.method]
     parameters = manifest.parameters
     takes_noise = any(option.name == "noise" for option in method.options)
+    shaped = _is_shaped(manifest)
     for name, had in (
-        ("noise", takes_noise and "levels" not in parameters),
-        ("levels_of", "levels" in parameters),
+        ("noise", takes_noise and not shaped),
+        ("levels_of", shaped),
         ("denoiser", "denoiser" in manifest.model),
         # a run from Python says nothing of its sampler
         ("sound_noise", manifest.engine.get("sound_noise", args.sound_noise)),

@@ -40,7 +40,7 @@ class Counted:
     left_out: int
     p_a: tuple[float, ...]
     sigmas: tuple[float, ...]
-    norms: tuple[float, ...]
+    norms: tuple[float | str, ...]
     ns: tuple[int, ...]
     bounds: tuple[str, ...]
     kinds: tuple[tuple[str, str], ...]  # method and scope
