@@ -329,6 +329,9 @@ def _answer(
             raise ValueError(
                 f"--rerun {needs} {_methods.flag(name)}, as {args.file} had"
             )
+    grid = manifest.engine.get("grid", args.grid)
+    if args.grid != grid:
+        raise ValueError(f"--rerun needs --grid {grid}, as {args.file} had")
     if noise is None:
         level = parameters.get("sigma", parameters.get("sigma_min", 1.0))
         noise = method.from_parameters(parameters, level=lambda _: level)
