@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+import numpy as np
+
 from rsbounds._numerics.checks import as_floats, choice, count, number
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.confidence import BOUNDS
 
 #: What a run that stops may expect to miss, in units of the noise level.
 TOLERANCE = 0.04
+MOST_SAMPLES = 10**9  # of a file's rows: a bound of more takes minutes to prove
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,11 @@ class Procedure:
     only_correct : bool
         Draw no further samples of an input whose selected class is not its label: its
         row certifies nothing. For runs of which only certified accuracies are wanted.
+    margin : float, optional
+        A sample counts only if its largest score leads the second by more than this,
+        >= 0; others are void, and count against the class. If computed scores are
+        within half of it of those of exact arithmetic, the certificate holds for the
+        exact network and for every program as near to it.
 
     Examples
     --------
@@ -62,6 +70,7 @@ class Procedure:
     target_radius: float | None = None
     tolerance: float | None = None
     only_correct: bool = False
+    margin: float | None = None
 
     def __post_init__(self) -> None:
         self._settle("n0", count("n0", self.n0, 1))
@@ -92,6 +101,21 @@ class Procedure:
             raise ArgumentError(
                 "only_correct", f"must be True or False; got {self.only_correct!r}"
             )
+        if self.margin is not None:
+            # rounded up: less would count more samples than were asked for
+            margin = as_floats("margin", self.margin, 0, nan=False, towards=np.inf)
+            self._settle("margin", number("margin", margin))
+
+    def require_provable(self) -> None:
+        """ValueError for more samples than rows of a file can be proved for."""
+        for name in ("n", "n0"):
+            samples = getattr(self, name)
+            if not samples <= MOST_SAMPLES:
+                raise ArgumentError(
+                    name,
+                    f"must be at most {MOST_SAMPLES} for a run that writes a file, "
+                    f"which could not be verified; got {samples}",
+                )
 
     def _settle(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -105,7 +129,8 @@ class Procedure:
     def to_dict(self) -> dict[str, Any]:
         """The numbers by name, as a manifest holds them.
 
-        Without ``tolerance`` and ``only_correct`` where they are not asked for.
+        Without ``tolerance``, ``only_correct`` and ``margin`` where they are not
+        asked for.
         """
         entries = asdict(self)
         for name in _LEFT_OUT:
@@ -135,7 +160,7 @@ class Procedure:
 
 
 #: Entries of few procedures: others don't state them.
-_LEFT_OUT = ("tolerance", "only_correct")
+_LEFT_OUT = ("tolerance", "only_correct", "margin")
 
 
 def _bound_at_any_time(bound: str) -> str:

@@ -295,3 +295,14 @@ def test_a_sampler_of_fewer_classes_than_labels_is_refused_at_that_row(tmp_path)
     ):
         run(model=ArraySampler(lambda batch: batch[:, :2]), out=out)
     assert len(out.read_text().splitlines()) == 3  # the rows before it are kept
+
+
+@pytest.mark.parametrize("name", ["n", "n0"])
+def test_a_file_that_could_not_be_verified_is_not_begun(tmp_path, name):
+    """It was certified, and refused by `verify`."""
+    sampler, x = half_space(0.5)
+    data = as_data((x[None], np.array([0])))
+    out = tmp_path / "out.tsv"
+    with pytest.raises(ValueError, match=rf"^{name} must be at most 1000000000 .*file"):
+        certify_dataset(sampler, data, gaussian(0.5), out=out, **{name: 10**9 + 1})
+    assert list(tmp_path.iterdir()) == []

@@ -89,7 +89,6 @@ def test_counts_on_the_command_line(capsys):
 
 
 BAD = {
-    "": "the following arguments are required: COMMAND",
     "fly": "invalid choice: 'fly'",
     "radius": "the following arguments are required: METHOD",
     "radius gaussian --sigma 1": "one of the arguments --p-a --score --count is",
@@ -200,3 +199,9 @@ def test_closed_pipe_is_no_error():
     os.close(writer)
     assert done.returncode == 0
     assert done.stderr == ""
+
+
+def test_the_command_alone_prints_its_help(capsys):
+    """It was an error: "the following arguments are required: COMMAND"."""
+    assert main([]) == 0
+    assert "certify" in capsys.readouterr().out

@@ -415,3 +415,24 @@ def test_radii_of_any_size_are_shown_in_few_characters(write, capsys, radius):
             pytest.importorskip(module)
         pictures = ["--html", f"{path}.html", "--plot", f"{path}.png"]
         assert main(["report", str(path), *pictures]) == 0
+
+
+def test_a_table_for_latex():
+    rows = (Row(0, 7, 7, 0.75, True, "fixed noise"),)
+    lines = table([Results("50%_run", rows)], [0.5], style="latex").splitlines()
+    assert lines[0] == r"\begin{tabular}{llrrrrr}"
+    assert lines[1::2][:2] == [r"\toprule", r"\midrule"]
+    assert lines[4].startswith(r"50\%\_run & all & 1 & 1.000")
+    assert lines[-1] == r"\end{tabular}"
+
+
+def test_a_figure_of_ones_own(tmp_path):
+    pytest.importorskip("matplotlib")
+    rows = (Row(0, 7, 7, 0.75, True, "fixed noise"),)
+    files = [Results("run", rows)]
+    axes = plot(files, tmp_path / "a.pdf", figsize=(3.3, 2.4), labels=["ours"])
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["ours"]
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    assert plot(files, ax=axes, best=False) is axes
+    with pytest.raises(ValueError, match="labels must be a list of 1"):
+        plot(files, labels=["a", "b"])

@@ -153,7 +153,7 @@ RUNS = {
 COUNTS = {"select", "counts", "stage_select", "stage_counts", "chosen", "hits", "void"}
 #: What an audit calls stated, and what stands for it: columns, or manifest entries.
 STANDS_FOR = {
-    "counts": COUNTS | {"seed", "n0"},
+    "counts": COUNTS | {"seed", "n0", "margin"},
     "outputs": {"low", "high", "quantile", "void", "seed", "n0"},
     "data": {"label", "input"},
     "truth": {"right", "overlap", "union", "truth"},

@@ -13,9 +13,9 @@ SHARPER
 
 The union is that of the four constants trained by Gaussian augmentation. At each radius
 at which it certifies 5 % or more, the certified accuracy of the list is divided by that
-of the union; the table has the least and the mean of these ratios. The curves are means
-over three seeds, n = 10,000. The levels of a list are constants of one recipe. It has
-up to two gates, and the list with the best least ratio on calibration images was
+of the union; the table has the least and the mean of these ratios. The curves are
+means over three seeds, n = 10,000. The levels of a list are constants of one recipe. It
+has up to two gates, and the list with the best least ratio on calibration images was
 chosen.
 
 GAUSSIAN
@@ -23,9 +23,9 @@ GAUSSIAN
 A list over **Gaussian** constants doesn't reach their union: a gate costs radius, far
 out and near. A list over **consistency**'s levels pays the same for its gates. On MNIST
 its recipe lifts it above the bar on average, on Fashion-MNIST to the bar; where it is
-least it stays a tenth to a seventh below. Against the union of a recipe's own constants no list of this page came above .95
-(table below). `python benchmarks/pages/union_gaussian.py docs/benchmarks/union` draws
-the counts of this table that are not stored.
+least it stays a tenth to a seventh below. Against the union of a recipe's own constants
+no list of this page came above .95 (table below). Counts of this table that are not
+stored are drawn by `python benchmarks/pages/union_gaussian.py docs/benchmarks/union`.
 
 ## Against the union of all recipes
 

@@ -22,7 +22,16 @@ def need(module: str, what: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except (ImportError, OSError, RuntimeError) as error:
-        extra = next(name for name, brought in _EXTRAS.items() if package in brought)
-        command = f'pip install "rsbounds[{extra}]"'
         reason = " ".join(str(error).split())
-        raise ImportError(f"{what} needs {package}: {command} ({reason})") from error
+        message = f"{what} needs {package}: {_command(package)} ({reason})"
+        raise ImportError(message) from error
+
+
+def _command(package: str) -> str:
+    """What installs a package, from an index and in a clone of this project."""
+    for extra, brought in _EXTRAS.items():
+        if package in brought:
+            return (
+                f'pip install "rsbounds[{extra}]", in a clone pip install ".[{extra}]"'
+            )
+    return f"pip install {package}"

@@ -58,6 +58,9 @@ class Parser(argparse.ArgumentParser):
     #: place.
     prepare: Callable[[list[str]], list[str]] | None = None
 
+    #: What shows the help with the options that the command line may have.
+    help_words = " --help"
+
     def __init__(self, **options: Any) -> None:
         super().__init__(**{**options, "allow_abbrev": False})
 
@@ -87,7 +90,9 @@ class Parser(argparse.ArgumentParser):
             if flag.startswith("--") and flag not in known:
                 hints += difflib.get_close_matches(flag, known, 1)
         hint = f"; did you mean {', '.join(hints)}?" if hints else ""
-        self.exit(2, f"{self.prog}: {message}{hint}; see {self.prog} --help\n")
+        self.exit(
+            2, f"{self.prog}: {message}{hint}; see {self.prog}{self.help_words}\n"
+        )
 
 
 class _Version(argparse.Action):
@@ -198,6 +203,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             folder = f"{os.getcwd()}{os.sep}"
             commands = parser()
+            if not (sys.argv[1:] if argv is None else argv):
+                commands.print_help()
+                return 0
             args = commands.parse_args(argv)
             command = f"rsbounds {args.command}"
             options = _flags.options_of(commands, args)

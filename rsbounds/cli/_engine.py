@@ -200,7 +200,11 @@ def _preprocess(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def open_data(
-    args: argparse.Namespace, loaded: Loaded | None, labels: Sequence[Any] | None = None
+    args: argparse.Namespace,
+    loaded: Loaded | None,
+    labels: Sequence[Any] | None = None,
+    *,
+    method: str | None = None,
 ) -> Data:
     """The data of the command line, as the model wants its images and names its
     classes.
@@ -215,6 +219,7 @@ def open_data(
         preprocess=preprocess,
         labels=labels,
         scale=args.scale,
+        whole=_methods.of_whole_numbers(method),
         download=args.download,
     )
     if stated and "preprocessing" not in data.identity:
@@ -270,7 +275,7 @@ class Parts(NamedTuple):
 
 def parts(args: argparse.Namespace) -> Parts:
     loaded = load(args)
-    data = open_data(args, loaded)
+    data = open_data(args, loaded, method=args.method)
     try:
         if not len(data):
             raise ValueError(
@@ -278,6 +283,8 @@ def parts(args: argparse.Namespace) -> Parts:
             )
         x = first(data)
         answer = _answers.made(args, x.shape)
+        if answer.scheme.drawn is not None:
+            answer.scheme.drawn.checked(x)  # before anything is drawn for nothing
         return Parts(data, answer, *stages(args, loaded, answer, x))
     except BaseException:
         data.close()

@@ -1,4 +1,4 @@
-"""Hugging Face: image classifiers ``hf:ID_OR_DIRECTORY``, data
+"""Hugging Face: image and text classifiers ``hf:ID_OR_DIRECTORY``, data
 ``hf:ID_OR_DIRECTORY[:SPLIT]``.
 """
 
@@ -22,7 +22,7 @@ from rsbounds.loading.rows import CorruptInput, Data
 # in the order of Pillow's numbers
 _FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
 _AGREE = 0.02  # of the range of pixels, on average: two resizers differ by about 0.002
-_X = ("image", "img", "pixel_values", "x")
+_X = ("image", "img", "pixel_values", "x", "input_ids", "tokens")
 _Y = ("label", "labels", "fine_label", "y")
 
 
@@ -46,7 +46,15 @@ def hf(request: Request) -> Loaded:
             f"{where} runs code of its own, which trust_remote_code=True among the "
             "model's arguments allows"
         )
+    is_text = _is_text(config_file)
+    enclosing = {
+        name: request.args.pop(name)
+        for name in ("prefix", "suffix")
+        if is_text and name in request.args
+    }
     auto = transformers.AutoModelForImageClassification
+    if is_text:
+        auto = transformers.AutoModelForSequenceClassification
 
     def model() -> Any:
         if request.checkpoint is None:
@@ -61,6 +69,11 @@ def hf(request: Request) -> Loaded:
     request.require_classes(len(labels))
     version = importlib.metadata.version("transformers")
     describe = {"architecture": type(built).__name__, "transformers": version}
+    if is_text:
+        from rsbounds.loading._text import TextClassifier
+
+        tokens = TextClassifier(built, **enclosing)
+        return Loaded(tokens, labels=labels, describe=describe)
     mean, std, preprocess = _processor(where, name, settings)
     return Loaded(
         built,
@@ -70,6 +83,14 @@ def hf(request: Request) -> Loaded:
         labels=labels,
         describe=describe,
     )
+
+
+def _is_text(config: Any) -> bool:
+    """Whether a configuration is one of a text classifier."""
+    names = config.get("architectures") if isinstance(config, Mapping) else None
+    if not isinstance(names, list) or not names:
+        return False
+    return str(names[0]).endswith("ForSequenceClassification")
 
 
 def located(where: str, name: str, *files: str, download: bool) -> Path:
@@ -182,6 +203,7 @@ class HfData(Data):
         labels: Sequence[str] | None,
         scale: float | None,
         *,
+        whole: bool = False,
         download: bool = False,
     ) -> None:
         name = f"hf:{shown(place)}"
@@ -216,6 +238,7 @@ class HfData(Data):
             name,
             255.0 if self._image and scale is None else scale,
             numbers,
+            whole=whole,
             kind="hf",
             split=split,
             column=x,

@@ -35,7 +35,7 @@ _HASHED = 2**24  # bytes read at once
 _MOST = 10**8  # inputs of one run
 
 
-class _Stored(NamedTuple):
+class Stored(NamedTuple):
     """An array in a file."""
 
     file: IO[bytes]
@@ -51,13 +51,17 @@ class _Stored(NamedTuple):
             raise OSError("the file ends early")
         return x.reshape(count, *self.shape[1:])
 
+    def all(self) -> NDArray[Any]:
+        """The whole array; one number of shape () as an array of one."""
+        return self.rows(0, self.shape[0] if self.shape else 1)
+
 
 def inputs(path: Path) -> NDArray[np.float32]:
     """The array ``x`` of an npz file, read at once: finite floating-point inputs,
     float32.
     """
     with ExitStack() as files:
-        (stored,) = _arrays(path, files, "x")
+        (stored,) = stored_arrays(path, files, "x")
         _require_inputs(shown(path), stored, "f")
         x = stored.rows(0, stored.shape[0])
     largest = float(np.finfo(np.float32).max)
@@ -72,13 +76,19 @@ class ArrayData(Data):
     """
 
     def __init__(
-        self, path: Path, scale: float | None, classes: Sequence[Any] | None
+        self,
+        path: Path,
+        scale: float | None,
+        classes: Sequence[Any] | None,
+        *,
+        whole: bool = False,
     ) -> None:
         name = shown(path)
         with ExitStack() as files:  # closed again unless all is well
-            self._x, y = _arrays(path, files, "x", "y")
-            _require_inputs(name, self._x, "fiu")
-            require_scale(name, self._x.dtype, scale)
+            self._x, y = stored_arrays(path, files, "x", "y")
+            _require_inputs(name, self._x, "fiub" if whole else "fiu")
+            if not whole:
+                require_scale(name, self._x.dtype, scale)
             if y.shape != self._x.shape[:1]:
                 raise ValueError(
                     f"{name}: y must have one label for each of the {self._x.shape[0]} "
@@ -90,6 +100,7 @@ class ArrayData(Data):
             name,
             scale,
             labels,
+            whole=whole,
             kind=path.suffix.removeprefix("."),
             shape=list(self._x.shape[1:]),
             dtype=self._x.dtype.str,
@@ -124,14 +135,15 @@ class ArrayData(Data):
         self._files.close()
 
 
-def _arrays(path: Path, files: ExitStack, *names: str) -> list[_Stored]:
+def stored_arrays(path: Path, files: ExitStack, *names: str) -> list[Stored]:
     """Arrays of an npz file; of an npy file and of the one with its labels."""
     zipped = path.suffix != ".npy"
     try:
         if zipped:
             return _npz(opened(path), files, names)
         arrays = []
-        for place in (path, path.with_suffix(".labels.npy")):
+        # an array, and its labels where two are asked for
+        for place in (path, path.with_suffix(".labels.npy"))[: len(names)]:
             file = files.enter_context(opened(place))
             arrays.append(_stored(file, file.seek(0, 2), 0))
         return arrays
@@ -144,7 +156,18 @@ def _arrays(path: Path, files: ExitStack, *names: str) -> list[_Stored]:
         raise ValueError(f"{shown(path)} must be {wanted}; got {detail}") from error
 
 
-def _npz(file: IO[bytes], files: ExitStack, names: tuple[str, ...]) -> list[_Stored]:
+def member_names(path: Path) -> set[str]:
+    """The names of the arrays in an npz file; none for a file that is no archive."""
+    try:
+        with opened(path) as file, zipfile.ZipFile(file) as archive:
+            return {name.removesuffix(".npy") for name in archive.namelist()}
+    except OSError:
+        raise
+    except Exception:  # the reader of inputs says what is wrong
+        return set()
+
+
+def _npz(file: IO[bytes], files: ExitStack, names: tuple[str, ...]) -> list[Stored]:
     """Members of an npz file; what is compressed goes into a temporary file, once."""
     files.enter_context(file)
     if file.read(6) == npy.MAGIC_PREFIX:
@@ -176,11 +199,11 @@ def _npz(file: IO[bytes], files: ExitStack, names: tuple[str, ...]) -> list[_Sto
     return arrays
 
 
-def _stored(file: IO[bytes], size: int, start: int) -> _Stored:
+def _stored(file: IO[bytes], size: int, start: int) -> Stored:
     """The array that begins at ``start`` and has ``size`` bytes, header included."""
     file.seek(start)
     shape, dtype, length = _header(file, size)
-    return _Stored(file, start + length, shape, dtype)
+    return Stored(file, start + length, shape, dtype)
 
 
 def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype[Any], int]:
@@ -213,7 +236,7 @@ def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype[Any],
     return shape, dtype, length
 
 
-def _require_inputs(name: str, x: _Stored, kinds: str) -> None:
+def _require_inputs(name: str, x: Stored, kinds: str) -> None:
     if x.dtype.kind not in kinds or len(x.shape) < 2 or not math.prod(x.shape):
         raise ValueError(
             f"{name}: x must be floating point of shape (count, ...); "

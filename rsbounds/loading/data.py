@@ -10,16 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rsbounds._numerics import threads
 from rsbounds._numerics.checks import as_floats, count, number, on_host
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
-from rsbounds.loading.archives import ArrayData
+from rsbounds.loading import matrices, ragged
+from rsbounds.loading.archives import ArrayData, member_names
 from rsbounds.loading.callables import call, guarded
 from rsbounds.loading.images import FolderData, Preprocess
-from rsbounds.loading.rows import CorruptInput, Data, Item, class_numbers, stored_array
+from rsbounds.loading.rows import (
+    CorruptInput,
+    Data,
+    Item,
+    class_numbers,
+    is_sparse,
+    stored_array,
+)
 
 
 def open_data(
@@ -28,6 +35,7 @@ def open_data(
     preprocess: Preprocess | None = None,
     labels: Sequence[Any] | None = None,
     scale: float | None = None,
+    whole: bool = False,
     download: bool = False,
 ) -> Data:
     """The data set of that name or file; its inputs stay where they are until they are
@@ -36,9 +44,12 @@ def open_data(
     Parameters
     ----------
     spec : str or path
-        ``FILE.npz`` with x (count, ...) and y (count,); ``FILE.npy`` with the labels
-        beside it in ``FILE.labels.npy``; ``imagefolder:DIR`` with a folder of images
-        for each class; ``hf:ID_OR_DIRECTORY[:SPLIT]``; ``MODULE:CALLABLE`` or
+        ``FILE.npz`` with x (count, ...) and y (count,), or for sequences of different
+        lengths with their values one after the other, offsets (count + 1,) and y;
+        ``FILE.npy`` with the labels beside it in ``FILE.labels.npy``; ``FILE.npz`` of
+        ``scipy.sparse.save_npz``, whose rows are the inputs if each has a label beside
+        it, and else a graph, the only input; ``imagefolder:DIR`` with a folder of
+        images for each class; ``hf:ID_OR_DIRECTORY[:SPLIT]``; ``MODULE:CALLABLE`` or
         ``path/to/file.py:CALLABLE``, where CALLABLE() returns a torch ``Dataset`` or
         any sequence of pairs (x, y).
     preprocess : Preprocess, optional
@@ -48,7 +59,10 @@ def open_data(
         numbered, or other numbers than 0, 1, 2, ..., which labels are then given in.
     scale : float, optional
         What stored numbers are divided by, > 0. Images: 255 by default. Whole-numbered
-        arrays need one.
+        arrays need one, unless they are taken as they are.
+    whole : bool
+        Whether whole numbers without a scale are taken as they are, int64: tokens,
+        categories, bits. For noise whose inputs they may be (``noise.whole``).
     download : bool
         Whether a data set that is not on disk may be fetched.
 
@@ -92,9 +106,11 @@ def open_data(
     if colon and kind == "hf":
         from rsbounds.loading._hf import HfData
 
-        return HfData(place, preprocess, labels, scale, download=download)
-    if text.endswith((".npz", ".npy")):
-        return ArrayData(Path(text), scale, labels)
+        return HfData(place, preprocess, labels, scale, whole=whole, download=download)
+    if text.endswith(".npz"):
+        return _archive(Path(text), scale, labels, whole=whole)
+    if text.endswith(".npy"):
+        return ArrayData(Path(text), scale, labels, whole=whole)
     if Path(text).is_dir():
         raise ArgumentError(
             "data",
@@ -106,7 +122,22 @@ def open_data(
             "must be FILE.npz, FILE.npy, imagefolder:DIR, hf:ID_OR_DIRECTORY[:SPLIT], "
             f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(text)!r}",
         )
-    return SequenceData(call("data", text), text, preprocess, scale, labels)
+    pairs = call("data", text)
+    return SequenceData(pairs, text, preprocess, scale, labels, whole=whole)
+
+
+def _archive(
+    path: Path, scale: float | None, labels: Sequence[Any] | None, *, whole: bool
+) -> Data:
+    """The data of an npz file: by the names of its arrays."""
+    names = member_names(path)
+    if "x" not in names and names >= matrices.MEMBERS:
+        if scale is not None:
+            raise ArgumentError("scale", "is for arrays; sparse matrices hold 0 and 1")
+        return matrices.MatrixData(path, labels)
+    if "x" not in names and names >= ragged.MEMBERS:
+        return ragged.RaggedData(path, scale, labels, whole=whole)
+    return ArrayData(path, scale, labels, whole=whole)
 
 
 def as_data(
@@ -114,6 +145,7 @@ def as_data(
     *,
     preprocess: Preprocess | None = None,
     scale: float | None = None,
+    whole: bool = False,
     labels: Sequence[Any] | None = None,
 ) -> Data:
     """What a Python caller has: a :class:`Data`, a place, arrays (x, y), or pairs (x,
@@ -122,7 +154,9 @@ def as_data(
     if isinstance(data, Data):
         return data
     if isinstance(data, str | os.PathLike):
-        return open_data(data, preprocess=preprocess, scale=scale, labels=labels)
+        return open_data(
+            data, preprocess=preprocess, scale=scale, whole=whole, labels=labels
+        )
     if isinstance(data, tuple) and len(data) == 2 and _is_array(data[1]):
         x, y = data
         if np.ndim(y) != 1:
@@ -134,7 +168,7 @@ def as_data(
                 f"data: x and y must have one length; got {len(x)} and {len(y)}"
             )
         data = _Pairs(x, y)
-    return SequenceData(data, "data", preprocess, scale, labels)
+    return SequenceData(data, "data", preprocess, scale, labels, whole=whole)
 
 
 def _is_array(y: Any) -> bool:
@@ -166,6 +200,8 @@ class SequenceData(Data):
         preprocess: Preprocess | None,
         scale: float | None,
         classes: Sequence[Any] | None = None,
+        *,
+        whole: bool = False,
     ) -> None:
         name = shown(name)
         sequence = hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")
@@ -182,12 +218,19 @@ class SequenceData(Data):
         self._preprocess = preprocess
         self._classes = classes
         description = preprocess and preprocess.description
-        super().__init__(name, scale, None, kind="sequence", preprocessing=description)
+        super().__init__(
+            name,
+            scale,
+            None,
+            whole=whole,
+            kind="sequence",
+            preprocessing=description,
+        )
 
     def __len__(self) -> int:
         return len(self._pairs)
 
-    def _read(self, i: int) -> tuple[bytes | None, NDArray[Any], int]:
+    def _read(self, i: int) -> tuple[bytes | None, Any, int]:
         what = f"{self.name}: input {i}"
         pair = guarded(what, lambda: self._pairs[i])
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -198,6 +241,8 @@ class SequenceData(Data):
         x, y = pair
         number = class_numbers(f"{what}: label", y, self._classes)[()]
         label = count(f"{what}: label", number)
+        if is_sparse(x):
+            return None, x, label
         images = sys.modules.get(
             "PIL.Image"
         )  # without it there is no image of Pillow's

@@ -13,6 +13,7 @@ adversarial robustness for free!, ICLR 2023.
 """
 
 from dataclasses import replace
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,6 +61,23 @@ class Classifier(nn.Module):
         if self.shift is not None and self.spread is not None:
             x = (x - self.shift.to(x.dtype)) / self.spread.to(x.dtype)
         return logits(self.net(x))
+
+
+class MaskedClassifier(Classifier):
+    """The same of a ``net`` that takes an ``attention_mask``."""
+
+    def forward(
+        self, x: torch.Tensor, attention_mask: torch.Tensor | None = None
+    ) -> Any:
+        """Scores (count, classes) of a batch, of which the mask says what is there."""
+        if attention_mask is None:
+            return super().forward(x)
+        return logits(self.net(x, attention_mask=attention_mask))
+
+
+def takes_mask(net: Any) -> bool:
+    """Whether a module's ``forward`` has an argument ``attention_mask``."""
+    return "attention_mask" in signature(net.forward).parameters
 
 
 class Denoiser(NamedTuple):

@@ -125,7 +125,9 @@ def load_model(
                 "checkpoint", f"needs a torch module; {request.where} is none"
             )
         with naming("model"):
-            load_weights(request.where, loaded.model, checkpoint)
+            # a module around one of another package has names of its own
+            holder = getattr(loaded.model, "named_by", loaded.model)
+            load_weights(request.where, holder, checkpoint)
     if preprocess:
         loaded = replace(loaded, preprocess=_changed(loaded.preprocess, preprocess))
     labels = tuple(loaded.labels) if loaded.labels else None
@@ -291,9 +293,11 @@ def _normalised(
     """The model with its normalisation inside, and what the manifest says of it."""
     shift, spread = _affine(loaded.mean, loaded.std, *ends)
     if is_torch(loaded.model):
-        from rsbounds.loading.denoiser import Classifier
+        from rsbounds.loading.denoiser import Classifier, MaskedClassifier, takes_mask
 
-        model: Any = Classifier(loaded.model, shift, spread).eval()
+        masked = shift is None and takes_mask(loaded.model)
+        wrapper = MaskedClassifier if masked else Classifier
+        model: Any = wrapper(loaded.model, shift, spread).eval()
     else:
         try:
             model = ArrayClassifier(loaded.model, shift, spread)

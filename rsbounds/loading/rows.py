@@ -31,12 +31,13 @@ class Item:
     """One input as it was read.
 
     ``digest`` is the SHA-256 of what was stored (an array's type, shape and bytes, or
-    an image file's bytes) and of the label. An input that can't be decoded is None, and
-    ``problem`` says why.
+    an image file's bytes) and of the label. ``x`` is a float32 array; int64 for whole
+    numbers that are taken as they are; a sparse matrix in CSR form where one was
+    stored. An input that can't be decoded is None, and ``problem`` says why.
     """
 
     index: int
-    x: NDArray[np.float32] | None
+    x: Any
     label: int
     digest: str | None
     problem: str | None = None
@@ -51,6 +52,8 @@ class Data(AbstractContextManager["Data"], ABC):
         For messages.
     labels : int64 array or None
         All labels, where they can be known without reading the inputs.
+
+    With ``whole`` inputs of whole numbers need no scale: they stay what they are.
     """
 
     def __init__(
@@ -58,10 +61,15 @@ class Data(AbstractContextManager["Data"], ABC):
         name: str,
         scale: float | None,
         labels: NDArray[np.int64] | None,
+        *,
+        whole: bool = False,
         **facts: Any,
     ) -> None:
         self.name = name
         self.labels = labels
+        self._whole = whole and scale is None
+        if self._whole:
+            facts["whole"] = True
         self._scale = scale
         self._facts = facts
         self._lock = threading.Lock()
@@ -87,7 +95,7 @@ class Data(AbstractContextManager["Data"], ABC):
         """Number of inputs."""
 
     @abstractmethod
-    def _read(self, i: int) -> tuple[bytes | None, NDArray[Any], int]:
+    def _read(self, i: int) -> tuple[bytes | None, Any, int]:
         """What is stored of input i (None: its numbers), its numbers before scaling,
         its label.
         """
@@ -105,7 +113,7 @@ class Data(AbstractContextManager["Data"], ABC):
         return contents.hexdigest()
 
     def item(self, i: int) -> Item:
-        """Read input i: float32, divided by the scale, finite.
+        """Read input i: float32, divided by the scale, finite; or whole numbers.
 
         Raises
         ------
@@ -121,7 +129,7 @@ class Data(AbstractContextManager["Data"], ABC):
         digest.update(f" label {label}".encode())
         return Item(i, numbers, label, digest.hexdigest())
 
-    def input(self, i: int) -> NDArray[np.float32]:
+    def input(self, i: int) -> Any:
         """The numbers of input i."""
         x = self.item(i).x
         assert x is not None
@@ -137,7 +145,13 @@ class Data(AbstractContextManager["Data"], ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _numbers(self, i: int, x: NDArray[Any]) -> NDArray[np.float32]:
+    def _numbers(self, i: int, x: Any) -> Any:
+        if is_sparse(x):
+            return x
+        if self._whole and x.dtype.kind in "biu" and 0 < x.size <= LARGEST:
+            if x.dtype == np.uint64 and (x >= 2**63).any():
+                raise CorruptInput(f"{self.name}: input {i} must be below 2^63")
+            return x.astype(np.int64)
         if x.dtype.kind not in "fiu" or not x.size:
             raise ValueError(
                 f"{self.name}: input {i} must be numbers; got {x.dtype} of shape "
@@ -194,8 +208,21 @@ def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:
         )
 
 
-def stored_array(x: NDArray[Any]) -> bytes:
-    """What is hashed of an array: its type, shape and numbers, little-endian."""
-    x = np.asarray(x, order="C")
-    x = x.astype(x.dtype.newbyteorder("<"), copy=False)
-    return f"{x.dtype.str} {x.shape} ".encode() + x.tobytes()
+def is_sparse(x: Any) -> bool:
+    """Whether it is a sparse matrix of SciPy's."""
+    return hasattr(x, "tocsr")
+
+
+def stored_array(x: Any) -> bytes:
+    """What is hashed of an array: its type, shape and numbers, little-endian.
+
+    Of a sparse matrix that and its arrays in CSR form.
+    """
+    if is_sparse(x):
+        matrix = x.tocsr().sorted_indices()
+        places = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+        arrays = b"".join(stored_array(part) for part in (*places, matrix.data))
+        return f"csr {matrix.shape} ".encode() + arrays
+    array: NDArray[Any] = np.asarray(x, order="C")
+    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return f"{array.dtype.str} {array.shape} ".encode() + array.tobytes()

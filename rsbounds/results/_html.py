@@ -272,7 +272,9 @@ def _side_by_side(cards: Sequence[Card], names: Sequence[str]) -> list[list[str]
         run = {"method": card["noise"]["method"], **card["about"]}
         about = shown(", ".join(f"{key} {text}" for key, text in run.items() if text))
         at = {own["radius"]: accuracy_of(own) for own in card["accuracy"]}
-        means = (_number(card[key]) for key in ("abstain", "acr"))
+        # an abstention rate cut off would be too small: it is rounded
+        abstain = "-" if card["abstain"] is None else f"{card['abstain']:.4f}"
+        means = (abstain, _number(card["acr"]))
         p_a = (_number(card["p_a"].get(str(q))) for q in QUANTILES)
         rest = *means, card["inputs"], *p_a, proof(card["verified"]).partition(";")[0]
         certified = (_cell(*at.get(radius, "-")) for radius in radii)

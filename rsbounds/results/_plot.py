@@ -3,14 +3,17 @@
 import io
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.decimals import truncated
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.files import require_writable
+from rsbounds.certificate import EDIT
 from rsbounds.results._file import _replace
 from rsbounds.results._results import Results
 from rsbounds.results._table import as_files, with_accuracies
@@ -19,6 +22,7 @@ from rsbounds.results._text import as_path
 
 PICTURE = b"Drawn by rsbounds report"  # in a picture that may be replaced
 _ENTRIES = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
+NARROW = 4.5  # inches: a narrower figure is one for a column of a paper
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 #: Names of dashes, of plotly, and what matplotlib draws for them.
 DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
@@ -35,8 +39,10 @@ class Curve(NamedTuple):
     width: float
 
 
-def curves(files: Sequence[Results], names: Sequence[str]) -> list[Curve]:
-    """Certified accuracy of each file, and the best of comparable ones."""
+def curves(
+    files: Sequence[Results], names: Sequence[str], *, best: bool = True
+) -> list[Curve]:
+    """Certified accuracy of each file, and the best of comparable ones, below them."""
     largest = max((file.counted.largest for file in files), default=0.0)
     end = min(1.05 * largest, 1e307) or 1.0
     # a row that is not correct holds nowhere
@@ -51,10 +57,13 @@ def curves(files: Sequence[Results], names: Sequence[str]) -> list[Curve]:
     shown = [
         (name, [values]) for name, values in zip(names, radii, strict=True) if values
     ]
-    best = [
+    drawn = steps(shown, end)
+    if not best:
+        return drawn
+    groups = [
         (label, [own[id(file)] for file in group]) for label, group in comparable(files)
     ]
-    return steps(shown, end) + steps(best, end, ("#000000",), first=4)
+    return drawn + steps(groups, end, ("#000000",), first=4)
 
 
 def steps(
@@ -87,17 +96,41 @@ def steps(
     return drawn
 
 
-def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
+def plot(
+    files: Sequence[Results],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    ax: Any = None,
+    figsize: tuple[float, float] | None = None,
+    labels: Sequence[str] | None = None,
+    best: bool = True,
+) -> Any:
     """Draw certified accuracy against radius, one exact step curve for each file.
 
-    Where runs at several noise levels can be compared, their best at each radius too.
-    The title has what all files share of norm, sigma, n and alpha.
+    Where runs at several noise levels can be compared, their best at each radius too,
+    drawn below the runs. The title has what all files share of norm, sigma, n and
+    alpha.
 
     Parameters
     ----------
     files : list of Results
-    path : path-like
+    path : path-like, optional
         The picture; its ending chooses the format (png, pdf, svg).
+    ax : matplotlib axes, optional
+        Where to draw; by default in a figure of its own.
+    figsize : (float, float), optional
+        Width and height of that figure in inches, (7, 4.5) by default. Below 4.5 in
+        width it is one for a column of a paper: smaller type, no title.
+    labels : sequence of str, optional
+        What the legend calls the files; by default their names with their average
+        radii. Footnotes stay.
+    best : bool
+        Whether the best of comparable runs is drawn.
+
+    Returns
+    -------
+    matplotlib axes
+        With the curves in it.
 
     Raises
     ------
@@ -105,25 +138,59 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         Without matplotlib; if the picture can't be written.
     ValueError
         When no file has a row, for a format matplotlib does not know, or an argument
-        that is no list of Results or no path.
+        that is no list of Results or no path; for labels that are not as many as the
+        files, or a size beside axes.
     """
     matplotlib = need("matplotlib.figure", "a plot")
-    files, place = as_files(files, rows=True), as_path("path", path)
+    files = as_files(files, rows=True)
+    place = None if path is None else _picture_path(path)
+    files = with_accuracies(files)
+    if ax is not None and figsize is not None:
+        raise ArgumentError("figsize", "goes with a figure of its own, not with ax")
+    if ax is None:
+        size = (7.0, 4.5) if figsize is None else figsize
+        figure = matplotlib.Figure(figsize=size, layout="constrained")
+        ax = figure.add_subplot()
+    figure = ax.get_figure()
+    small = float(figure.get_size_inches()[0]) < NARROW
+    names, footnotes = marked(files)
+    drawn = curves(files, _legend(files, names, labels), best=best)
+    _draw(ax, drawn, small)
+    if not small:
+        ax.set_title(_title(files), fontsize="medium")
+    if footnotes and figsize is None and place is not None:
+        figure.supxlabel("\n".join(footnotes), fontsize=8, x=0.02, ha="left")
+    if place is not None:
+        _save(figure, place)
+    return ax
+
+
+def _picture_path(path: str | os.PathLike[str]) -> Path:
+    place = as_path("path", path)
     place = place if place.suffix else place.with_suffix(".png")
     require_writable(place, PICTURE)
-    files = with_accuracies(files)
-    figure = matplotlib.Figure(figsize=(7.0, 4.5), layout="constrained")
-    axes = figure.add_subplot()
-    names, footnotes = marked(files)
-    labels = [
-        f"{name} (average {truncated(file.average_radius(), 3)})"
-        for file, name in zip(files, names, strict=True)
-    ]
-    drawn = curves(files, labels)
-    for curve in drawn:
-        style = {"color": curve.colour, "ls": DASHES[curve.dash], "lw": curve.width}
-        steps = curve.heights[1:], curve.edges
-        axes.stairs(*steps, baseline=None, label=curve.name, **style)
+    return place
+
+
+def _legend(
+    files: Sequence[Results], names: Sequence[str], labels: Sequence[str] | None
+) -> list[str]:
+    """What the legend calls the files."""
+    if labels is None:
+        return [
+            f"{name} (average {truncated(file.average_radius(), 3)})"
+            for file, name in zip(files, names, strict=True)
+        ]
+    several = isinstance(labels, list | tuple)
+    if not several or len(labels) != len(files):
+        raise ArgumentError(
+            "labels", f"must be a list of {len(files)}, one for each file; got {labels}"
+        )
+    return [str(label) for label in labels]
+
+
+def _title(files: Sequence[Results]) -> str:
+    """What all files share of norm, sigma, n and alpha."""
     common = setting(files)
     title = {
         "norm": "l{} norm",
@@ -131,20 +198,48 @@ def plot(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         "n": "n = {}",
         "alpha": "alpha = {}",
     }
-    parts = [
+    if common.get("norm") == EDIT:
+        title["norm"] = "edits"
+    return ", ".join(
         text.format(common[name]) for name, text in title.items() if name in common
-    ]
-    end = drawn[0].edges[-1]
-    axes.set(
-        xlabel="radius", ylabel="certified accuracy", xlim=(0, end), ylim=(0, 1.02)
     )
-    axes.set_title(", ".join(parts), fontsize="medium")
+
+
+def _draw(axes: Any, drawn: Sequence[Curve], small: bool) -> None:
+    """The curves, those of the runs above the best of them."""
+    thin = 0.6 if small else 1.0
+    for place, curve in enumerate(drawn):
+        is_best = curve.name.startswith("best of ")
+        axes.stairs(
+            curve.heights[1:],
+            curve.edges,
+            baseline=None,
+            label=curve.name,
+            color=curve.colour,
+            ls=DASHES[curve.dash],
+            # a wide pale band below the runs that it consists of
+            lw=(5.0 if is_best else curve.width) * thin,
+            alpha=0.25 if is_best else 1.0,
+            zorder=2 if is_best else 3 + 0.01 * place,
+        )
+    axes.set(
+        xlabel="radius",
+        ylabel="certified accuracy",
+        xlim=(0, drawn[0].edges[-1]),
+        ylim=(0, 1.02),
+    )
+    size = 8 if small else None
+    axes.xaxis.label.set_fontsize(size)
+    axes.yaxis.label.set_fontsize(size)
+    axes.tick_params(labelsize=size)
     axes.grid(color="0.9")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
-    if footnotes:
-        figure.supxlabel("\n".join(footnotes), fontsize=8, x=0.02, ha="left")
+    axes.legend(frameon=False, fontsize=size)
+
+
+def _save(figure: Any, place: Path) -> None:
+    """Write a figure, marked as one that may be replaced."""
     kind = place.suffix.removeprefix(".").lower()
     entry = _ENTRIES.get(kind)
     picture = io.BytesIO()

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from functools import cached_property
+from html import escape
 from typing import Any, Self
 
 import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
+from rsbounds._numerics.extras import need
 from rsbounds._numerics.text import shown
 from rsbounds.answers import ANSWERS, Summary
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._manifest import Manifest
+from rsbounds.results._program import program
 from rsbounds.results._row import Row
 from rsbounds.results._text import some
 
@@ -37,7 +40,7 @@ class Counted:
     left_out: int
     p_a: tuple[float, ...]
     sigmas: tuple[float, ...]
-    norms: tuple[float, ...]
+    norms: tuple[float | str, ...]
     ns: tuple[int, ...]
     bounds: tuple[str, ...]
     kinds: tuple[tuple[str, str], ...]  # method and scope
@@ -113,10 +116,38 @@ class Results:
 
     def __repr__(self) -> str:
         """In a line; the rows are in ``rows``."""
-        share = ""
+        parts = [f"{len(self.rows)} rows"]
+        if self.manifest is not None:
+            parts.append(self.answer)
+        levels = [sigma for sigma in self.counted.sigmas if not math.isnan(sigma)]
+        if levels:
+            ends = dict.fromkeys((f"{min(levels):.4g}", f"{max(levels):.4g}"))
+            parts.append(f"sigma {' to '.join(ends)}")
         if self.rows and self.classifies:
-            share = f", accuracy {self.clean_accuracy():.4f}"
-        return f"<Results {self.name}: {len(self.rows)} rows{share}>"
+            parts.append(f"accuracy {self.clean_accuracy():.4f}")
+        return f"<Results {self.name}: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: the line, and the notes of a report below."""
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes())
+        return f"<p><code>{escape(repr(self))}</code></p><ul>{notes}</ul>"
+
+    def to_pandas(self) -> Any:
+        """The rows as a data frame of pandas, a line for each, their further columns
+        too.
+
+        Raises
+        ------
+        ImportError
+            Without pandas.
+        """
+        pandas = need("pandas", "to_pandas")
+        lines = []
+        for row in self.rows:
+            line = {field.name: getattr(row, field.name) for field in fields(row)}
+            further = line.pop("extra", {})
+            lines.append(line | dict(further))
+        return pandas.DataFrame(lines)
 
     @cached_property
     def counted(self) -> Counted:
@@ -222,11 +253,16 @@ class Results:
         """
         return [shown(note) for note in self._notes() if note]
 
+    def program(self) -> str:
+        """For which program the certificates hold, in one line; "" without a margin."""
+        return "" if self.manifest is None else program(self.manifest)
+
     def _notes(self) -> Iterator[str]:
         yield self.note
         if self.manifest is None:
             return
         yield self.manifest.selection()
+        yield self.program()
         if left_out := self.counted.left_out:
             yield (
                 f"{left_out} of {len(self.rows)} inputs were not sampled, because "

@@ -18,7 +18,7 @@ from rsbounds.results._results import Results
 from rsbounds.results._terms import NAMES, UNKNOWN, footnote, marked, terms
 from rsbounds.results._text import literal, plain, quoted
 
-STYLES = ("text", "markdown", "csv")
+STYLES = ("text", "markdown", "csv", "latex")
 
 
 def as_files(files: Sequence[Results], *, rows: bool = False) -> list[Results]:
@@ -126,10 +126,11 @@ def table(
     files : list of Results
     radii : sequence of float, optional
         Where to show certified accuracy, each >= 0; default `default_radii`.
-    style : {"text", "markdown", "csv"}
-        ``csv`` has full precision, and scope, norm, alpha, n and bound as columns. The
-        others show accuracies to three decimals, the average radius truncated to four,
-        and footnotes: for scopes, and where norm, alpha, n or bound are not the same in
+    style : {"text", "markdown", "csv", "latex"}
+        ``csv`` has full precision, and scope, norm, alpha, n and bound as columns;
+        ``latex`` is a ``tabular`` of the package booktabs. All but ``csv`` show
+        accuracies to three decimals, the average radius truncated to four, and
+        footnotes: for scopes, and where norm, alpha, n or bound are not the same in
         all files.
     classes : bool
         A row for every class too, the largest minus the smallest value over the classes
@@ -222,7 +223,11 @@ def _reported(file: Results, report: Summary, style: str) -> str:
 
 def _below(notes: Sequence[str], style: str) -> list[str]:
     """Lines beside a table as one paragraph, or as none."""
-    texts = [literal(note) for note in notes] if style == "markdown" else notes
+    texts = list(notes)
+    if style == "markdown":
+        texts = [literal(note) for note in notes]
+    elif style == "latex":  # each a paragraph of its own
+        texts = [f"{_tex(note)}\\par" for note in notes]
     return ["\n".join(texts)] if texts else []
 
 
@@ -232,6 +237,8 @@ def _styled(lines: list[list[str]], style: str) -> str:
         return _markdown([[literal(cell) for cell in line] for line in lines])
     if style == "text":
         return aligned(lines)
+    if style == "latex":
+        return _latex(lines)
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(lines)
     return out.getvalue().rstrip("\n")
@@ -269,6 +276,37 @@ def aligned(lines: list[list[str]]) -> str:
         for line in lines
     )
     return "\n".join(line.rstrip() for line in padded)
+
+
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+} | {sign: f"\\{sign}" for sign in "&%$#_{}"}
+
+
+def _tex(text: object) -> str:
+    """A stranger's text with nothing in it that TeX takes for its own."""
+    return "".join(_TEX.get(sign, sign) for sign in shown(text))
+
+
+def _latex(lines: list[list[str]]) -> str:
+    """Lines as a table of booktabs."""
+    columns = "ll" + "r" * (len(lines[0]) - 2)
+    head, *body = (" & ".join(map(_tex, line)) + r" \\" for line in lines)
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            head,
+            r"\midrule",
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+    )
 
 
 def _markdown(lines: list[list[str]]) -> str:

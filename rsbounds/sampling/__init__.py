@@ -9,25 +9,31 @@ batch, and a different last bit sometimes tips a near-tie between two classes.)
 
 The level of the noise is exact: where sigma is not a float32 number, x + sigma Z is
 formed in float64 and rounded to float32 once. The law of Z, drawn in float32, remains
-an idealisation; noise without one is in :mod:`rsbounds.sampling.grid_noise`.
+an idealisation; noise without one is in :mod:`rsbounds.sampling.grid_noise`. Other laws
+than N(0, I), most of them exact, are in :mod:`rsbounds.sampling.noises`.
 """
 
+from rsbounds.sampling import noises
 from rsbounds.sampling.adapters import Sampler, as_sampler
 from rsbounds.sampling.adapters import require_law as require_law
 from rsbounds.sampling.arrays import ArraySampler, SoftSampler
 from rsbounds.sampling.blocks import Phase, noise_level, noisy, stream
 from rsbounds.sampling.blocks import block_size as block_size
 from rsbounds.sampling.draws import Draws, GrowingDraws
+from rsbounds.sampling.strings import OnStrings, on_strings
 
 __all__ = [
     "ArraySampler",
     "Draws",
     "GrowingDraws",
+    "OnStrings",
     "Phase",
     "Sampler",
     "SoftSampler",
     "as_sampler",
     "noise_level",
+    "noises",
     "noisy",
+    "on_strings",
     "stream",
 ]

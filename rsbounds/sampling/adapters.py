@@ -9,6 +9,9 @@ import numpy as np
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.frameworks import as_function
 from rsbounds.sampling.arrays import ArrayOutputs, ArraySampler, Kind
+from rsbounds.sampling.noises import Noise
+
+_HASH = 64  # hexadecimal digits
 
 
 class Sampler(Protocol):
@@ -29,15 +32,25 @@ class Sampler(Protocol):
 
 def require_law(sampler: Sampler, law: str) -> None:
     """ValueError unless the sampler draws noise of that law; "" is sigma N(0, I)."""
-    if getattr(sampler, "law", "") != law:
+    drawn = str(getattr(sampler, "law", ""))
+    if drawn != law:
         raise ValueError(
-            "the sampler must draw the noise that the radius is for: noise with a mean "
-            "or a level of its own on every axis gives both, as noise.sampler(model) "
-            "and noise.scheme()"
+            "the sampler must draw the noise that the radius is for, "
+            f"{_spelled(law)}; got {_spelled(drawn)} (a noise of rsbounds.sampling is "
+            "an argument of as_sampler; noise with a mean or a level of its own on "
+            "every axis gives sampler and scheme, as noise.sampler(model) and "
+            "noise.scheme())"
         )
 
 
-def as_sampler(model: Any, **options: Any) -> Sampler:
+def _spelled(law: str) -> str:
+    """A law for a message: the name of noise of a shape is a long hash."""
+    if not law:
+        return "x + sigma N(0, I)"
+    return f"{law!r}" if len(law) != _HASH else f"noise of a shape, {law[:8]}..."
+
+
+def as_sampler(model: Any, *, noise: Noise | None = None, **options: Any) -> Sampler:
     """The sampler of a model of any framework, or the sampler that it is already.
 
     Parameters
@@ -45,6 +58,9 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
     model : Sampler, torch.nn.Module, callable, or as in
             :func:`rsbounds.frameworks.as_function`
         A callable of one argument takes a float32 batch and returns scores.
+    noise : Noise, optional
+        What is drawn in place of sigma N(0, I), of :mod:`rsbounds.sampling.noises`. A
+        sampler of your own must have its law.
     options
         Of :class:`rsbounds.torch.TorchSampler`. A callable ignores ``batch`` and takes
         ``sound_noise`` unless it is a sampler already; it refuses the others.
@@ -67,6 +83,8 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
     if torch is not None and isinstance(model, torch.nn.Module):
         from rsbounds.sampling.torch_modules import TorchSampler
 
+        if noise is not None:
+            options["noise"] = noise
         return TorchSampler(model, **options)
     function = as_function(model)
     if not callable(function) or isinstance(function, type):
@@ -81,8 +99,11 @@ def as_sampler(model: Any, **options: Any) -> Sampler:
     _refuse_options(options, ready)
     if ready:
         sampler: Sampler = function
+        if noise is not None:
+            require_law(sampler, noise.law)
         return sampler
-    return ArraySampler(function, sound_noise=bool(options.get("sound_noise")))
+    sound_noise = bool(options.get("sound_noise"))
+    return ArraySampler(function, sound_noise=sound_noise, noise=noise)
 
 
 def _is_sampler(function: Any) -> bool:
@@ -113,7 +134,14 @@ def _refuse_options(
         raise ArgumentError(name, "needs a torch module; the model is none")
 
 
-def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sampler:
+def output_sampler(
+    model: Any,
+    kind: Kind,
+    law: str = "",
+    *,
+    noise: Noise | None = None,
+    **options: Any,
+) -> Sampler:
     """The sampler of a model's outputs, or of the class counts of its positions.
 
     Parameters
@@ -133,8 +161,10 @@ def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sam
             (positions, classes); a sample whose scores hold a NaN at a position counts
             for no class there.
     law : str
-        Names the noise where it is not sigma N(0, I): only a sampler of your own that
-        draws that law is accepted then.
+        Names the noise where it is not sigma N(0, I): without ``noise`` only a sampler
+        of your own that draws that law is accepted then.
+    noise : Noise, optional
+        As for :func:`as_sampler`; its law is taken for ``law``.
     **options
         As for :func:`as_sampler`; maps take one block of noise at a time, whatever
         ``batch`` says.
@@ -152,6 +182,7 @@ def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sam
     >>> sampler(np.zeros(3), 1.0, 5, np.random.default_rng(0)).shape
     (5, 1)
     """
+    law = law if noise is None else noise.law
     model = as_function(model, outputs=True)
     ready: Sampler = as_sampler(model)
     if ready is model:
@@ -159,7 +190,7 @@ def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sam
         _refuse_options(options, ready=True, scores=False)
         own_sampler: Sampler = model
         return own_sampler
-    if law:
+    if law and noise is None:
         raise ValueError(
             f"{kind} under noise that is not sigma N(0, I) need a sampler of your own, "
             "called as sampler(x, sigma, n, generator), with the law of the scheme"
@@ -168,6 +199,8 @@ def output_sampler(model: Any, kind: Kind, law: str = "", **options: Any) -> Sam
     if torch is not None and isinstance(model, torch.nn.Module):
         from rsbounds.sampling.torch_modules import TorchOutputs
 
+        if noise is not None:
+            options["noise"] = noise
         return TorchOutputs(model, kind, **options)
     _refuse_options(options, ready=True, scores=False)
-    return ArrayOutputs(model, kind)
+    return ArrayOutputs(model, kind, noise)

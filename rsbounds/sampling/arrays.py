@@ -1,15 +1,18 @@
 """Sampling of models that take NumPy batches: votes, scores, values, maps."""
 
+import copy
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.confidence import ScoreHistogram
-from rsbounds.sampling import grid_noise
-from rsbounds.sampling.blocks import Stream, block_size, noisy, single
+from rsbounds.sampling.blocks import Stream, block_size
+from rsbounds.sampling.margins import FEW, Difference, Watch, leads
+from rsbounds.sampling.noises import Gaussian, Noise, OnGrid, require_level
 
 Kind = Literal["values", "maps"]  # of outputs that are not scores of classes
 _SHAPES = {
@@ -23,20 +26,29 @@ _SUM = 1 - 2.0**-48  # scores of more classes than 2^20 aside, their sum is at m
 
 
 class Scored:
-    """A classifier of NumPy batches, whose scores are checked.
+    """A classifier of NumPy batches under a noise; its scores are checked.
 
     Their shape and type at every batch; at the first and some later ones, that a row's
     depend on no other row and not on chance, as by
     :class:`rsbounds.torch.TorchSampler`.
     """
 
-    def __init__(self, classifier: Callable[[NDArray[np.float32]], Any]) -> None:
+    #: A sample counts only if its largest score leads the second by more than this.
+    margin: float | None = None
+    #: Shown each block and its scores, to compare them with those of another setting.
+    watch: Watch | None = None
+
+    def __init__(
+        self, classifier: Callable[[Any], Any], noise: Noise | None = None
+    ) -> None:
         self.classifier = classifier
+        self.noise = Gaussian() if noise is None else noise
+        self.law = self.noise.law
         self._classes = 0
         self._rows_checked = False
         self._batches = 0
         # a row of a call's first block, and its scores
-        self._first: tuple[NDArray[np.float32], NDArray[Any]] | None = None
+        self._first: tuple[Any, NDArray[Any]] | None = None
 
     def checked(self, returned: Any, rows: int) -> NDArray[Any]:
         """What was returned, if it is scores of so many rows.
@@ -67,31 +79,78 @@ class Scored:
         return scores
 
     def scores(
-        self, batch: NDArray[np.float32], number: int, generator: np.random.Generator
+        self, batch: Any, number: int, generator: np.random.Generator
     ) -> NDArray[Any]:
         """Scores of a call's block of that number, shape (count, classes)."""
         self._batches += 1
         middle = len(batch) // 2
+        kept = batch if self.watch is None else copy.deepcopy(batch)
         # copies: the model may change its batch, or write over its scores
         row = batch[middle].copy()
         due = look_is_due(self._batches * _ODD % 2**32) or not self._rows_checked
         if due and len(batch) > 1:
             scores = self._looked_at(batch, number, generator)
         else:
-            scores = self.checked(self.classifier(batch), len(batch))
+            scores = self._scored(batch)
         if number == 0:
             self._first = row, scores[middle].copy()
+        if self.watch is not None:
+            self.watch(kept, scores)
         return scores
 
+    def with_margin(self, margin: float) -> Self:
+        """The same sampler, whose votes are void unless they lead by the margin."""
+        other = copy.copy(self)
+        other.margin = margin
+        return other
+
+    def compared(
+        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+    ) -> Difference:
+        """The scores of n samples beside those of other settings.
+
+        They are of batches of 7 rows, and in float64 where the classifier answers
+        inputs of that type in it. A function's own arithmetic can't be changed from
+        outside: where it rounds to float32, only the batches differ.
+        """
+        twin: Any = copy.copy(self)
+        difference = Difference(margin=self.margin or 0.0)
+
+        def watch(batch: Any, scores: NDArray[Any]) -> None:
+            kept = np.array(scores)  # the model may write over its scores
+            pieces = []
+            for start in range(0, len(batch), FEW):
+                piece = copy.deepcopy(batch[start : start + FEW])
+                pieces.append(np.array(self._scored(piece)))
+            difference.add(kept, np.concatenate(pieces), f"batches of {FEW}")
+            presented = self.noise.presented(batch)
+            if getattr(presented, "dtype", None) != np.float32:
+                return
+            try:
+                wide = np.asarray(self.classifier(presented.astype(np.float64)))
+            except Exception:  # of whatever kind: the model was made for float32
+                return
+            if wide.dtype == np.float64:
+                difference.add(kept, wide, "float64")
+
+        twin.watch = watch
+        twin(x, sigma, n, generator)
+        return difference
+
+    def _scored(self, batch: Any) -> NDArray[Any]:
+        """The scores of a batch, checked."""
+        returned = self.classifier(self.noise.presented(batch))
+        return self.checked(returned, len(batch))
+
     def _looked_at(
-        self, batch: NDArray[np.float32], number: int, generator: np.random.Generator
+        self, batch: Any, number: int, generator: np.random.Generator
     ) -> NDArray[Any]:
         """The scores of a batch, if each row's depend on that row alone."""
         place = place_of(generator, number)
         middle = len(batch) // 2
         # before the model sees the batch itself, which it may change
         alone = self._of_copies(batch[middle], len(batch))
-        scores = self.checked(self.classifier(batch), len(batch))
+        scores = self._scored(batch)
         eps = float(np.finfo(scores.dtype).eps) if scores.dtype.kind == "f" else 0.0
         require_same_row(alone, scores[middle], len(batch), eps, place)
         self._rows_checked = True
@@ -102,22 +161,52 @@ class Scored:
             require_same_function(before, again, eps, place)
         return scores
 
-    def _of_copies(self, row: NDArray[np.float32], rows: int) -> NDArray[Any]:
+    def _of_copies(self, row: Any, rows: int) -> NDArray[Any]:
         """The scores of the middle one of so many copies of a row."""
-        copies = np.repeat(row[None], rows, axis=0)
-        scores: NDArray[Any] = self.checked(self.classifier(copies), rows)[rows // 2]
+        copies: Any
+        if isinstance(row, np.ndarray):
+            copies = np.repeat(row[None], rows, axis=0)
+        else:  # a sparse matrix
+            copies = [row.copy() for _ in range(rows)]
+        scores: NDArray[Any] = self._scored(copies)[rows // 2]
         return scores.copy()
+
+    def blocks(
+        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+    ) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_]]]:
+        """The scores of n noisy copies of an input, block by block; which are void."""
+        require_level(self.noise, sigma)
+        x = self.noise.checked(x)
+        size = block_size(n, self.noise.numbers(x))
+        require_outcomes(self.noise, n)
+        for number, start in enumerate(range(0, n, size)):
+            void: Any = False
+            if self.noise.outcomes is None:
+                batch, void = self.noise.noisy(x, sigma, size, generator)
+            else:
+                batch = self.noise.all_outcomes(x, start, size)
+            scores = self.scores(batch, number, generator)
+            flags = np.broadcast_to(np.asarray(void), len(scores))
+            yield scores[: n - start], flags[: n - start]
 
     def drawn(
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> Iterator[Array]:
-        """The scores of n noisy copies of an input, block by block."""
-        x = single(x)
-        size = block_size(n, x.size)
-        for number, start in enumerate(range(0, n, size)):
-            batch = noisy(x, sigma, size, generator)
-            scores = self.scores(batch, number, generator)
-            yield scores[: n - start].astype(np.float64)
+        """The scores of n noisy copies of an input, block by block; NaN where void."""
+        for scores, void in self.blocks(x, sigma, n, generator):
+            wide = scores.astype(np.float64)
+            wide[void] = np.nan
+            yield wide
+
+
+def require_outcomes(noise: Noise, n: int) -> None:
+    """ValueError unless n is the number of outcomes that a noise goes through."""
+    if noise.outcomes not in (None, n):
+        raise ArgumentError(
+            "n",
+            f"must be the number of outcomes of the noise, {noise.outcomes}, each of "
+            f"which is gone through once; got {n}",
+        )
 
 
 def look_is_due(bits: int) -> bool:
@@ -142,6 +231,23 @@ def require_same_row(
             "the model must score each row for itself, without chance; the scores of a "
             f"row among {rows - 1} others differ by {apart:.3g} from those in a batch "
             f"of its copies{place} (batch statistics, or random layers?)"
+        )
+
+
+def require_same_sequence(
+    short: NDArray[Any], padded: NDArray[Any], eps: float, place: str
+) -> None:
+    """ValueError if a sequence's scores depend on the padding behind it.
+
+    How long that is tells the length of the input, which a function of what is left of
+    it does not know.
+    """
+    apart = _apart(short, padded, eps)
+    if apart:
+        raise ValueError(
+            "the model must not see how much padding stands behind a sequence; the "
+            f"scores of a row differ by {apart:.3g} with less of it{place} (give its "
+            "forward an attention_mask, or the noise the model's padding)"
         )
 
 
@@ -192,6 +298,9 @@ class ArraySampler(Scored):
         grid of 1/255: the certificate then holds for the program that runs, which
         rounds its input to the grid, and not only for its idealisation in real numbers.
         An ambiguous draw counts for no class. See :mod:`rsbounds.sampling.grid_noise`.
+    noise : Noise, optional
+        Another than Gaussian noise, of :mod:`rsbounds.sampling.noises`. What a batch is
+        then, its function says: whole numbers, lists of sequences or of matrices.
 
     Examples
     --------
@@ -206,11 +315,16 @@ class ArraySampler(Scored):
 
     def __init__(
         self,
-        classifier: Callable[[NDArray[np.float32]], Any],
+        classifier: Callable[[Any], Any],
         *,
         sound_noise: bool = False,
+        noise: Noise | None = None,
     ) -> None:
-        super().__init__(classifier)
+        if sound_noise and noise is not None:
+            raise ArgumentError(
+                "sound_noise", f"is Gaussian noise on a grid; got also {noise!r}"
+            )
+        super().__init__(classifier, OnGrid() if sound_noise else noise)
         self.sound_noise = sound_noise
 
     def __call__(
@@ -220,31 +334,14 @@ class ArraySampler(Scored):
 
         Rows that hold a NaN count for none.
         """
-        x = single(x)
-        steps = grid_noise.on_grid(x) if self.sound_noise else None
-        size = block_size(n, x.size)
         counts = np.zeros((), np.int64)
-        for number, start in enumerate(range(0, n, size)):
-            void: Any = False
-            if steps is None:
-                batch = self.noisy(x, sigma, size, generator)
-            else:
-                batch, void = grid_noise.noisy(steps, sigma, size, generator)
-            scores = self.scores(batch, number, generator)
-            valid = ~(np.isnan(scores).any(axis=1) | void)[: n - start]
-            labels = scores.argmax(axis=1)[: n - start][valid]
+        for scores, void in self.blocks(x, sigma, n, generator):
+            valid = ~(np.isnan(scores).any(axis=1) | void)
+            if self.margin is not None:
+                valid &= leads(scores, self.margin)
+            labels = scores.argmax(axis=1)[valid]
             counts = counts + np.bincount(labels, minlength=scores.shape[1])
         return counts
-
-    def noisy(
-        self,
-        x: NDArray[np.float32],
-        sigma: float,
-        size: int,
-        generator: np.random.Generator,
-    ) -> NDArray[np.float32]:
-        """A block of noisy copies of an input."""
-        return noisy(x, sigma, size, generator)
 
 
 class SoftSampler(Scored):
@@ -258,6 +355,8 @@ class SoftSampler(Scored):
         Takes a float32 array (count, *shape of x), returns scores (count, classes) in
         [0, 1] that sum to 1, such as a softmax. Larger sums are divided by themselves;
         a row with a NaN scores 0 for every class.
+    noise : Noise, optional
+        As for :class:`ArraySampler`.
 
     Examples
     --------
@@ -310,10 +409,12 @@ def checked_shape(shape: tuple[int, ...], rows: int, kind: Kind, known: Any) -> 
 
 
 class ArrayOutputs(Scored):
-    """Sampler of values or maps over a function of float32 batches."""
+    """Sampler of values or maps over a function of NumPy batches."""
 
-    def __init__(self, model: Callable[[NDArray[np.float32]], Any], kind: Kind) -> None:
-        super().__init__(model)
+    def __init__(
+        self, model: Callable[[Any], Any], kind: Kind, noise: Noise | None = None
+    ) -> None:
+        super().__init__(model, noise)
         self.kind = kind
         self._shape: tuple[int, ...] | None = None
 
@@ -324,7 +425,7 @@ class ArrayOutputs(Scored):
         blocks = self.drawn(x, sigma, n, generator)
         if self.kind == "values":
             return np.concatenate([block.reshape(len(block), -1) for block in blocks])
-        return sum(map(position_counts, blocks))
+        return sum(position_counts(block, self.margin) for block in blocks)
 
     def checked(self, returned: Any, rows: int) -> NDArray[Any]:
         outputs = np.asarray(returned)
@@ -337,15 +438,18 @@ class ArrayOutputs(Scored):
         return outputs
 
 
-def position_counts(scores: Array) -> NDArray[np.int64]:
+def position_counts(scores: Array, margin: float | None = None) -> NDArray[np.int64]:
     """Class counts of each position over a batch of scores (count, classes,
     *positions).
 
-    A position whose scores hold a NaN counts for no class in that sample.
+    A position whose scores hold a NaN, or whose largest score doesn't lead the second
+    by more than the margin, counts for no class in that sample.
     """
     rows, classes = scores.shape[:2]
     flat = scores.reshape(rows, classes, -1)
     chosen = np.where(np.isnan(flat).any(axis=1), classes, flat.argmax(axis=1))
+    if margin is not None:
+        chosen = np.where(leads(flat, margin), chosen, classes)
     place = chosen + np.arange(flat.shape[2]) * (classes + 1)
     counts = np.bincount(place.ravel(), minlength=flat.shape[2] * (classes + 1))
     return counts.reshape(-1, classes + 1)[:, :classes].astype(np.int64)

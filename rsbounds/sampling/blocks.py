@@ -173,3 +173,15 @@ def block_seeds(generator: np.random.Generator, blocks: int) -> list[int]:
         return generator.seeds(blocks)
     drawn: list[int] = generator.choice(2**32, blocks, replace=False).tolist()
     return drawn
+
+
+def outcome_seeds(blocks: int) -> list[int]:
+    """In place of seeds for noise whose outcomes are gone through: the blocks' numbers,
+    spread like seeds over 32 bits.
+    """
+    return [number * _ODD % 2**32 for number in range(blocks)]
+
+
+def outcome_block(seed: int) -> int:
+    """The number of a block of :func:`outcome_seeds`."""
+    return seed * pow(_ODD, -1, 2**32) % 2**32

@@ -18,7 +18,8 @@ from rsbounds._numerics.checks import as_floats
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.sampling.adapters import Sampler, as_sampler
 from rsbounds.sampling.arrays import ArraySampler
-from rsbounds.sampling.blocks import noisy
+from rsbounds.sampling.blocks import noisy, single
+from rsbounds.sampling.noises import Noise
 
 _TINY = float(np.finfo(np.float32).tiny)
 
@@ -124,37 +125,37 @@ def shaped_arrays(noise: Any, model: Any, **options: Any) -> Sampler:
         raise ArgumentError(
             "sound_noise", "needs a torch module under noise of a shape"
         )
-    return ShapedArrays(noise, ready.classifier)
+    return ArraySampler(ready.classifier, noise=ShapedNoise(noise))
 
 
-class ShapedArrays(ArraySampler):
-    """Noise of a shape, drawn in the coordinates divided by it."""
+class ShapedNoise(Noise):
+    """Noise of a shape, drawn in the coordinates divided by it: copies of x + mean +
+    sigma shape Z.
+    """
 
-    def __init__(self, noise: Any, classifier: Any) -> None:
-        super().__init__(classifier)
+    level = None
+    whole = False
+
+    def __init__(self, noise: Any) -> None:
         self.law: str = noise.law
         self._noise = noise
         self._shape = np.asarray(noise.shape, dtype=np.float32)
 
-    def noisy(
-        self,
-        x: NDArray[np.float32],
-        sigma: float,
-        size: int,
-        generator: np.random.Generator,
-    ) -> NDArray[np.float32]:
-        """Copies of x + mean + sigma shape Z."""
-        if x.shape != self._shape.shape:
+    def checked(self, x: Any) -> NDArray[np.float64]:
+        """x + mean, divided by the shape."""
+        point = single(x)
+        if point.shape != self._shape.shape:
             raise ArgumentError(
-                "x", f"must be of shape {self._shape.shape}; got {x.shape}"
+                "x", f"must be of shape {self._shape.shape}; got {point.shape}"
             )
-        centre: Any = self._centre(x)
-        return noisy(centre, sigma, size, generator) * self._shape
-
-    def _centre(self, x: NDArray[np.float32]) -> NDArray[np.float64]:
         if isinstance(self._noise, ColumnNoise):
-            return np.asarray(self._noise.centre(x))
+            return np.asarray(self._noise.centre(point))
         torch = sys.modules["torch"]
         with torch.no_grad():
-            centre = self._noise.centre(torch.from_numpy(x).double())
+            centre = self._noise.centre(torch.from_numpy(point).double())
         return np.asarray(centre.numpy())
+
+    def noisy(
+        self, x: Any, sigma: float, size: int, generator: np.random.Generator
+    ) -> tuple[Any, Any]:
+        return noisy(x, sigma, size, generator) * self._shape, False

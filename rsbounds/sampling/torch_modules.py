@@ -9,7 +9,8 @@ import copy
 import warnings
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from inspect import signature
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -18,17 +19,21 @@ from numpy.typing import NDArray
 from rsbounds._numerics import threads
 from rsbounds._numerics.checks import choice, count
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.sampling import torch_noise
+from rsbounds.sampling import torch_discrete, torch_edges, torch_noise
 from rsbounds.sampling.arrays import (
     Kind,
     checked_shape,
     look_is_due,
     place_of,
+    require_outcomes,
     require_same_function,
     require_same_row,
+    require_same_sequence,
 )
-from rsbounds.sampling.blocks import block_seeds, block_size, single
+from rsbounds.sampling.blocks import block_seeds, block_size, outcome_seeds, single
 from rsbounds.sampling.grid_noise import LEVELS
+from rsbounds.sampling.margins import FEW, Difference, Watch
+from rsbounds.sampling.noises import END, Deletion, Noise, require_level
 from rsbounds.sampling.torch_modes import evaluating
 
 _CELLS = {"cpu": 2**18, "cuda": 2**25}  # numbers in a block
@@ -109,6 +114,13 @@ class TorchSampler:
     sound_noise : bool
         As in :class:`rsbounds.sampling.ArraySampler`. A scheme whose level follows the
         input must be made with ``sound=True``.
+    noise : Noise, optional
+        Another than Gaussian noise, of :mod:`rsbounds.sampling.noises`. Copies of whole
+        numbers are int64, whatever the model's type; give inputs in floating point to
+        a model that takes such. Sequences that have become shorter are filled up with
+        the noise's padding, and a model whose ``forward`` has an ``attention_mask`` is
+        called with it. Copies of a sparse matrix are one sparse tensor (count, rows,
+        columns).
 
     Raises
     ------
@@ -144,7 +156,14 @@ class TorchSampler:
         autocast: str | None = None,
         compile: bool = False,
         sound_noise: bool = False,
+        noise: Noise | None = None,
     ) -> None:
+        if sound_noise and noise is not None:
+            raise ArgumentError(
+                "sound_noise", f"is Gaussian noise on a grid; got also {noise!r}"
+            )
+        self.noise = noise
+        self.law = "" if noise is None else noise.law
         self.batch = count("batch", batch, 1)
         self._rows = (
             None if forward_batch is None else count("forward_batch", forward_batch, 1)
@@ -166,10 +185,52 @@ class TorchSampler:
         floats = (p.dtype for p in model.parameters() if p.is_floating_point())
         self._dtype = next(floats, torch.float32)
         self._plain = model
+        self._takes_mask = isinstance(noise, Deletion) and _takes_mask(model)
         self._model: Any = torch.compile(model, dynamic=False) if compile else model
         self._cells = _CELLS.get(self.device.type, _CELLS["cuda"])
         self._parts = 1
         self._rows_checked = False
+        self.margin: float | None = None
+        self.watch: Watch | None = None
+
+    def with_margin(self, margin: float) -> Self:
+        """The same sampler, whose votes are void unless they lead by the margin."""
+        other = copy.copy(self)
+        other.margin = margin
+        return other
+
+    def compared(
+        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+    ) -> Difference:
+        """The scores of n samples beside those in float64, and of batches of 7 rows.
+
+        The model in float64 runs on the same noisy inputs, without mixed precision and
+        not compiled; where the device has no float64, on the CPU.
+        """
+        wide = copy.copy(self)
+        wide.device = torch_noise.wide_device(self.device)
+        wide._plain = copy.deepcopy(self._plain).to(wide.device).double()
+        wide._model = wide._plain
+        wide._dtype = torch.float64
+        wide._autocast = None
+        difference = Difference(margin=self.margin or 0.0)
+
+        def watch(noisy: Any, scores: Any) -> None:
+            kept = scores.double().cpu().numpy()
+            if not isinstance(noisy, torch.Tensor):
+                raise ArgumentError("margin", "can't be measured under this noise")
+            batch = noisy.flatten(0, 1)
+            few = [self.forward(part.clone()) for part in torch.split(batch, FEW)]
+            again = torch.cat(few).double().cpu().numpy()
+            difference.add(kept, again, f"batches of {FEW}")
+            with evaluating(wide._plain):
+                exact = wide.forward(batch.to(wide.device)).cpu().numpy()
+            difference.add(kept, exact, "float64")
+
+        twin = copy.copy(self)
+        twin.watch = watch
+        twin(x, sigma, n, generator)
+        return difference
 
     def __call__(
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
@@ -188,25 +249,39 @@ class TorchSampler:
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
     ) -> Counts:
         """Counts of the classes, the model being in eval mode."""
-        single(x)
-        centre = self.centre(x)
-        if self.sound_noise:
-            centre = torch_noise.whole(centre)
-        centre = centre.to(self.device)
-        size = block_size(n, centre.numel(), self._cells)
+        centre, dim = self._begun(x, sigma, n)
+        size = block_size(n, dim, self._cells)
         if self._model is not self._plain:  # compiled, for few shapes
             size = 1 << (size - 1).bit_length()
+        blocks = -(-n // size)
+        by_chance = self.noise is None or self.noise.outcomes is None
         call = _Call(
             x=centre,
             sigma=sigma,
             n=n,
             size=size,
-            seeds=block_seeds(generator, -(-n // size)),
+            seeds=block_seeds(generator, blocks)
+            if by_chance
+            else outcome_seeds(blocks),
             # its own: another thread may be in a call of this sampler
             noise=torch.Generator(self.device),
             source=generator,
         )
         return Counts(self._total(call))
+
+    def _begun(self, x: Any, sigma: float, n: int) -> tuple[Any, int]:
+        """The input on the device, and how many numbers one copy has."""
+        if self.noise is not None:
+            require_level(self.noise, sigma)
+            require_outcomes(self.noise, n)
+            checked = self.noise.checked(x)
+            dim = self.noise.numbers(checked)
+            return torch_discrete.on_device(self.noise, checked, self.device), dim
+        single(x)
+        centre = self.centre(x)
+        if self.sound_noise:
+            centre = torch_noise.whole(centre)
+        return centre.to(self.device), centre.numel()
 
     def centre(self, x: Any) -> torch.Tensor:
         """The mean of the noisy copies.
@@ -217,22 +292,34 @@ class TorchSampler:
 
     def noisy(
         self,
-        x: torch.Tensor,
+        x: Any,
         sigma: float,
         size: int,
         seeds: list[int],
         generator: torch.Generator,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    ) -> tuple[Any, torch.Tensor]:
         """Blocks of noisy copies, one for each seed, and which copies are void."""
+        if self.noise is not None:
+            return torch_discrete.copies(self.noise, x, sigma, size, seeds, generator)
         law = torch_noise.on_grid if self.sound_noise else torch_noise.gaussian
         return law(x, sigma, size, seeds, generator)
 
     def forward(self, batch: torch.Tensor) -> Any:
-        """What the model returns for a float32 batch on the device."""
+        """What the model returns for a float32 batch on the device, or for one of whole
+        numbers.
+        """
+        masks = {}
+        if isinstance(self.noise, Deletion):
+            there = batch != END
+            batch = batch.masked_fill(~there, self.noise.padding)
+            if self._takes_mask:
+                masks["attention_mask"] = there.long()
+        if batch.is_floating_point():
+            batch = batch.to(self._dtype)
         with torch.autocast(
             self.device.type, self._autocast, enabled=self._autocast is not None
         ):
-            return self._model(batch.to(self._dtype))
+            return self._model(batch, **masks)
 
     def _total(self, call: _Call) -> Any:
         """Counts of all samples of a call, as many blocks at once as fit in memory."""
@@ -272,34 +359,36 @@ class TorchSampler:
             return _Failure(_memory_failure(error), held, drawn)
         return None
 
-    def _drawn(
-        self, call: _Call, seeds: list[int]
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def _drawn(self, call: _Call, seeds: list[int]) -> tuple[Any, torch.Tensor]:
         """The blocks of some seeds; in any thread, where autograd is on by default."""
         with torch.no_grad():
             return self.noisy(call.x, call.sigma, call.size, seeds, call.noise)
 
     @torch.no_grad()
-    def _count(self, noisy: torch.Tensor, void: torch.Tensor, call: _Call) -> Any:
+    def _count(self, noisy: Any, void: torch.Tensor, call: _Call) -> Any:
         """Counts of the classes; rows that are void or hold a NaN count for none."""
         scores = self._returned(noisy, call)[: len(void)]
         classes = scores.shape[1]
-        label = scores.argmax(1).masked_fill_(void | scores.isnan().any(1), classes)
+        void = void | scores.isnan().any(1)
+        if self.margin is not None:
+            void = void | ~_leads(scores, self.margin)
+        label = scores.argmax(1).masked_fill_(void, classes)
         counts = torch.zeros(classes + 1, dtype=torch.int64, device=scores.device)
         counts.scatter_add_(0, label, torch.ones_like(label))
         return counts[:classes]
 
-    def _returned(self, noisy: torch.Tensor, call: _Call) -> torch.Tensor:
+    def _returned(self, noisy: Any, call: _Call) -> torch.Tensor:
         """What the model returns for all samples of some blocks."""
-        size = noisy.shape[1]
-        split = max(self._parts, -(-size // (self._rows or size)))
+        size = call.size
+        parts = max(self._parts, -(-size // (self._rows or size)))
         returned = []
+        kept = noisy if self.watch is None else copy.deepcopy(noisy)
         for number, block in enumerate(noisy, start=call.done):
             due = look_is_due(call.seeds[number])
-            for part in block.tensor_split(split):
+            for part in torch_edges.split(block, parts):
                 middle = len(part) // 2
                 # copies: the model may change its batch, or write over its scores
-                row = part[middle].clone() if call.first is None else None
+                row = torch_edges.row_of(part, middle) if call.first is None else None
                 if len(part) > 1 and (due or not self._rows_checked):
                     returned.append(self._looked_at(part, number, call))
                     due = False
@@ -307,7 +396,10 @@ class TorchSampler:
                     returned.append(self._scores(part))
                 if row is not None:
                     call.first = _Seen(row, returned[-1][middle].clone(), len(part))
-        return torch.cat(returned)
+        scores = torch.cat(returned)
+        if self.watch is not None:
+            self.watch(kept, scores)
+        return scores
 
     def _looked_at(self, batch: torch.Tensor, number: int, call: _Call) -> torch.Tensor:
         """The scores of a batch, if each row's depend on that row alone.
@@ -324,6 +416,10 @@ class TorchSampler:
         place = place_of(call.source, number)
         among = scores[middle].double().cpu().numpy()
         require_same_row(alone, among, len(batch), eps, place)
+        if isinstance(self.noise, Deletion):
+            scores = scores.clone()
+            short = self._of_copies(without_padding(batch[middle]), len(batch))
+            require_same_sequence(short, among, eps, place)
         self._rows_checked = True
         if call.first is not None and call.first.rows == len(batch):
             kept = scores.clone()
@@ -335,7 +431,7 @@ class TorchSampler:
 
     def _of_copies(self, row: torch.Tensor, rows: int) -> NDArray[np.float64]:
         """The scores of the middle one of so many copies of a row."""
-        copies = row[None].expand(rows, *row.shape).contiguous()
+        copies = torch_edges.repeated(row, rows)
         scores: NDArray[np.float64] = (
             self._scores(copies)[rows // 2].double().cpu().numpy()
         )
@@ -372,6 +468,16 @@ class TorchSampler:
         warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
+def _takes_mask(model: torch.nn.Module) -> bool:
+    """Whether a model's ``forward`` has an argument ``attention_mask``."""
+    return "attention_mask" in signature(model.forward).parameters
+
+
+def without_padding(row: torch.Tensor) -> torch.Tensor:
+    """A sequence as long as it is; an empty one keeps one place of its padding."""
+    return row[: max(int((row != END).sum()), 1)]
+
+
 class _Seen(NamedTuple):
     """A row of a batch of so many, and what the model returned for it."""
 
@@ -392,7 +498,7 @@ class _Failure(NamedTuple):
 class _Call:
     """One call of a sampler, and how far it is."""
 
-    x: torch.Tensor
+    x: Any
     sigma: float
     n: int
     size: int
@@ -416,6 +522,16 @@ def _memory_failure(error: RuntimeError) -> str:
     if ran_out or any(words in message for words in _NO_MEMORY):
         return message.partition("\n")[0]
     raise error
+
+
+def _leads(scores: torch.Tensor, margin: float) -> torch.Tensor:
+    """Where the largest score leads the second by more than the margin.
+
+    As :func:`rsbounds.sampling.margins.leads`.
+    """
+    first, second = torch_noise.wide(scores).topk(2, dim=1).values.unbind(1)
+    lead = first - second
+    return ((lead > margin) & lead.isfinite()).to(scores.device)
 
 
 def as_tensor(x: Any) -> torch.Tensor:
@@ -448,7 +564,7 @@ class TorchOutputs(TorchSampler):
         return returned
 
     @torch.no_grad()
-    def _count(self, noisy: torch.Tensor, void: torch.Tensor, call: _Call) -> Any:
+    def _count(self, noisy: Any, void: torch.Tensor, call: _Call) -> Any:
         drawn = self._returned(noisy, call)[: len(void)]
         if self.kind == "values":
             rows = drawn.reshape(len(void), -1)
@@ -457,7 +573,10 @@ class TorchOutputs(TorchSampler):
         drawn = drawn.flatten(2)
         classes, positions = drawn.shape[1:]
         largest, label = drawn.max(1)  # NaN where one of them is
-        label.masked_fill_(largest.isnan() | void[:, None], classes)
+        void = largest.isnan() | void[:, None]
+        if self.margin is not None:
+            void = void | ~_leads(drawn, self.margin)
+        label.masked_fill_(void, classes)
         place = label + torch.arange(positions, device=label.device) * (classes + 1)
         counts = torch.bincount(place.flatten(), minlength=positions * (classes + 1))
         return counts.view(positions, classes + 1)[:, :classes]

@@ -244,6 +244,10 @@ class Smooth(torch.nn.Module):
         sampler.batch = count("batch", batch_size, 1)
         return sampler
 
+    def extra_repr(self) -> str:
+        """The noise and the classes, which torch's representation shows."""
+        return f"num_classes={self.num_classes}, sigma={self.sigma}, seed={self.seed}"
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kept": None}
 

@@ -2,9 +2,11 @@
 moved one regime outward, coefficients off by 4 ulp or as little as counts.
 
 What rests on paper has no program. There the ledger is the test, and every constant and
-every border is tried against it too.
+every border is tried against it too. Levels that the package computes in Python have
+tests by exact enumeration (tests/test_exact_levels.py), and errors of their own here.
 """
 
+import importlib
 import math
 import os
 import re
@@ -13,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +43,16 @@ class Nudge(NamedTuple):
     claims: tuple[str, ...]
     skip: int = 0
     ulps: int = ULPS
+
+
+class Slip(NamedTuple):
+    """Texts that stand once in a module of the package, what to write for them, and the
+    test that must fail: of test_exact_levels, or of the module named before a colon.
+    """
+
+    file: str
+    changes: tuple[tuple[str, str], ...]
+    test: str
 
 
 CONSTANTS = [
@@ -143,6 +157,114 @@ COEFFICIENTS = [
 ]
 
 
+HULL = "test_no_mixture_fails_more_than_the_hull_allows_on_any_grid"
+SHARES = "test_the_hull_holds_for_shares_that_are_wrong_by_as_much_as_it_allows"
+ASKED = "test_as_many_scores_are_asked_as_the_rule_says"
+MARGIN = "test_no_margin_of_several_is_too_large"
+PARTS = "test_levels_of_parts_add_up_to_no_more_than_alpha"
+HOLM = "test_holm_rejects_what_its_definition_does_at_every_border"
+ENDS = "test_each_end_of_an_interval_has_half_of_alpha_with_void_samples"
+STAGES = "test_each_bound_of_a_stage_has_its_part_of_alpha"
+ORACLE = "test_composite_counts:test_recomputed_by_the_oracle"
+CLEAN, RIGHT = "clean + SHARE_ERROR", "np.append(clean + SHARE_ERROR, 1.0)"
+MOVED, LEFT = "moved - SHARE_ERROR", "np.append(0.0, moved - SHARE_ERROR)"
+
+
+def slip(file: str, before: str, after: str, test: str) -> Slip:
+    return Slip(file, ((before, after),), test)
+
+
+SETS = "answers/_sets.py"
+IN_SETS = [
+    slip(SETS, RIGHT, "np.append(0.0, clean + SHARE_ERROR)", HULL),
+    slip(SETS, LEFT, "np.append(moved - SHARE_ERROR, 1.0)", HULL),
+    Slip(SETS, ((RIGHT, CLEAN), (LEFT, MOVED)), HULL),  # the points of the grid alone
+    slip(SETS, CLEAN, "clean", SHARES),
+    slip(SETS, MOVED, "moved", SHARES),
+    slip(SETS, "* missed)) - SHARE_ERROR)", "* missed)))", SHARES),
+    slip(
+        SETS,
+        "n + 1 - math.floor(",
+        "n + 1 - math.ceil(",
+        "test_a_threshold_is_the_least_place_that_covers",
+    ),
+    slip(SETS, "rule.calibrate - 1]", "rule.calibrate - 2]", ASKED),
+    slip(SETS, ".sum(axis=1) >= include", ".sum(axis=1) > include", ASKED),
+]
+TOP_K = "answers/_topk.py"
+SLACK = "share + LOG_NDTR_ERROR * abs(most))"
+MOST = "most = round_up(log_ndtr(high), LOG_NDTR_ERROR)"
+LEAST = "least = round_down(log_ndtr(low), LOG_NDTR_ERROR)"
+IN_TOP_K = [
+    # one of the two covers what the other is for
+    Slip(TOP_K, ((SLACK, "share)"), (MOST, "most = log_ndtr(high)")), MARGIN),
+    slip(TOP_K, LEAST, "least = log_ndtr(low)", MARGIN),
+    slip(TOP_K, "np.float64)) * (1 - LOG_NDTR_ERROR)", "np.float64))", MARGIN),
+    slip(TOP_K, "level = divided(alpha, parts)", "level = alpha / parts", PARTS),
+    slip("confidence/entry.py", "else np.nextafter(level, 0.0)", "else level", PARTS),
+]
+MAPS = "answers/_maps.py"
+FIRST_GOES_FIRST = "np.logical_and.accumulate(passed[::-1])[::-1]"
+IN_MAPS = [
+    slip(MAPS, "np.cumsum(many)", "np.maximum(np.cumsum(many) - 1, 1)", HOLM),
+    slip(MAPS, "np.cumsum(many)", "np.cumsum(many[::-1])[::-1]", HOLM),
+    slip(MAPS, "np.cumsum(many)", "np.ones(len(many))", HOLM),
+    slip(MAPS, FIRST_GOES_FIRST, "passed", HOLM),
+    slip(MAPS, FIRST_GOES_FIRST, "np.logical_and.accumulate(passed)", HOLM),
+    slip(MAPS, FIRST_GOES_FIRST, "np.logical_or.accumulate(passed)", HOLM),
+    slip(
+        MAPS,
+        "np.nextafter(level / left, 0.0)",
+        "level / left",
+        "test_holms_limits_are_rounded_down",
+    ),
+]
+VALUES = "answers/_values.py"
+IN_VALUES = [
+    slip(VALUES, "return least + 1", "return least + 2", ENDS),
+    slip(VALUES, "place = below - 1 - void", "place = below - void", ENDS),
+    slip(VALUES, "place = below - 1 - void", "place = below - 1", ENDS),
+    slip(VALUES, "ordered[n - above]", "ordered[n - above - 1]", ENDS),
+    slip(VALUES, "above > void", "above > 0", ENDS),
+    slip(VALUES, "float(half(checked_alpha(alpha)))", "checked_alpha(alpha)", ENDS),
+    slip(VALUES, "_rank(n, level, -float(high))", "_rank(n, level, -float(low))", ENDS),
+    slip(VALUES, "level, float(low))", "level, float(high))", ENDS),
+]
+LISTS = "composite/estimate.py"
+IN_LISTS = [
+    slip(
+        LISTS,
+        "divided(alpha, len(chosen.items))",
+        "np.float64(alpha)",
+        "test_a_list_of_two_items_is_wrong_with_probability_alpha_at_most",
+    ),
+    slip(LISTS, "self._half if halved else self._level", "self._level", STAGES),
+    slip(LISTS, "min(others, -lower.z)", "-lower.z", STAGES),
+    slip(
+        LISTS,
+        "self._n - counts if failures",
+        "counts if failures",
+        STAGES,
+    ),
+    slip(
+        LISTS,
+        "hits = self.counts(q.stage)[",
+        "hits = 1 + self.counts(q.stage)[",
+        STAGES,
+    ),
+    slip(LISTS, "misses = self._n - hits", "misses = self._n - hits + 1", STAGES),
+    slip(LISTS, "if item < last:", "if item < last - 1:", ORACLE),
+    slip(LISTS, "stages), before)", "stages), _Component(np.inf, ''))", ORACLE),
+    slip(LISTS, "less(lower.z, upper) / 2.0", "less(lower.z, -lower.z) / 2.0", ORACLE),
+    slip(LISTS, "-less(lower, upper) / 2.0", "-less(upper, lower) / 2.0", ORACLE),
+    slip(
+        LISTS, "stages.of_set(q, above=False)", "stages.of_set(q, above=True)", ORACLE
+    ),
+    slip(LISTS, "stages.upper(q.stage)[", "-stages.upper(q.stage)[", ORACLE),
+]
+SLIPS = [*IN_SETS, *IN_TOP_K, *IN_MAPS, *IN_VALUES, *IN_LISTS]
+
+
 def edited(text: str, edit: Edit) -> str:
     if text.count(edit.before) != 1:
         raise ValueError(
@@ -226,6 +348,37 @@ def refuted_by_ledger(headers: Path) -> bool:
     return False
 
 
+@contextmanager
+def slipped(change: Slip) -> Iterator[None]:
+    """The module with that error, in this process; its functions stay where they are
+    known, and call the ones that are wrong.
+    """
+    name = "rsbounds." + change.file.removesuffix(".py").replace("/", ".")
+    module = importlib.import_module(name)
+    text = Path(str(module.__file__)).read_text(encoding="utf-8")
+    for before, after in change.changes:
+        text = edited(text, Edit(change.file, before, after, ()))
+    intact = dict(vars(module))
+    try:
+        exec(compile(text, str(module.__file__), "exec"), vars(module))
+        yield
+    finally:
+        vars(module).clear()
+        vars(module).update(intact)
+
+
+def refuted_by_test(change: Slip) -> bool:
+    file, _, name = change.test.rpartition(":")
+    test = getattr(importlib.import_module(file or "test_exact_levels"), name)
+    test()  # it holds without the error
+    with slipped(change):
+        try:
+            test()
+        except AssertionError:
+            return True
+    return False
+
+
 def run(names: list[str]) -> int:
     """Try all errors, or those that the named claims must refute; how many survive."""
     survivors = tried = 0
@@ -259,5 +412,17 @@ def run(names: list[str]) -> int:
                 survivors += 1
                 print(f"{edit.header}: {edit.before}: SURVIVED the ledger", flush=True)
                 continue
+        for change in SLIPS:
+            if names and change.test not in names:
+                continue
+            start, tried = time.perf_counter(), tried + 1
+            refuted = refuted_by_test(change)
+            survivors += not refuted
+            print(
+                f"{change.file}: {change.changes[0][1]}: "
+                f"{change.test if refuted else 'SURVIVED ' + change.test}, "
+                f"{time.perf_counter() - start:.1f} s",
+                flush=True,
+            )
     print(f"{tried} errors, {survivors} survived")
     return min(survivors, 99)

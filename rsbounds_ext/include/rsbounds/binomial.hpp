@@ -21,7 +21,7 @@ namespace rsb {
 constexpr double node_error = 6e-15;      // of a node, per unit of 1 + j theta/(1 - a)
 constexpr double deviance_error = 4e-15;  // of L
 constexpr double pole_error = 2e-15;    // of the pole's part, per unit of its exponent
-constexpr double log_error = 4e-16;     // of a logarithm of the level
+constexpr double log_error = 4.5e-16;   // of a logarithm: 2 ulp, at most 2^-51
 constexpr double series_error = 4e-12;  // of the series of the beta law
 // The step and the last node follow from this exponent, and from it what the terms
 // besides the pole's are worth beside e^L.

@@ -1,0 +1,42 @@
+"""Gaussian noise of any level, in float32 or exactly on the grid of 1/255."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds.sampling import grid_noise
+from rsbounds.sampling.blocks import noisy, single
+from rsbounds.sampling.noises._noise import Noise
+
+
+class Gaussian(Noise):
+    """x + sigma Z; see :func:`rsbounds.sampling.noisy`."""
+
+    law = ""
+    level = None
+    whole = False
+
+    def checked(self, x: Any) -> NDArray[np.float32]:
+        return single(x)
+
+    def noisy(
+        self, x: Any, sigma: float, size: int, generator: np.random.Generator
+    ) -> tuple[Any, Any]:
+        return noisy(x, sigma, size, generator), False
+
+
+class OnGrid(Noise):
+    """x + sigma Z rounded to the grid; see :mod:`rsbounds.sampling.grid_noise`."""
+
+    law = ""
+    level = None
+    whole = False
+
+    def checked(self, x: Any) -> NDArray[np.int32]:
+        return grid_noise.on_grid(single(x))
+
+    def noisy(
+        self, x: Any, sigma: float, size: int, generator: np.random.Generator
+    ) -> tuple[Any, Any]:
+        return grid_noise.noisy(x, sigma, size, generator)
