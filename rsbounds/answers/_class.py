@@ -26,6 +26,7 @@ from rsbounds.answers._answer import (
     drawn_counts,
     require_scheme,
     sampler_of,
+    void_votes,
     voted,
 )
 from rsbounds.certificate import ABSTAIN, Certificate
@@ -90,6 +91,11 @@ class Class(Answer):
         require_evidence(self.scheme, procedure)
         if procedure.only_correct and BOUNDS[procedure.bound].evidence != "counts":
             raise ArgumentError("only_correct", "needs a bound on counts")
+        if (
+            procedure.margin is not None
+            and BOUNDS[procedure.bound].evidence != "counts"
+        ):
+            raise ArgumentError("margin", "needs a bound on counts")
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [sampler_of(model, self.scheme)]
@@ -229,6 +235,7 @@ class Class(Answer):
         first = int(counts[top]) if top < len(counts) else 0
         below, above = counts[:top], counts[top + 1 :]
         second = int(max(below.max(initial=0), above.max(initial=0)))
+        second += void_votes(counts, n, procedure)
         return _pair(
             procedure.bound,
             first,

@@ -34,6 +34,7 @@ from rsbounds.answers._answer import (
     require_defaults,
     require_fixed,
     sampler_of,
+    void_votes,
     voted,
 )
 from rsbounds.answers._topk_plan import Choice, Counts, Floats, Plan, plan
@@ -167,6 +168,7 @@ def estimate(
     scheme: Scheme,
     sigma: float,
     bound: str = "clopper-pearson",
+    void: int = 0,
 ) -> Estimate:
     """The choice of largest radius, by class counts that the plan does not know.
 
@@ -189,6 +191,8 @@ def estimate(
         The noise level.
     bound : str
         A bound on counts, a key of :data:`rsbounds.confidence.BOUNDS`.
+    void : int
+        Samples that may be of any label: all sums have them.
     """
     lower_end = BOUNDS[bound].lower
     total: Any = np.int64(n)
@@ -196,7 +200,7 @@ def estimate(
     lower = lower_end(label_count, total, level_of(alpha, 2), None)
     pairs = []
     for choice in chosen.choices:
-        misses = total - compared(counts, label, chosen.k, choice)
+        misses = total - compared(counts, label, chosen.k, choice) - void
         upper = lower_end(misses, total, level_of(alpha, choice.parts), None)
         z_b, p_b = capped_end(lower, upper)
         pairs.append(Pair(float(lower.z), float(z_b), float(lower.p), float(p_b)))
@@ -401,7 +405,7 @@ class TopK(Answer):
         return cls(scheme, options["k"])
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name)
+        require_defaults(procedure, self.name, has_margin=True)
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [sampler_of(model, self.scheme)]
@@ -439,6 +443,7 @@ class TopK(Answer):
             alpha=procedure.alpha,
             scheme=self.scheme,
             sigma=evidence.sigma,
+            void=void_votes(counts, procedure.n, procedure),
         )
         order = np.argsort(-padded(select, max(len(select), self.k)), kind="stable")
         selected = tuple(order[: self.k].tolist())

@@ -8,7 +8,7 @@ from typing import Any
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._discrete import proved_discrete
 from rsbounds.audit._finding import Kind, Said
-from rsbounds.audit._proof import Claim, Proof, is_below
+from rsbounds.audit._proof import Claim, Proof, is_below, void_votes
 from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import BOUNDS
 from rsbounds.results import Manifest, Row
@@ -64,7 +64,7 @@ def _scores(row: Row, manifest: Manifest, expected: Row) -> Iterator[Said]:
     ]
     if procedure.runner_up:
         others = (count for k, count in enumerate(row.counts) if k != top)
-        rest = row.n - max(others, default=0)
+        rest = row.n - max(others, default=0) - void_votes(row, procedure)
         ends.append(("z_b", "z", -row.z_b, -expected.z_b, rest, second))
     for name, form, value, computed, count, uniform in ends:
         stated = f"{name} is {getattr(row, name)}"

@@ -30,7 +30,8 @@ from rsbounds.certify import Job
 from rsbounds.certify._run import drawn_columns
 from rsbounds.loading import CorruptInput, Data, guarded
 from rsbounds.results import Manifest, Row
-from rsbounds.sampling import as_sampler
+from rsbounds.sampling import Phase, as_sampler
+from rsbounds.sampling.margins import Difference, require_compared
 from rsbounds.schemes import METHODS, Scheme
 
 _SINGLE_LEVEL = 1e-6  # relative: what levels computed in float32 may be off by
@@ -49,6 +50,8 @@ _VERSIONS = {
     "torchvision",
 }
 _VERSIONS |= {"scikit-learn", "transformers"}
+#: Samples of a row that are compared with those of other settings, at most.
+MOST_COMPARED = 10_000
 _CERTIFIED = (
     "sigma",
     "norm",
@@ -132,6 +135,9 @@ def unshown(
     if not what.redrawn:
         rests_on += ["sound_noise"] if manifest.engine.get("sound_noise") else []
         rests_on += proof.stated
+    # that scores are as near to those of exact arithmetic as that
+    if manifest.procedure.margin is not None:
+        rests_on.append("margin")
     if not what.data:
         rests_on.append("data")
     if "truth" in manifest.answer and not what.truth:
@@ -313,6 +319,34 @@ def redrawn(
                 text = f"{name} is {stated:.200}, and drawn again {drawn:.200}"
                 yield Finding(Kind.COUNTS, row.idx, text, line)
                 break  # the class is another, and with it all counts
+
+
+def votes_changed(
+    rows: Sequence[Numbered],
+    manifest: Manifest,
+    data: Data,
+    model: Any,
+    given: Scheme | None,
+) -> Difference:
+    """The samples of rows drawn again, beside those of other settings."""
+    margin = manifest.procedure.margin or 0.0
+    difference = Difference(margin=margin)
+    drawer = _drawer(model, manifest, given)
+    for _, row in rows:
+        job = _job_of(row, manifest, drawer, None)
+        draws = job.draws(data.input(row.idx), row.idx)
+        for stage, sampler in enumerate(job.samplers):
+            compared = partial(
+                require_compared(sampler).compared,
+                draws.x,
+                draws.levels[stage],
+                min(row.n or manifest.procedure.n, MOST_COMPARED),
+                draws.generator(
+                    Phase.ESTIMATE, stage if len(job.samplers) > 1 else None
+                ),
+            )
+            difference.merge(guarded(f"input {row.idx}", compared))
+    return difference
 
 
 def of_several_models(manifest: Manifest) -> bool:

@@ -15,7 +15,7 @@ from rsbounds.answers._topk_plan import Choice, Plan, plan
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import arb, ctx
 from rsbounds.audit._finding import Kind, Said
-from rsbounds.audit._proof import Claim, Proof, is_below
+from rsbounds.audit._proof import Claim, Proof, is_below, void_votes
 from rsbounds.results import Manifest, Row
 
 _MOST_K = 1000  # to plan what more are compared with takes seconds for each row
@@ -60,6 +60,7 @@ class TopKProof(Proof):
         if is_below(row.radius, expected.radius, row.sigma):
             yield Kind.WEAK, f"{stated}, below what the counts show"
         rest = procedure.n - _compared(row, answer.k, choice)
+        rest -= void_votes(row, procedure)
         ends = [
             ("z_a", row.z_a, expected.z_a, row.count, 2),
             ("z_b", -row.z_b, -expected.z_b, rest, choice.parts),

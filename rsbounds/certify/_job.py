@@ -26,6 +26,7 @@ from rsbounds.loading import Data, as_data, guarded, prefetched
 from rsbounds.procedure import Procedure
 from rsbounds.results import Row
 from rsbounds.sampling import Draws, Phase, Sampler, stream
+from rsbounds.sampling.margins import with_margin
 
 Counts = Sequence[int]
 
@@ -43,6 +44,10 @@ class Job:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "answer", under(self.answer, self.procedure))
+        # here, so that no job draws votes of another margin than its procedure's
+        margin = self.procedure.margin
+        samplers = tuple(with_margin(sampler, margin) for sampler in self.samplers)
+        object.__setattr__(self, "samplers", samplers)
 
     @classmethod
     def of(cls, model: Any, question: Any, procedure: Procedure) -> Job:

@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,15 @@ from rsbounds import loading
 from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import ANSWERS, Answer
-from rsbounds.certify import Procedure, Run, Selection, Settings, require_place
+from rsbounds.certify import (
+    Procedure,
+    Run,
+    Selection,
+    Settings,
+    measure_margin,
+    recorded_margin,
+    require_place,
+)
 from rsbounds.cli import _answers, _config, _engine, _methods
 from rsbounds.cli._methods import whole
 from rsbounds.loading import CorruptInput, Data
@@ -140,6 +149,15 @@ def _add_procedure(group: Any) -> None:
         help="draw no more samples of inputs whose selected class is wrong",
     )
     group.add_argument(
+        "--margin",
+        type=_margin,
+        metavar="DELTA",
+        help=(
+            "a sample counts only if its largest score leads by more: certificates of "
+            "the program; auto: measured on a few inputs"
+        ),
+    )
+    group.add_argument(
         "--seed",
         type=partial(whole, 0),
         default=0,
@@ -205,6 +223,10 @@ def _add_files(group: Any) -> None:
         action="store_true",
         help="leave out inputs that can't be decoded, and record them",
     )
+
+
+def _margin(text: str) -> float | str:
+    return text if text == "auto" else float(text)
 
 
 def _end(text: str) -> int:
@@ -340,6 +362,7 @@ def _procedure(args: argparse.Namespace) -> Procedure:
         target_radius=args.target_radius,
         tolerance=args.tolerance,
         only_correct=args.only_correct,
+        margin=None if args.margin == "auto" else args.margin,
     )
 
 
@@ -357,6 +380,23 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
             warnings.simplefilter("ignore")
             parts.answer.check(procedure)
         _hints(procedure, parts.answer, data)
+        engine = _engine.engine(args)
+        selection = Selection(
+            start=args.start, skip=args.skip, max=args.max, shard=f"{rank}/{size}"
+        )
+        if args.margin == "auto":
+            measured = recorded_margin(place)
+            if measured is None:
+                measured = measure_margin(
+                    _engine.model(args, parts.stages, parts.answer),
+                    data,
+                    parts.answer,
+                    selection.of(len(data)),
+                    seed=procedure.seed,
+                )
+            procedure = replace(procedure, margin=measured.margin)
+            engine["margin"] = measured.record
+            say(f"margin {measured.margin:.3g}, measured")
         model: Any = _engine.workers(args, partial(_engine.built, args, parts.describe))
         if model is None:
             model = _engine.model(args, parts.stages, parts.answer)
@@ -370,12 +410,10 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
             data,
             parts.answer,
             procedure,
-            Selection(
-                start=args.start, skip=args.skip, max=args.max, shard=f"{rank}/{size}"
-            ),
+            selection,
             Settings(
                 describe=parts.describe,
-                engine=_engine.engine(args),
+                engine=engine,
                 run={
                     "data": str(args.data),
                     "batch": args.batch,
@@ -411,7 +449,9 @@ def _summary(
         share = results.samples() / (len(results.rows) * n)
         print(f"{share:.1%} of n = {n} samples an input were drawn")
     void = sum(row.void for row in results.rows)
-    if void:
+    if void and results.manifest and results.manifest.procedure.margin is not None:
+        say(f"{void} samples were void and count against their class")
+    elif void:
         say(
             f"warning: {void} samples were void (their scores held NaN) and count for "
             "no "
