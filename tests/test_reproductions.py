@@ -127,3 +127,9 @@ def test_radii_of_edits():
     tie = (table["delete"] == 0.9) & (table["p_a"] == 0.6)
     assert np.all(table["formula"][~tie] == table["exact"][~tie])
     assert (table["formula"][tie].item(), table["exact"][tie].item()) == (1, 0)
+
+
+def test_one_noise_of_flips():
+    table = committed("one_noise")
+    assert len(table["exact"]) == 28
+    assert np.all(np.abs(table["difference"]) < 2e-13)
