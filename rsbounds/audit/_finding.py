@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from html import escape
 
+from rsbounds.sampling.margins import Difference
+
 
 class Kind(StrEnum):
     """What is wrong."""
@@ -63,7 +65,8 @@ class Audit:
     stated : tuple of str
         What the file rests on and nothing given here shows: names of the manifest's
         parameters; "sigma": the noise levels of the rows; "sound_noise": how noise was
-        drawn; "counts": that the model draws them, of the manifest's seed and n0;
+        drawn; "margin": that scores are within half of it of those of exact arithmetic;
+        "counts": that the model draws them, of the manifest's seed, n0 and margin;
         "outputs": the same of real outputs, so the ends of all intervals; "data":
         labels and hashes of inputs; "truth": how maps agree with the true ones;
         "classes": how many those maps tell apart; "times": how long rows took.
@@ -74,6 +77,9 @@ class Audit:
         tried.
     seed : int
         What chose the rows of a sample.
+    votes : rsbounds.sampling.margins.Difference or None
+        How the samples drawn again differ from those of other settings, where that was
+        asked for.
     """
 
     findings: tuple[Finding, ...]
@@ -83,6 +89,7 @@ class Audit:
     drawn: int
     corrupt: tuple[int, ...]
     seed: int
+    votes: Difference | None = None
 
     def missed(self, share: float) -> float:
         """The probability that no forged row was drawn again, of this share of all

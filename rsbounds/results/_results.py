@@ -19,6 +19,7 @@ from rsbounds._numerics.text import abridged, shown
 from rsbounds.answers import ANSWERS, Summary
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._manifest import Manifest
+from rsbounds.results._program import program
 from rsbounds.results._row import Row
 from rsbounds.results._text import some
 
@@ -39,7 +40,7 @@ class Counted:
     left_out: int
     p_a: tuple[float, ...]
     sigmas: tuple[float, ...]
-    norms: tuple[float, ...]
+    norms: tuple[float | str, ...]
     ns: tuple[int, ...]
     bounds: tuple[str, ...]
     kinds: tuple[tuple[str, str], ...]  # method and scope
@@ -253,11 +254,16 @@ class Results:
         """
         return [shown(note) for note in self._notes() if note]
 
+    def program(self) -> str:
+        """For which program the certificates hold, in one line; "" without a margin."""
+        return "" if self.manifest is None else program(self.manifest)
+
     def _notes(self) -> Iterator[str]:
         yield self.note
         if self.manifest is None:
             return
         yield self.manifest.selection()
+        yield self.program()
         if left_out := self.counted.left_out:
             yield (
                 f"{left_out} of {len(self.rows)} inputs were not sampled, because "
