@@ -21,6 +21,7 @@ _MODULES = (
     "composite",
     "confidence",
     "datasets",
+    "discrete",
     "envelope",
     "frameworks",
     "gaussian",

@@ -9,6 +9,11 @@ from typing import NamedTuple, cast
 #: The prediction of a smoothed classifier that can't decide, as the field writes it.
 ABSTAIN = -1
 
+#: The norm of a radius that counts edits of a sequence, which is no l_p norm.
+EDIT = "edit"
+#: Norms whose radii are whole numbers: of changed coordinates, and of edits.
+WHOLE = (0.0, EDIT)
+
 FIXED_NOISE = "fixed noise"
 PROVEN_ENVELOPE = "sigma(x) with a proven envelope"
 ASSERTED_ENVELOPE = "sigma(x) with an asserted envelope"
@@ -83,8 +88,9 @@ class Certificate:
         The scheme, a key of ``rsbounds.schemes.METHODS``.
     scope : str
         For which classifier the certificate holds, a key of ``SCOPES``.
-    norm : float
-        The p of the l_p norm that measures the radius.
+    norm : float or "edit"
+        The p of the l_p norm that measures the radius, 0 where it counts changed
+        coordinates; "edit" where it counts edits of a sequence.
     bound : str
         The confidence bound, a key of ``rsbounds.confidence.BOUNDS``.
     z_b : float
@@ -113,7 +119,7 @@ class Certificate:
     sigma: float
     method: str
     scope: str
-    norm: float = 2.0
+    norm: float | str = 2.0
     bound: str = "clopper-pearson"
     z_b: float = cast("float", None)
     select: tuple[int, ...] = ()

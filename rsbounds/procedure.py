@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+import numpy as np
+
 from rsbounds._numerics.checks import as_floats, choice, count, number
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.confidence import BOUNDS
@@ -46,6 +48,11 @@ class Procedure:
     only_correct : bool
         Draw no further samples of an input whose selected class is not its label: its
         row certifies nothing. For runs of which only certified accuracies are wanted.
+    margin : float, optional
+        A sample counts only if its largest score leads the second by more than this,
+        >= 0; others are void, and count against the class. If computed scores are
+        within half of it of those of exact arithmetic, the certificate holds for the
+        exact network and for every program as near to it.
 
     Examples
     --------
@@ -63,6 +70,7 @@ class Procedure:
     target_radius: float | None = None
     tolerance: float | None = None
     only_correct: bool = False
+    margin: float | None = None
 
     def __post_init__(self) -> None:
         self._settle("n0", count("n0", self.n0, 1))
@@ -93,6 +101,10 @@ class Procedure:
             raise ArgumentError(
                 "only_correct", f"must be True or False; got {self.only_correct!r}"
             )
+        if self.margin is not None:
+            # rounded up: less would count more samples than were asked for
+            margin = as_floats("margin", self.margin, 0, nan=False, towards=np.inf)
+            self._settle("margin", number("margin", margin))
 
     def require_provable(self) -> None:
         """ValueError for more samples than rows of a file can be proved for."""
@@ -117,7 +129,8 @@ class Procedure:
     def to_dict(self) -> dict[str, Any]:
         """The numbers by name, as a manifest holds them.
 
-        Without ``tolerance`` and ``only_correct`` where they are not asked for.
+        Without ``tolerance``, ``only_correct`` and ``margin`` where they are not
+        asked for.
         """
         entries = asdict(self)
         for name in _LEFT_OUT:
@@ -147,7 +160,7 @@ class Procedure:
 
 
 #: Entries of few procedures: others don't state them.
-_LEFT_OUT = ("tolerance", "only_correct")
+_LEFT_OUT = ("tolerance", "only_correct", "margin")
 
 
 def _bound_at_any_time(bound: str) -> str:

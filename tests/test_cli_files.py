@@ -90,32 +90,6 @@ def test_slurm_and_torchrun_environments_name_the_share(work, monkeypatch, capsy
     assert len(read_rows(Path("out.tsv"))) == 12
 
 
-EDITS = {
-    "p_a": (lambda p: math.nextafter(float(p) * (1 + 1e-9), 2), "p_a is"),
-    "n": (lambda n: int(n) + 1, "n is 1001, 1000 in the manifest"),
-    "z_a": (lambda z: float(z) + 1e-9, "on the unsafe side of what"),
-    "bound": (
-        lambda b: "anytime",
-        "bound is 'anytime', 'clopper-pearson' by its counts",
-    ),
-    "select": (lambda c: "0:20,1:20", "void is 0, 10 by its counts"),
-    "scope": (
-        lambda s: "memory-based",
-        "scope is 'memory-based', 'fixed noise' in the manifest",
-    ),
-    "radius": (lambda r: float(r) * 0.9, "below what the counts show"),
-    "idx": (lambda i: int(i) + 1, "appears twice"),
-}
-
-
-@pytest.mark.parametrize("column", EDITS)
-def test_verify_finds_what_was_edited(finished, capsys, column):
-    place = max(read_rows(Path("out.tsv"))[:-1], key=lambda row: row.radius).idx
-    change, said = EDITS[column]
-    edit(place, column, change)
-    assert said in says(capsys, "verify out.tsv", 1)
-
-
 DAMAGE = [
     ({"parameters": {}}, "parameters.sigma is missing"),
     ({"parameters": {"sigma": [0.25, 0.25]}}, "parameters.sigma must be one number"),

@@ -97,7 +97,7 @@ def test_an_entry_is_a_bound():
 
 @pytest.mark.parametrize("name", BOUNDS)
 def test_two_classes_are_capped_at_the_complement(name):
-    if BOUNDS[name].evidence == "counts":
+    if BOUNDS[name].evidence != "scores":
         given = [300, 100]
     else:
         # the second class's scores are spread wider than the first's complement

@@ -330,7 +330,9 @@ def worst_classifier(distance, z_a, sigma0, sigma1, dim):
     return lambda x, sigma: outside_a(mp.mpf(x), mp.mpf(sigma))
 
 
-@pytest.mark.parametrize("dim", [1, 2, 10, 784, 150528])
+@pytest.mark.parametrize(
+    "dim", [1, 784, *(pytest.param(d, marks=SLOW) for d in (2, 10, 150528))]
+)
 @pytest.mark.parametrize(
     ("z_a", "rate"), [(0.3, 0.1), (2.3263478740408408, 0.01), (3.7, 1.0)]
 )
@@ -405,7 +407,9 @@ def test_regressions(dim, z_a, z_b, sigma, scheme):
     assert_sound_and_tight(radius, scheme, z_a, z_b, sigma, dim)
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.01, 100.0])
+@pytest.mark.parametrize(
+    "rate", [0.01, *(pytest.param(r, marks=SLOW) for r in (0.0, 100.0))]
+)
 @pytest.mark.parametrize(
     ("p_a", "p_b"), [(0.3 + 1e-7, 0.3), (0.3 + 1e-12, 0.3), (1e-9, 9.9e-10)]
 )

@@ -35,18 +35,9 @@ def flat(x):
     return 0.35
 
 
-class LaplaceSampler:
-    """Counts of a function under Laplace noise, which rsbounds doesn't draw."""
-
-    law = "laplace"
-
-    def __init__(self, model):
-        self.model = model
-
-    def __call__(self, x, sigma, n, generator):
-        batch = x + generator.laplace(0.0, sigma, (n, *x.shape))
-        scores = np.asarray(self.model(batch))
-        return np.bincount(scores.argmax(axis=1), minlength=scores.shape[1])
+def of_sequences(sequences):
+    """Scores of sequences of any length."""
+    return np.array([[len(s), 4 + np.sum(np.equal(s, 1)), 3.5] for s in sequences])
 
 
 def shaped():
@@ -107,9 +98,25 @@ SCHEMES = {
     ),
     "anisotropic": lambda: (shaped().scheme(), drawn_by(shaped())),
     "generator": lambda: (generated().scheme(), drawn_by(generated())),
-    "laplace": lambda: (
-        schemes.laplace(0.5),
-        {"fixed": {}, "sampler": LaplaceSampler},
+    "laplace": lambda: (schemes.laplace(0.5), {"fixed": {}}),
+    "uniform": lambda: (schemes.uniform(0.5), {"fixed": {}}),
+    "splitting": lambda: (schemes.splitting(0.5, 255), {"fixed": {}}),
+    "categorical": lambda: (schemes.categorical(0.8, 4), {"x": [3, 0, 1, 2, 3]}),
+    "flips": lambda: (schemes.flips(0.1, 0.3), {"x": [1, 0, 1, 0, 1]}),
+    "mask": lambda: (schemes.mask(6, 2), {"x": [1, 2, 3, 4, 5, 6]}),
+    "mask of any length": lambda: (
+        schemes.mask(keep_probability=0.3, hidden=7),
+        {"x": [1, 2, 3, 4, 5, 6]},
+    ),
+    "deletion": lambda: (
+        schemes.deletion(0.4),
+        {"x": [3, 1, 2, 1, 1, 2], "model": of_sequences},
+    ),
+    "blocks": lambda: (
+        schemes.blocks(
+            schemes.flips(0.05, 0.3), schemes.categorical(0.7, 3), splits=[3]
+        ),
+        {"x": [1, 0, 1, 0, 1, 1]},
     ),
 }
 
@@ -265,7 +272,7 @@ def test_every_entry_has_its_line():
         return {name.partition(",")[0].partition(" ")[0] for name in lines}
 
     # a decision list's noise has no radius of its own
-    assert named(SCHEMES) == {*METHODS, "laplace"} - {"composite"}
+    assert named(SCHEMES) == {*METHODS} - {"composite"}
     assert named(ANSWER) == set(ANSWERS)
 
 
@@ -332,6 +339,27 @@ class Lax(schemes.Gaussian):
         pass
 
 
+class OneMore(schemes.Categorical):
+    """A change more than is certified, and a transport that forgets it."""
+
+    def radius(self, z_a, sigma, z_b=None):
+        return super().radius(z_a, sigma, z_b) + (z_a > (-z_a if z_b is None else z_b))
+
+
+class Between(schemes.Categorical):
+    """Half a change."""
+
+    def radius(self, z_a, sigma, z_b=None):
+        return super().radius(z_a, sigma, z_b) / 2
+
+
+class Nearer(schemes.Categorical):
+    """A transport that forgets one of the changes."""
+
+    def transport(self, z, radius, sigma=None):
+        return super().transport(z, np.maximum(np.asarray(radius) - 1.0, 0.0), sigma)
+
+
 class Falling(schemes.Gaussian):
     """A radius that sinks for the surest."""
 
@@ -368,6 +396,18 @@ WRONG_SCHEMES = {
     "not its parameters": (forgetful, "from_parameters gives the same radii"),
     "a radius of NaN": (lambda: Unfounded({"sigma": 0.5}), "NaN earns no radius"),
     "any parameters": (lambda: Lax({"sigma": 0.5}), "out of its domain is named"),
+    "a change too many": (
+        lambda: OneMore({"keep": 0.8, "values": 4}),
+        "Within the radius the intervals of both scores do not cross",
+    ),
+    "half a change": (
+        lambda: Between({"keep": 0.8, "values": 4}),
+        "counts changes is a whole number",
+    ),
+    "a change that is forgotten": (
+        lambda: Nearer({"keep": 0.8, "values": 4}),
+        "Within the radius|a few changes|Two steps",
+    ),
     "falling": (lambda: Falling({"sigma": 0.5}), "does not fall where z_a rises"),
     "no pickle": (
         lambda: schemes.lipschitz(lambda x: 0.35, 0.1, 0.3, 4),
@@ -383,8 +423,10 @@ def semielastic_level(knn, x):
 @pytest.mark.parametrize("name", WRONG_SCHEMES)
 def test_a_wrong_scheme_fails(name):
     make, property_named = WRONG_SCHEMES[name]
+    scheme = make()
+    counted = {"x": [3, 0, 1, 2, 3]} if scheme.whole else {}
     with pytest.raises(AssertionError, match=property_named):
-        check_scheme(make())
+        check_scheme(scheme, **counted)
 
 
 def changed(name, **changes):

@@ -12,6 +12,7 @@ import pytest
 
 from rsbounds import certify_dataset, schemes
 from rsbounds.answers import (
+    Maps,
     TopK,
     Values,
     conformalize,
@@ -20,6 +21,7 @@ from rsbounds.answers import (
     value_interval,
 )
 from rsbounds.audit import Kind, verify
+from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import ArraySampler, Memory, certify, certify_radius
 from rsbounds.cluster import Workers
@@ -514,3 +516,22 @@ def test_order_statistics_are_of_as_many_samples_as_are_stated(shape):
     answer = Values(schemes.gaussian(0.5), radii=[0.1])
     with pytest.raises(ValueError, match="must return 200 rows of outputs"):
         certify_dataset(sampler, INPUTS[:2], answer, n=200)
+
+
+def test_true_maps_are_compared_past_an_input_that_has_none(tmp_path):
+    """Of three maps the first's row was given another index: the others count on."""
+    pytest.importorskip("flint")
+    out, truth = tmp_path / "out.tsv", np.zeros((3, 5), np.int64)
+    answer = Maps(schemes.gaussian(0.25), 0.75, truth)
+
+    def two_classes(batch):
+        return np.stack([batch, -batch], axis=1)
+
+    certify_dataset(two_classes, INPUTS[:3], answer, out=out, n0=10, n=100)
+    file = read(out)
+    wrong = {"right": "99"}
+    rows = [replace(row, extra={**row.extra, **wrong}) for row in file.rows]
+    rows[0] = replace(rows[0], idx=7)
+    proof = PROOFS["maps"]
+    findings = proof.against(list(enumerate(rows, 2)), file.manifest, truth)
+    assert [finding.index for finding in findings] == [1, 2]

@@ -78,7 +78,7 @@ def test_a_full_disk_is_named_by_what_writes_pages_too(
     assert not list(Path().glob("*.new"))
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", ["<&- >&- 2>&-"])
 def test_closed_streams_lose_nothing(work, closed):
     command = " ".join(["rsbounds", *arguments(n=100)])
     assert shell(f"{command} {closed}").returncode == 0

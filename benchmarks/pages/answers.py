@@ -141,11 +141,12 @@ def top_k(table: np.ndarray, printed: np.ndarray) -> list[str]:
         f"{float(max(p - e for p, e in zip(printed, exact, strict=True))):.1e}: three "
         "digits are rounded to nearest, which is upwards half of the time.",
         "",
-        "Their procedure bounds all ten classes, at alpha/10 each, and takes the best "
-        "sum afterwards. Here n0 of the same samples, drawn from the counts without "
-        "replacement, choose up to four sums that are worth a bound, and the best of "
-        "these is taken afterwards. Below are the radii of their bounds, found to "
-        "twelve digits, so that no rounding is compared.",
+        "Their procedure bounds each of the ten classes at alpha/10 and takes the best "
+        "sum afterwards. Here n0 of the same samples are drawn from the counts, "
+        "without replacement. They choose up to four sums, these alone are bounded by "
+        "the rest of the samples, and the best of them is taken. The table has the "
+        "radii of their bounds computed to twelve digits: it does not compare their "
+        "printed, rounded ones.",
         "",
         "| k | n0 | certified: theirs | here | mean radius: theirs | here | here is "
         "larger | time a row: theirs | here |",

@@ -259,22 +259,26 @@ def summary(found: dict[str, dict[str, Values]]) -> list[str]:
     return table([*head, "largest of the rest", "nearer than rsbounds"], rows)
 
 
-def losses(found: dict[str, dict[str, Values]], points: list[Point]) -> str:
+def losses(found: dict[str, dict[str, Values]], points: list[Point]) -> list[str]:
     """Where and by how much a peer is nearer to the truth."""
-    parts = []
+    rows = []
     for kind, by_library in found.items():
         ours = by_library["rsbounds"]
         for name, e in by_library.items():
             lost = e < ours
             if name != "rsbounds" and lost.any():
                 at = points[int(np.argmax(np.where(lost, ours, 0)))]
-                parts.append(
-                    f"{name}'s {kind} at {int(lost.sum())} of {len(points)} points, "
-                    f"where that of rsbounds is wrong by {ours[lost].max():.0e} at "
-                    f"most (df = {at.df:g}, nc = {at.nc:g}, "
-                    f"{'upper' if at.upper else 'lower'} tail {at.p:g})"
+                rows.append(
+                    [
+                        f"{name}'s {kind}",
+                        f"{int(lost.sum())} of {len(points)}",
+                        f"{ours[lost].max():.0e}",
+                        f"df = {at.df:g}, nc = {at.nc:g}, "
+                        f"{'upper' if at.upper else 'lower'} tail {at.p:g}",
+                    ]
                 )
-    return "; ".join(parts) + "."
+    head = ["", "points", "largest error of rsbounds there", "at"]
+    return table(head, rows)
 
 
 def time_rows(
@@ -304,7 +308,7 @@ def stalled() -> list[str]:
     each = least(lambda: special.ncx2_ppf(p, 1, 4.0)) / p.size * 1e6
     rows = [
         [
-            f"{q:.3f}",
+            repr(float(q)),  # in full: the quantile has fifteen digits
             f"{x:.15g}",
             f"{quantile_error(float(x), Point(1, 4.0, q, False, x)):.0e}",
         ]
@@ -349,7 +353,7 @@ def main() -> None:
             nc=", ".join(f"{v:g}" for v in NC),
             tails=", ".join(f"{v:g}" for v in TAILS),
             summary="\n".join(summary(found)),
-            losses=losses(found, points),
+            losses="\n".join(losses(found, points)),
             times="\n".join(
                 table(
                     ["df", "nc", "", *(f"{n} / rsbounds" for n in peers)]

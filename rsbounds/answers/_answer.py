@@ -16,6 +16,7 @@ from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import Pair
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler, as_sampler, require_law
+from rsbounds.sampling.grid_noise import LEVELS
 from rsbounds.schemes import Option, Scheme
 from rsbounds.schemes._domains import POSITIVE
 
@@ -136,7 +137,7 @@ class Answer:
     name: ClassVar[str] = ""
     help: ClassVar[str] = ""
     options: ClassVar[tuple[Option, ...]] = ()
-    columns: ClassVar[tuple[str, ...]] = ()
+    columns: tuple[str, ...] = ()
     n0: ClassVar[int] = 100
     n: ClassVar[int] = 100_000
     classifies: ClassVar[bool] = True
@@ -249,10 +250,21 @@ class Answer:
         return None
 
 
-def require_defaults(procedure: Procedure, answer: str) -> None:
-    """ValueError where a procedure asks for bounds other than those of the answer."""
+def require_defaults(
+    procedure: Procedure, answer: str, *, has_margin: bool = False
+) -> None:
+    """ValueError where a procedure asks for bounds other than those of the answer.
+
+    ``has_margin`` says whether the answer counts void samples against the class.
+    """
+    if procedure.margin is not None and not has_margin:
+        raise ArgumentError("margin", f"is not for the answer {answer!r}")
     default = Procedure(
-        n0=procedure.n0, n=procedure.n, alpha=procedure.alpha, seed=procedure.seed
+        n0=procedure.n0,
+        n=procedure.n,
+        alpha=procedure.alpha,
+        seed=procedure.seed,
+        margin=procedure.margin,
     )
     if procedure != default:
         raise ValueError(
@@ -262,7 +274,13 @@ def require_defaults(procedure: Procedure, answer: str) -> None:
 
 
 def require_fixed(scheme: Scheme) -> None:
-    """ValueError for noise that is not the same at every input."""
+    """ValueError for noise that is not the same at every input, or isn't sampled."""
+    if scheme.outcomes is not None:
+        raise ArgumentError(
+            "scheme",
+            f"must have noise that is sampled; of {scheme.name!r} all outcomes are "
+            "evaluated, which the class alone knows to use",
+        )
     level = scheme.own_level
     scheme.transport(0.0, 0.0, 1.0 if level is None else level)
 
@@ -308,7 +326,18 @@ def sampler_of(model: Any, scheme: Scheme) -> Sampler:
             "sigma(x), "
             f"made with sound=True; got one of method {scheme.name!r} without"
         )
+    grid = getattr(sampler, "grid", LEVELS)
+    if grid != LEVELS and scheme.own_level is None:
+        raise ArgumentError("grid", "must be 255 where the level follows the input")
     return sampler
+
+
+def void_votes(counts: ClassCounts, n: int, procedure: Procedure) -> int:
+    """How many samples of n may be any other class's: with a margin the void ones.
+
+    Without one a sample without a class is one that the model itself left without.
+    """
+    return 0 if procedure.margin is None else n - total(counts)
 
 
 def require_scheme(scheme: Any) -> None:

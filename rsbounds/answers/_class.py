@@ -26,6 +26,7 @@ from rsbounds.answers._answer import (
     drawn_counts,
     require_scheme,
     sampler_of,
+    void_votes,
     voted,
 )
 from rsbounds.certificate import ABSTAIN, Certificate
@@ -76,6 +77,7 @@ class Class(Answer):
     def __init__(self, scheme: Scheme) -> None:
         require_scheme(scheme)
         self.scheme = scheme
+        self.columns = (*type(self).columns, *scheme.columns)
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Answer:
@@ -85,18 +87,33 @@ class Class(Answer):
     def from_options(cls, options: Options, scheme: Any) -> Answer:
         return cls(scheme)
 
+    def check(self, procedure: Procedure) -> None:
+        require_evidence(self.scheme, procedure)
+        if procedure.only_correct and BOUNDS[procedure.bound].evidence != "counts":
+            raise ArgumentError("only_correct", "needs a bound on counts")
+        if (
+            procedure.margin is not None
+            and BOUNDS[procedure.bound].evidence != "counts"
+        ):
+            raise ArgumentError("margin", "needs a bound on counts")
+
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [sampler_of(model, self.scheme)]
 
     def draw(self, draws: Draws, procedure: Procedure) -> Votes | Scores:
         evidence = getattr(draws.samplers[0], "evidence", "counts")
         needed = BOUNDS[procedure.bound].evidence
-        if needed != evidence:
+        exact = needed == "outcomes"  # which samplers count as they count samples
+        if evidence != ("counts" if exact else needed):
             raise ValueError(
                 f"bound {procedure.bound!r} is on {needed}: the sampler gives "
                 f"{evidence} "
                 "(rsbounds.sampling.SoftSampler: scores)"
             )
+        if exact:
+            # all outcomes at once: no luck chooses the class, so they choose it too
+            counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
+            return Votes(draws.sigma, select=counts, counts=counts, n=procedure.n)
         # n0 samples guess the class, fresh ones bound its probability: among the
         # samples that chose it the class is ahead by luck, too, and their counts would
         # promise too much.
@@ -119,10 +136,6 @@ class Class(Answer):
             n=procedure.n,
         )
 
-    def check(self, procedure: Procedure) -> None:
-        if procedure.only_correct and BOUNDS[procedure.bound].evidence != "counts":
-            raise ArgumentError("only_correct", "needs a bound on counts")
-
     def scaled(self, evidence: Votes, n: int) -> Votes:
         return evidence.scaled(n)
 
@@ -139,13 +152,15 @@ class Class(Answer):
     ) -> Answered:
         if isinstance(evidence, Scores):
             return Answered(self._of_scores(evidence, procedure), {})
-        select = drawn_counts("select", evidence.select, procedure.n0)
-        counts = drawn_counts("counts", evidence.counts, evidence.n)
+        require_evidence(self.scheme, procedure)
         kind = BOUNDS[procedure.bound].evidence
-        if kind != "counts":
+        if kind == "scores":
             raise ValueError(
                 f"bound must be one on counts; {procedure.bound!r} is on {kind}"
             )
+        n0 = procedure.n if kind == "outcomes" else procedure.n0
+        select = drawn_counts("select", evidence.select, n0)
+        counts = drawn_counts("counts", evidence.counts, evidence.n)
         top = int(np.argmax(select))
         if evidence.n:
             uniform = uniform_of(procedure, index)
@@ -161,16 +176,23 @@ class Class(Answer):
         certificate = voted(
             self.scheme,
             Votes(evidence.sigma, select, counts, evidence.n),
-            procedure,
+            replace(procedure, n0=n0),
             of=top,
             pair=pair,
             predict=top if pair.z_a > pair.z_b else ABSTAIN,
             radius=radius,
         )
-        return Answered(certificate, {})
+        columns = self.scheme.further(pair.z_a, pair.z_b)
+        return Answered(certificate, columns)
+
+    def fingerprint(self, draws: Draws, procedure: Procedure) -> Sequence[int]:
+        if BOUNDS[procedure.bound].evidence != "outcomes":
+            return super().fingerprint(draws, procedure)
+        counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
+        return [int(count) for count in counts]
 
     def largest_radius(self, x: Any, procedure: Procedure) -> float | None:
-        if BOUNDS[procedure.bound].evidence != "counts":
+        if BOUNDS[procedure.bound].evidence == "scores":
             return None
         certain = replace(procedure, target_radius=None)
         votes = Votes(  # all samples fall on one class
@@ -213,6 +235,7 @@ class Class(Answer):
         first = int(counts[top]) if top < len(counts) else 0
         below, above = counts[:top], counts[top + 1 :]
         second = int(max(below.max(initial=0), above.max(initial=0)))
+        second += void_votes(counts, n, procedure)
         return _pair(
             procedure.bound,
             first,
@@ -258,6 +281,31 @@ class Class(Answer):
                 best, other = min(best, LARGEST), max(other, -LARGEST)
                 hopeless = self._radius(best, other, draws.sigma) < target
         return Votes(draws.sigma, select, counts, drawn)
+
+
+def require_evidence(scheme: Scheme, procedure: Procedure) -> None:
+    """ValueError unless the bound "exact" and noise with few outcomes go together."""
+    exact = BOUNDS[procedure.bound].evidence == "outcomes"
+    if exact and scheme.outcomes is None:
+        raise ArgumentError(
+            "bound",
+            "must be one on samples: the noise of the scheme "
+            f"{scheme.name!r} has outcomes that are not evaluated; got "
+            f"{procedure.bound!r}",
+        )
+    if scheme.outcomes is None:
+        return
+    if not exact:
+        raise ArgumentError(
+            "bound",
+            f"must be 'exact' for the scheme {scheme.name!r}, all of whose outcomes "
+            f"are evaluated; got {procedure.bound!r}",
+        )
+    if procedure.n != scheme.outcomes:
+        raise ArgumentError(
+            "n",
+            f"must be {scheme.outcomes}, all outcomes of the noise; got {procedure.n}",
+        )
 
 
 def step_after(drawn: int) -> int:

@@ -60,7 +60,7 @@ class ByLooks(Answer):
         # what the class says of the answer asked, an instance says of this one
         for name in ("name", "help", "options", "n0", "n", "classifies"):
             setattr(self, name, getattr(asked, name))
-        self.columns = (*asked.columns, DRAWN)  # type: ignore[misc]
+        self.columns = (*asked.columns, DRAWN)
 
     def parameters(self) -> dict[str, Any]:
         return self.asked.parameters()

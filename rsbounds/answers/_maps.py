@@ -37,7 +37,6 @@ from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler
-from rsbounds.sampling.adapters import output_sampler
 from rsbounds.schemes import Option, Scheme
 
 BOUND = "binomial-holm"
@@ -268,7 +267,7 @@ class Maps(Answer):
         return cls(scheme, options["tau"], truth)
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name)
+        require_defaults(procedure, self.name, has_margin=True)
 
     def check_inputs(self, inputs: int) -> None:
         if self.truth is not None and len(self.truth) != inputs:
@@ -278,7 +277,7 @@ class Maps(Answer):
             )
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
-        return output_sampler(model, "maps", self.scheme.law, **options)
+        return self.scheme.output_sampler(model, "maps", **options)
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [self.sampler(model)]

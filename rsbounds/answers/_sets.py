@@ -71,6 +71,8 @@ def _error(alpha: float, radius: float, scheme: Scheme) -> float:
     """1 less that coverage, rounded down: it keeps its digits where the coverage is
     near 1.
     """
+    if radius and not scheme.convex:  # Jensen's inequality is for the hull
+        return _hull(1, 1, 1, alpha, radius, scheme)
     z = round_down(ndtri(np.asarray(alpha)), NDTRI_ERROR)
     low = scheme.transport(z, radius)[0]
     if not radius:

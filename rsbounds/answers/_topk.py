@@ -34,6 +34,7 @@ from rsbounds.answers._answer import (
     require_defaults,
     require_fixed,
     sampler_of,
+    void_votes,
     voted,
 )
 from rsbounds.answers._topk_plan import Choice, Counts, Floats, Plan, plan
@@ -167,6 +168,7 @@ def estimate(
     scheme: Scheme,
     sigma: float,
     bound: str = "clopper-pearson",
+    void: int = 0,
 ) -> Estimate:
     """The choice of largest radius, by class counts that the plan does not know.
 
@@ -189,6 +191,8 @@ def estimate(
         The noise level.
     bound : str
         A bound on counts, a key of :data:`rsbounds.confidence.BOUNDS`.
+    void : int
+        Samples that may be of any label: all sums have them.
     """
     lower_end = BOUNDS[bound].lower
     total: Any = np.int64(n)
@@ -196,7 +200,7 @@ def estimate(
     lower = lower_end(label_count, total, level_of(alpha, 2), None)
     pairs = []
     for choice in chosen.choices:
-        misses = total - compared(counts, label, chosen.k, choice)
+        misses = total - compared(counts, label, chosen.k, choice) - void
         upper = lower_end(misses, total, level_of(alpha, choice.parts), None)
         z_b, p_b = capped_end(lower, upper)
         pairs.append(Pair(float(lower.z), float(z_b), float(lower.p), float(p_b)))
@@ -246,7 +250,7 @@ def _largest(
         best.pair.z_a,
         np.array([pair.z_b for pair in pairs]),
         np.array([choice.t for choice in choices]),
-        best.radius * (1 + 1e-9),
+        best.radius + 1 if scheme.whole else best.radius * (1 + 1e-9),
         scheme,
         sigma,
     )
@@ -266,6 +270,8 @@ def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
     z_a, z_b = pair.z_a, pair.z_b
     if t == 1:
         return scheme.radius(z_a, sigma, z_b) if z_a > z_b else 0.0
+    if scheme.whole:
+        return _whole_radius(pair, t, scheme, sigma)
     expected = _score_radius(pair, t) * _unit(scheme, sigma)
     if not 0.0 < expected < math.inf:
         expected = sigma
@@ -284,6 +290,25 @@ def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
         if not 0 < share < 1:
             share = 0.5
         at = _around(low, low + share * (high - low), high)
+
+
+def _whole_radius(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
+    """The same where radii count changes."""
+
+    def kept(changes: int) -> bool:
+        margin = _margin(pair.z_a, pair.z_b, t, float(changes), scheme, sigma)
+        return bool(margin > 0)
+
+    if not kept(0):
+        return 0.0
+    most = 1
+    while kept(most):  # transport promises nothing beyond some number of changes
+        most *= 2
+    least = most // 2
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (middle, most) if kept(middle) else (least, middle)
+    return float(least)
 
 
 def _around(low: float, expected: float, high: float) -> Floats:
@@ -380,7 +405,7 @@ class TopK(Answer):
         return cls(scheme, options["k"])
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name)
+        require_defaults(procedure, self.name, has_margin=True)
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [sampler_of(model, self.scheme)]
@@ -418,6 +443,7 @@ class TopK(Answer):
             alpha=procedure.alpha,
             scheme=self.scheme,
             sigma=evidence.sigma,
+            void=void_votes(counts, procedure.n, procedure),
         )
         order = np.argsort(-padded(select, max(len(select), self.k)), kind="stable")
         selected = tuple(order[: self.k].tolist())

@@ -37,7 +37,6 @@ from rsbounds.confidence import upper_bound
 from rsbounds.confidence.entry import half
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler
-from rsbounds.sampling.adapters import output_sampler
 from rsbounds.schemes import Option, Scheme
 
 BOUND = "order-statistics"
@@ -273,7 +272,7 @@ class Values(Answer):
                 return
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
-        return output_sampler(model, "values", self.scheme.law, **options)
+        return self.scheme.output_sampler(model, "values", **options)
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [self.sampler(model)]

@@ -39,6 +39,11 @@ def _anytime(count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
     return bool(alpha * above * logs.exp() >= stake)
 
 
+def _exact(count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
+    # the share of all outcomes
+    return bool(n * at.p <= count)
+
+
 #: By the name of the bound: whether p is a lower bound at level alpha after ``count``
 #: successes in ``n`` trials; ``u`` is the uniform number of a bound that needs one.
 PROOFS: Mapping[str, Callable[[int, int, Event, Arb, Arb], bool]] = {
@@ -46,6 +51,7 @@ PROOFS: Mapping[str, Callable[[int, int, Event, Arb, Arb], bool]] = {
     "randomized": _randomized,
     "anytime": _anytime,
     "staged": _clopper_pearson,  # of one look, whose level rsbounds.audit._looks has
+    "exact": _exact,
 }
 
 
@@ -65,7 +71,9 @@ def proved(
     """
     trivial = v == (-inf if form == "z" else 0.0)
     if trivial or not abs(v) < inf:
-        return trivial
+        # the only certainty is that of all outcomes
+        sure = bound == "exact" and v == inf and count == n
+        return trivial or sure
     with ctx.workprec(PRECISION):
         at = event(arb(v)) if form == "z" else Event(arb(v), 1 - arb(v))
         if bound not in PROOFS:

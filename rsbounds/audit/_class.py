@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rsbounds.audit import _bounds, _radii
+from rsbounds.audit._discrete import proved_discrete
 from rsbounds.audit._finding import Kind, Said
-from rsbounds.audit._proof import Claim, Proof, is_below
+from rsbounds.audit._proof import Claim, Proof, is_below, void_votes
 from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import BOUNDS
 from rsbounds.results import Manifest, Row
@@ -63,7 +64,7 @@ def _scores(row: Row, manifest: Manifest, expected: Row) -> Iterator[Said]:
     ]
     if procedure.runner_up:
         others = (count for k, count in enumerate(row.counts) if k != top)
-        rest = row.n - max(others, default=0)
+        rest = row.n - max(others, default=0) - void_votes(row, procedure)
         ends.append(("z_b", "z", -row.z_b, -expected.z_b, rest, second))
     for name, form, value, computed, count, uniform in ends:
         stated = f"{name} is {getattr(row, name)}"
@@ -106,6 +107,20 @@ def _radius(row: Row, manifest: Manifest, expected: Row) -> Iterator[Said]:
         yield Kind.WEAK, f"{stated}, below what the counts show"
     elif row.radius and not _proved(row, manifest.method, manifest.parameters):
         yield Kind.RADIUS, f"{stated}, more than the counts prove"
+    frontier = row.extra.get("frontier", "-")
+    if "frontier" in expected.extra and frontier != "-":
+        yield from _frontier(row, manifest, frontier)
+
+
+def _frontier(row: Row, manifest: Manifest, frontier: str) -> Iterator[Said]:
+    """Numbers of changes, kind by kind, that the counts don't prove."""
+    z_b = None if row.z_b == -row.z_a else row.z_b
+    for entry in frontier.split(";"):
+        counts = tuple(map(int, entry.split(",")))
+        if not proved_discrete(
+            manifest.method, manifest.parameters, counts, row.z_a, z_b
+        ):
+            yield Kind.RADIUS, f"frontier has {entry}, more than the counts prove"
 
 
 def _proved(row: Row, method: str, parameters: Mapping[str, Any]) -> bool:

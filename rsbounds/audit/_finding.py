@@ -3,6 +3,9 @@
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from html import escape
+
+from rsbounds.sampling.margins import Difference
 
 
 class Kind(StrEnum):
@@ -62,7 +65,8 @@ class Audit:
     stated : tuple of str
         What the file rests on and nothing given here shows: names of the manifest's
         parameters; "sigma": the noise levels of the rows; "sound_noise": how noise was
-        drawn; "counts": that the model draws them, of the manifest's seed and n0;
+        drawn; "margin": that scores are within half of it of those of exact arithmetic;
+        "counts": that the model draws them, of the manifest's seed, n0 and margin;
         "outputs": the same of real outputs, so the ends of all intervals; "data":
         labels and hashes of inputs; "truth": how maps agree with the true ones;
         "classes": how many those maps tell apart; "times": how long rows took.
@@ -73,6 +77,9 @@ class Audit:
         tried.
     seed : int
         What chose the rows of a sample.
+    votes : rsbounds.sampling.margins.Difference or None
+        How the samples drawn again differ from those of other settings, where that was
+        asked for.
     """
 
     findings: tuple[Finding, ...]
@@ -82,6 +89,7 @@ class Audit:
     drawn: int
     corrupt: tuple[int, ...]
     seed: int
+    votes: Difference | None = None
 
     def missed(self, share: float) -> float:
         """The probability that no forged row was drawn again, of this share of all
@@ -91,3 +99,13 @@ class Audit:
         return math.comb(self.rows - forged, self.drawn) / math.comb(
             self.rows, self.drawn
         )
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: what was found, a line for each finding."""
+        proved = f"{self.rows} rows, {self.proved} of them proved, {self.drawn} drawn"
+        many = len(self.findings)
+        line = f"Audit: {proved} again, {many or 'no'} finding{'s' * (many != 1)}"
+        stated = f"; as stated: {', '.join(self.stated)}" if self.stated else ""
+        found = "".join(f"<li>{escape(one.at(''))}</li>" for one in self.findings[:20])
+        more = f"<li>and {many - 20} more</li>" if many > 20 else ""
+        return f"<p><code>{escape(line + stated)}</code></p><ul>{found}{more}</ul>"

@@ -22,14 +22,16 @@ from scipy.spatial.distance import cdist
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds.answers import ANSWERS
 from rsbounds.audit._finding import Finding, Kind
-from rsbounds.audit._proof import answer_of
+from rsbounds.audit._proof import answer_of, own_level
 from rsbounds.audit._proofs import PROOFS
+from rsbounds.audit._radii import ABSOLUTE, DISCRETE
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN
 from rsbounds.certify import Job
 from rsbounds.certify._run import drawn_columns
 from rsbounds.loading import CorruptInput, Data, guarded
 from rsbounds.results import Manifest, Row
-from rsbounds.sampling import as_sampler
+from rsbounds.sampling import Phase, as_sampler
+from rsbounds.sampling.margins import Difference, require_compared
 from rsbounds.schemes import METHODS, Scheme
 
 _SINGLE_LEVEL = 1e-6  # relative: what levels computed in float32 may be off by
@@ -48,6 +50,8 @@ _VERSIONS = {
     "torchvision",
 }
 _VERSIONS |= {"scikit-learn", "transformers"}
+#: Samples of a row that are compared with those of other settings, at most.
+MOST_COMPARED = 10_000
 _CERTIFIED = (
     "sigma",
     "norm",
@@ -123,14 +127,17 @@ def unshown(
     rests_on = [
         name
         for name in domains
-        if name in manifest.parameters and name not in _CERTIFIED
+        if name in manifest.parameters and not _is_certified(manifest.method, name)
     ]
     # rows are compared with a level that the manifest states
-    if "sigma" not in domains and not proof.states_levels:
+    if own_level(manifest) is None and not proof.states_levels:
         rests_on.append("sigma")
     if not what.redrawn:
         rests_on += ["sound_noise"] if manifest.engine.get("sound_noise") else []
         rests_on += proof.stated
+    # that scores are as near to those of exact arithmetic as that
+    if manifest.procedure.margin is not None:
+        rests_on.append("margin")
     if not what.data:
         rests_on.append("data")
     if "truth" in manifest.answer and not what.truth:
@@ -144,6 +151,12 @@ def unshown(
         if given.scope != ASSERTED_ENVELOPE:  # its bounds are proven
             compared |= domains.keys() - {"dim"}
     return tuple(name for name in rests_on if name not in compared)
+
+
+def _is_certified(method: str, name: str) -> bool:
+    """Whether a parameter says what is certified, and is nothing that it rests on."""
+    of_a_law = method in (*ABSOLUTE, *DISCRETE) and name != "dim"
+    return name in _CERTIFIED or of_a_law
 
 
 def left_out(manifest: Manifest, data: Data) -> Iterator[Finding]:
@@ -193,8 +206,11 @@ def at_input(
     ):
         text = f"sigma is {row.sigma}, {level} at this input"
         yield Finding(Kind.LEVEL, row.idx, text, line)
-    dim = manifest.parameters.get("dim", math.inf)
-    if as_seen and "dim" in METHODS[manifest.method].domains and item.x.size > dim:
+    method = METHODS[manifest.method]
+    if not as_seen or "dim" not in method.domains:
+        return
+    if not method.from_parameters(manifest.parameters).takes(item.x.size):
+        dim = manifest.parameters.get("dim")
         text = f"has {item.x.size} numbers, dim is {dim} in the manifest"
         yield Finding(Kind.DATA, row.idx, text, line)
 
@@ -305,6 +321,34 @@ def redrawn(
                 break  # the class is another, and with it all counts
 
 
+def votes_changed(
+    rows: Sequence[Numbered],
+    manifest: Manifest,
+    data: Data,
+    model: Any,
+    given: Scheme | None,
+) -> Difference:
+    """The samples of rows drawn again, beside those of other settings."""
+    margin = manifest.procedure.margin or 0.0
+    difference = Difference(margin=margin)
+    drawer = _drawer(model, manifest, given)
+    for _, row in rows:
+        job = _job_of(row, manifest, drawer, None)
+        draws = job.draws(data.input(row.idx), row.idx)
+        for stage, sampler in enumerate(job.samplers):
+            compared = partial(
+                require_compared(sampler).compared,
+                draws.x,
+                draws.levels[stage],
+                min(row.n or manifest.procedure.n, MOST_COMPARED),
+                draws.generator(
+                    Phase.ESTIMATE, stage if len(job.samplers) > 1 else None
+                ),
+            )
+            difference.merge(guarded(f"input {row.idx}", compared))
+    return difference
+
+
 def of_several_models(manifest: Manifest) -> bool:
     """Whether rows are from before a change: they have the probe of another model, and
     every report says that there are such.
@@ -351,7 +395,11 @@ def _drawer(model: Any, manifest: Manifest, given: Scheme | None) -> Any:
     if isinstance(model, Sequence):
         return [as_sampler(expert) for expert in model]
     ready = as_sampler(model)
-    return ready if ready is model or given is None else given.sampler(model)
+    if ready is model:
+        return ready
+    # noise of a shape is not made of parameters: it has to be given
+    noise = answer_of(manifest).scheme if given is None else given
+    return ready if noise.drawn is None and given is None else noise.sampler(model)
 
 
 def _job_of(row: Row, manifest: Manifest, drawer: Any, truth: Any) -> Job:
@@ -359,5 +407,6 @@ def _job_of(row: Row, manifest: Manifest, drawer: Any, truth: Any) -> Job:
     answer: Any = answer_of(manifest, level=lambda _: row.sigma)
     if truth is not None:
         answer.truth = truth
-    answer.scheme.law = getattr(drawer, "law", "")
+    if not answer.scheme.law:  # that of a shape is said by what draws it
+        answer.scheme.law = getattr(drawer, "law", "")
     return Job(answer, answer.samplers(drawer), manifest.procedure)

@@ -25,7 +25,7 @@ class MapsProof(Proof):
     """The proof of the classes of many positions."""
 
     answer = "maps"
-    methods = _radii.FIXED
+    methods = _radii.TRANSPORTED
     proves = _OF_TRUTH
 
     def compared(self, claim: Claim) -> Iterator[Said]:
@@ -127,5 +127,6 @@ def _earned(manifest: Manifest, sigma: float, radius: float, tau: float) -> bool
     """Whether a probability above tau earns the radius."""
     z = float(round_down(ndtri(np.asarray(tau)), NDTRI_ERROR))
     with ctx.workprec(_bounds.PRECISION):
-        step = _radii.step(manifest.method, manifest.parameters, sigma, radius)
-        return bool(event(arb(z)).p <= arb(tau)) and bool(step <= arb(z))
+        if not event(arb(z)).p <= arb(tau):
+            return False
+    return _radii.proved(manifest.method, manifest.parameters, sigma, radius, z)

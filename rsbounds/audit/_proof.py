@@ -10,6 +10,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer, restored
 from rsbounds.audit._finding import Finding, Kind, Said
 from rsbounds.audit._radii import COVERED
+from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS
 
@@ -117,6 +118,22 @@ def answer_of(manifest: Manifest, **options: Any) -> Answer:
     method = METHODS[manifest.method]
     scheme = method.from_parameters(manifest.parameters, **options)
     return restored(manifest.answer, scheme)
+
+
+def own_level(manifest: Manifest) -> float | None:
+    """The one noise level of all rows, where the parameters say it."""
+    method = METHODS.get(manifest.method)
+    if method is None:
+        return None
+    scheme = method.from_parameters(manifest.parameters)
+    # of noise that follows the input "sigma" may be the base of its levels
+    fixed = "sigma" in method.domains or scheme.drawn is not None
+    return scheme.own_level if fixed else None
+
+
+def void_votes(row: Row, procedure: Procedure) -> int:
+    """Samples that a margin leaves without a class: any of the others may have them."""
+    return 0 if procedure.margin is None else row.n - sum(row.counts)
 
 
 def is_near(stated: Any, computed: Any) -> bool:

@@ -12,6 +12,7 @@ from math import inf
 from typing import Any
 
 from rsbounds.audit._balls import Arb, Event, arb, ball, bits, ctx, event
+from rsbounds.audit._discrete import least_discrete, proved_discrete
 from rsbounds.schemes import METHODS
 from rsbounds.special import ball_offset
 
@@ -19,8 +20,14 @@ from rsbounds.special import ball_offset
 _EQUAL = 2.0**-100
 #: Methods whose noise is the same at every input.
 FIXED = ("gaussian", "anisotropic")
+#: Methods whose radii are in l_1, by a curve of their own.
+ABSOLUTE = ("laplace", "uniform", "splitting")
+#: Methods of discrete noise, whose radii count changes.
+DISCRETE = ("categorical", "flips", "mask", "deletion", "blocks")
+#: Methods of which any event's least probability is known, at all inputs the same.
+TRANSPORTED = (*FIXED, *ABSOLUTE, *DISCRETE)
 #: The methods whose radii are proved here.
-COVERED = (*FIXED, "semi-elastic", "lipschitz", "range", "generator")
+COVERED = (*TRANSPORTED, "semi-elastic", "lipschitz", "range", "generator")
 
 
 def proved(
@@ -37,6 +44,11 @@ def proved(
     """
     if method not in COVERED:
         raise ValueError(f"nothing here can prove a radius of method {method!r}")
+    if method in DISCRETE:
+        return proved_discrete(method, parameters, radius, z_a, z_b)
+    if method in ABSOLUTE:
+        with ctx.workprec(160):
+            return _in_l1(method, parameters, sigma, radius, z_a, z_b)
     with ctx.workprec(160):
         numbers = as_balls(method, parameters)
         level, reach = arb(sigma), arb(radius) / _inner(numbers)
@@ -71,11 +83,76 @@ def as_balls(method: str, parameters: Mapping[str, Any]) -> dict[str, Arb]:
     return {k: arb(parameters[k]) for k in METHODS[method].domains if k in parameters}
 
 
-def step(
-    method: str, parameters: Mapping[str, Any], sigma: float, radius: float
-) -> Arb:
-    """What scores move by within a radius, for a method of ``FIXED``."""
-    return arb(radius) / (_inner(as_balls(method, parameters)) * arb(sigma))
+def least(
+    method: str, parameters: Mapping[str, Any], sigma: float, radius: float, z: Arb
+) -> Event:
+    """The least that an event of Phi(z) can have within a radius, for a method of
+    ``TRANSPORTED``.
+    """
+    if method in DISCRETE:
+        return least_discrete(method, parameters, radius, z)
+    if method in FIXED:
+        step = arb(radius) / (_inner(as_balls(method, parameters)) * arb(sigma))
+        return event(z - step)
+    here = event(z)
+    if method == "laplace":
+        return _laplace_event(_laplace_quantile(here) - arb(radius) / arb(sigma))
+    step = arb(radius) / (2 * _half_width(method, parameters, sigma))
+    p = here.p - step
+    return Event(p, here.q + step) if p > 0 else Event(arb(0), arb(1))
+
+
+def _in_l1(
+    method: str,
+    parameters: Mapping[str, Any],
+    sigma: float,
+    radius: float,
+    z_a: float,
+    z_b: float | None,
+) -> bool:
+    """Whether scores certify an l_1 radius of a method of ``ABSOLUTE``."""
+    first = _event_of(z_a)
+    second = first.complement() if z_b is None else _event_of(z_b)
+    if method == "laplace":
+        if z_a == inf or z_b == -inf:
+            return True  # of an event that is sure nothing is lost
+        gap = _laplace_quantile(first) - _laplace_quantile(second)
+        return bool(2 * arb(radius) <= arb(sigma) * gap)
+    # in whichever tail both are small
+    lead = second.q - first.q if second.p > 0.5 else first.p - second.p
+    return bool(arb(radius) <= _half_width(method, parameters, sigma) * lead)
+
+
+def _event_of(z: float) -> Event:
+    """An event of Phi(z), infinite scores included."""
+    if z == inf:
+        return Event(arb(1), arb(0))
+    return Event(arb(0), arb(1)) if z == -inf else event(arb(z))
+
+
+def _laplace_quantile(of: Event) -> Arb:
+    """The quantile of the standard Laplace law."""
+    below, above = (2 * of.p).log(), -(2 * of.q).log()
+    if of.p < 0.5:
+        return below
+    return above if of.p > 0.5 else below.union(above)
+
+
+def _laplace_event(quantile: Arb) -> Event:
+    """The event that the standard Laplace law falls below a quantile."""
+    tail = (-abs(quantile)).exp() / 2
+    if quantile < 0:
+        return Event(tail, 1 - tail)
+    upper = Event(1 - tail, tail)
+    return upper if quantile > 0 else Event(upper.p.union(tail), upper.q.union(tail))
+
+
+def _half_width(method: str, parameters: Mapping[str, Any], sigma: float) -> Arb:
+    """Half the width of uniform noise, half the distance of the borders of splits."""
+    if method == "uniform":
+        return arb(sigma)
+    levels = int(parameters["levels"])
+    return arb(round(2 * sigma * levels)) / (2 * levels)
 
 
 def _inner(numbers: Mapping[str, Arb]) -> Arb:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rsbounds.audit import _looks
 from rsbounds.audit._finding import Finding, Kind, Said
-from rsbounds.audit._proof import Proof
+from rsbounds.audit._proof import Proof, own_level
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ABSTAIN
 from rsbounds.procedure import Procedure
@@ -111,9 +111,9 @@ def twice(rows: Sequence[tuple[int, Row]]) -> Iterator[Finding]:
 def _stated(row: Row, manifest: Manifest) -> Iterator[Said]:
     """What the row has otherwise than the manifest."""
     stated: dict[str, Any] = {"method": manifest.method, "scope": manifest.scope}
-    method = METHODS.get(manifest.method)
-    if method is not None and "sigma" in method.domains:
-        stated["sigma"] = manifest.parameters["sigma"]
+    level = own_level(manifest)
+    if level is not None:
+        stated["sigma"] = level
     if not _may_stop(row, manifest.procedure):
         stated["n"] = manifest.procedure.n
     for name, value in stated.items():

@@ -13,9 +13,9 @@ from rsbounds._numerics.decimals import MOST_CLASSES
 from rsbounds.answers import Answer
 from rsbounds.answers._topk_plan import Choice, Plan, plan
 from rsbounds.audit import _bounds, _radii
-from rsbounds.audit._balls import arb, ctx, event
+from rsbounds.audit._balls import arb, ctx
 from rsbounds.audit._finding import Kind, Said
-from rsbounds.audit._proof import Claim, Proof, is_below
+from rsbounds.audit._proof import Claim, Proof, is_below, void_votes
 from rsbounds.results import Manifest, Row
 
 _MOST_K = 1000  # to plan what more are compared with takes seconds for each row
@@ -25,7 +25,7 @@ class TopKProof(Proof):
     """The proof that a label stays among the k most likely classes."""
 
     answer = "top-k"
-    methods = _radii.FIXED
+    methods = _radii.TRANSPORTED
     proves = ("z_a", "z_b")
 
     def check(self, answer: Any) -> None:
@@ -60,6 +60,7 @@ class TopKProof(Proof):
         if is_below(row.radius, expected.radius, row.sigma):
             yield Kind.WEAK, f"{stated}, below what the counts show"
         rest = procedure.n - _compared(row, answer.k, choice)
+        rest -= void_votes(row, procedure)
         ends = [
             ("z_a", row.z_a, expected.z_a, row.count, 2),
             ("z_b", -row.z_b, -expected.z_b, rest, choice.parts),
@@ -119,7 +120,10 @@ def _compared(row: Row, k: int, choice: Choice) -> int:
 
 def _stays(manifest: Manifest, row: Row, t: int) -> bool:
     """Whether the label's probability is above 1/t of the sum at the radius."""
+    noise = (manifest.method, manifest.parameters, row.sigma, row.radius)
+    if t == 1:
+        return _radii.proved(*noise, row.z_a, row.z_b)
     with ctx.workprec(_bounds.PRECISION):
-        step = _radii.step(manifest.method, manifest.parameters, row.sigma, row.radius)
-        low, high = arb(row.z_a) - step, arb(row.z_b) + step
-        return bool(low >= high if t == 1 else t * event(low).p > event(high).p)
+        low = _radii.least(*noise, arb(row.z_a))
+        rest = _radii.least(*noise, -arb(row.z_b))  # of what is not in the sum
+        return bool(t * low.p > rest.q)

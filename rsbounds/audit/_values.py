@@ -27,7 +27,7 @@ class ValuesProof(Proof):
     """The proof of intervals of real outputs."""
 
     answer = "values"
-    methods = _radii.FIXED
+    methods = _radii.TRANSPORTED
     stated = ("outputs",)
 
     def computed(self, row: Row, answer: Answer, manifest: Manifest) -> Row:
@@ -103,13 +103,13 @@ def _ranked(
     """Whether fewer than k samples below each end have probability alpha/2 at most."""
     procedure = manifest.procedure
     with ctx.workprec(_bounds.PRECISION):
-        step = _radii.step(manifest.method, manifest.parameters, sigma, radius)
+        noise = (manifest.method, manifest.parameters, sigma, radius)
         middle = float(ndtri(np.asarray(p)))
         for k, z, q in ((below, middle, arb(p)), (above, -middle, 1 - arb(p))):
             start = arb(z) - abs(arb(z)) * 4e-15  # proposed; the ball decides
             if not event(start).p <= q:
                 return False
-            at = event(start - step)
+            at = _radii.least(*noise, start)
             shown = 2 * _bounds.tail(procedure.n - k + 1, procedure.n, at.q, at.p)
             if k and not shown <= arb(procedure.alpha):
                 return False

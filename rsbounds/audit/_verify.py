@@ -52,6 +52,7 @@ from rsbounds.results import (
     read_rows,
     some,
 )
+from rsbounds.sampling.margins import Difference
 from rsbounds.schemes import METHODS, Scheme
 
 # What any method's own scope may be cut to: an answer or a bound of another package
@@ -71,6 +72,7 @@ def verify(
     sample: int | None = None,
     jobs: int = 1,
     seed: int | None = None,
+    margin: bool = False,
 ) -> Audit:
     """Audit a result file: prove every bound and radius, and compare the rest.
 
@@ -104,6 +106,10 @@ def verify(
     seed : int, optional
         Chooses the rows of ``rerun`` and ``sample``; by default the operating system
         does, so that nobody who writes a file knows them.
+    margin : bool
+        Compare the scores of the rows of ``rerun``, up to 10,000 samples of each, with
+        those in float64 and of another batch size. In a file with a margin a vote that
+        changes is a finding.
 
     Raises
     ------
@@ -131,6 +137,8 @@ def verify(
     jobs = count("jobs", jobs, 1)
     rerun = count("rerun", rerun)
     _require_together(data=data, model=model, scheme=scheme, rerun=rerun)
+    if margin and not rerun:
+        raise ArgumentError("margin", "needs rerun, the number of rows it compares")
     manifest = Manifest.read(path)
     _check(manifest, path)
     _require_provable(manifest, path)
@@ -148,6 +156,7 @@ def verify(
     findings += _judged(chosen, manifest, jobs)
     as_seen = False
     redrawn: list[Numbered] = []
+    votes: Difference | None = None
     if data is not None:
         if scheme is not None:
             _given.check_noise(scheme, manifest, path)
@@ -175,6 +184,9 @@ def verify(
             sound = _sound(inside, findings)
             random.shuffle(sound)
             findings += _given.probed_again(sound, manifest, source, model, scheme)
+        if redrawn and margin:
+            votes = _given.votes_changed(redrawn, manifest, source, model, scheme)
+            findings += _changed(votes, manifest)
     if _digests(path) != before:
         text = "was written while it was verified: what is said of it may be of neither"
         findings.append(Finding(Kind.ROWS, None, f"{text} version; verify it again"))
@@ -193,7 +205,16 @@ def verify(
         drawn=len(redrawn),
         corrupt=tuple(sorted(manifest.corrupt())),
         seed=seed,
+        votes=votes,
     )
+
+
+def _changed(votes: Difference, manifest: Manifest) -> Iterator[Finding]:
+    """Votes that count by a margin, and are for another class under other settings."""
+    if manifest.procedure.margin is not None and votes.changed:
+        text = f"{votes.changed} votes that lead by the margin {votes.margin:.4g} are "
+        text += f"for another class under other settings ({', '.join(votes.settings)})"
+        yield Finding(Kind.COUNTS, None, text)
 
 
 def _digests(path: Path) -> list[str]:

@@ -22,7 +22,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import ANOTHERS, THIS_INPUT
 from rsbounds.composite import Rule
 from rsbounds.schemes import METHODS, Given, Scheme, semielastic
-from rsbounds.schemes._domains import NORM
+from rsbounds.schemes._domains import norm_of
 from rsbounds.semielastic import KNNSigma
 
 _KINDS = (
@@ -172,7 +172,7 @@ def _stated(made: Scheme, dim: int) -> Scheme:
         raise ValueError(f"the method must be a name; got {made.name!r}")
     if not METHODS.is_own(made.name):
         another = copy(made)
-        another.norm = NORM.one("norm", made.norm)
+        another.norm = norm_of(made.norm)
         another.scope = ANOTHERS
         return another
     method = METHODS[made.name]

@@ -17,6 +17,9 @@ from rsbounds.certify._job import Here as Here
 from rsbounds.certify._job import Job as Job
 from rsbounds.certify._job import Outcome as Outcome
 from rsbounds.certify._job import Work as Work
+from rsbounds.certify._margin import Measured as Measured
+from rsbounds.certify._margin import measure_margin
+from rsbounds.certify._margin import recorded_margin as recorded_margin
 from rsbounds.certify._run import Run as Run
 from rsbounds.certify._run import Selection as Selection
 from rsbounds.certify._run import Settings as Settings
@@ -38,6 +41,7 @@ __all__ = [
     "cheapest",
     "forecast",
     "instance_sigma",
+    "measure_margin",
     "predict",
     "stream",
 ]

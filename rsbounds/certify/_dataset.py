@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from rsbounds.answers import asked
+from rsbounds.certify._job import source_of
+from rsbounds.certify._margin import ENTRY, measure_margin, recorded_margin
 from rsbounds.certify._run import Run, Selection, Settings, require_place
+from rsbounds.frameworks import labels_of
 from rsbounds.procedure import Procedure
 from rsbounds.results import Results
 
@@ -27,6 +30,7 @@ def certify_dataset(
     target_radius: float | None = None,
     tolerance: float | None = None,
     only_correct: bool = False,
+    margin: float | Literal["auto"] | None = None,
     start: int = 0,
     skip: int = 1,
     max: int = -1,
@@ -66,6 +70,9 @@ def certify_dataset(
         class.
     alpha, seed, bound, runner_up, target_radius, tolerance, only_correct
         As in :class:`Procedure`.
+    margin : float or "auto", optional
+        As in :class:`Procedure`; "auto" measures it, see :func:`measure_margin`, or
+        takes the one measured for the file that is gone on with.
     start, skip, max : int
         Certify every ``skip``-th input from index ``start``, below index ``max`` (-1:
         all).
@@ -106,6 +113,15 @@ def certify_dataset(
     ([0, 1], 1.0)
     """
     answer = asked(scheme)
+    selection = Selection(start=start, skip=skip, max=max, shard=shard)
+    place = None if out is None else require_place(out)
+    if margin == "auto":
+        measured = recorded_margin(place)
+        if measured is None:
+            indices = selection.of(len(source_of(data, answer, labels_of(model))))
+            measured = measure_margin(model, data, answer, indices, seed=seed)
+        margin = measured.margin
+        engine = {**(engine or {}), ENTRY: measured.record}
     procedure = Procedure(
         n0=answer.n0 if n0 is None else n0,
         n=answer.n if n is None else n,
@@ -116,6 +132,7 @@ def certify_dataset(
         target_radius=target_radius,
         tolerance=tolerance,
         only_correct=only_correct,
+        margin=margin,
     )
     settings = Settings(
         describe=describe or {},
@@ -126,9 +143,6 @@ def certify_dataset(
         skip_corrupt=skip_corrupt,
         notify=notify,
     )
-    selection = Selection(start=start, skip=skip, max=max, shard=shard)
-    place = None
-    if out is not None:
+    if place is not None:
         procedure.require_provable()
-        place = require_place(out)
     return Run(model, data, answer, procedure, selection, settings, place).results()

@@ -29,6 +29,7 @@ def certify(
     index: int = 0,
     bound: str = "clopper-pearson",
     runner_up: bool = True,
+    margin: float | None = None,
 ) -> Certificate:
     """Certify one input: n0 samples choose the class, n fresh ones bound its
     probability.
@@ -42,7 +43,7 @@ def certify(
         One input, in whatever form ``sampler`` and ``scheme`` take.
     scheme : Scheme
         Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``.
-    n0, n, alpha, seed, bound, runner_up
+    n0, n, alpha, seed, bound, runner_up, margin
         As in :class:`Procedure`.
     index : int
         Names the random samples together with ``seed``, >= 0; give each input its own.
@@ -76,7 +77,13 @@ def certify(
     (0, True)
     """
     procedure = Procedure(
-        n0=n0, n=n, alpha=alpha, seed=seed, bound=bound, runner_up=runner_up
+        n0=n0,
+        n=n,
+        alpha=alpha,
+        seed=seed,
+        bound=bound,
+        runner_up=runner_up,
+        margin=margin,
     )
     return _certified(sampler, x, scheme, procedure, index)
 

@@ -26,6 +26,7 @@ from rsbounds.loading import Data, as_data, guarded, prefetched
 from rsbounds.procedure import Procedure
 from rsbounds.results import Row
 from rsbounds.sampling import Draws, Phase, Sampler, stream
+from rsbounds.sampling.margins import with_margin
 
 Counts = Sequence[int]
 
@@ -43,6 +44,10 @@ class Job:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "answer", under(self.answer, self.procedure))
+        # here, so that no job draws votes of another margin than its procedure's
+        margin = self.procedure.margin
+        samplers = tuple(with_margin(sampler, margin) for sampler in self.samplers)
+        object.__setattr__(self, "samplers", samplers)
 
     @classmethod
     def of(cls, model: Any, question: Any, procedure: Procedure) -> Job:
@@ -84,6 +89,11 @@ class Job:
     def fingerprint(self, x: Any, index: int) -> Counts:
         """Numbers of the selection samples, which tell one model from another."""
         return self.answer.fingerprint(self.draws(x, index), self.procedure)
+
+    @property
+    def has_less_noise(self) -> bool:
+        """Whether samplers draw noise of any level, also hardly any."""
+        return self.answer.scheme.drawn is None
 
     def alone(self, x: Any) -> Counts:
         """Class counts of one sample with hardly any noise."""
@@ -186,7 +196,7 @@ class Here:
             )
             # a row without samples tells no accuracy under noise to compare with
             counts = None
-            if certificate.n and alone():
+            if certificate.n and self._job.has_less_noise and alone():
                 counts = guarded(name, partial(self._job.alone, item.x))
             yield Outcome(item.index, row, alone=counts)
 
@@ -213,7 +223,8 @@ def source_of(data: Any, answer: Answer, labels: Sequence[Any] | None = None) ->
     """The data as the engine reads them; an answer without classes needs no labels."""
     if not answer.classifies and hasattr(data, "shape"):
         data = data, np.zeros(len(data), dtype=np.int64)
-    return as_data(data, labels=labels)
+    whole = answer.scheme.of_whole_numbers
+    return as_data(data, labels=labels, whole=whole)
 
 
 def machine() -> dict[str, Any]:

@@ -21,6 +21,7 @@ from rsbounds._numerics.files import require_folder
 from rsbounds.answers import Answer
 from rsbounds.answers._looks import under
 from rsbounds.certify._job import Counts, Here, Job, Work, source_of
+from rsbounds.certify._margin import with_basis
 from rsbounds.certify._tally import Tally
 from rsbounds.confidence import BOUNDS
 from rsbounds.frameworks import labels_of
@@ -110,7 +111,7 @@ class Run:
         out: Path | None = None,
     ) -> None:
         evidence = BOUNDS[procedure.bound].evidence
-        if out is not None and evidence != "counts":
+        if out is not None and evidence == "scores":
             raise ArgumentError(
                 "bound",
                 f"must be on counts for a file, to be verified again; "
@@ -120,7 +121,8 @@ class Run:
             raise ArgumentError("commit", "needs out, the result file")
         self.answer = under(answer, procedure)
         self.procedure = procedure
-        self.settings = settings
+        engine = with_basis(settings.engine, procedure)
+        self.settings = replace(settings, engine=engine)
         self.out = out
         self.labels = None if _is_elsewhere(model) else labels_of(model)
         self.source = source_of(data, answer, self.labels)
@@ -262,6 +264,7 @@ class Run:
             classes=classes,
             classifies=self.answer.classifies,
             notify=self.settings.notify,
+            expects_void=self.procedure.margin is not None,
         )
         for outcome in tally.over(self.work.outcomes(missing, tally.wants_alone)):
             if outcome.row is None:

@@ -29,6 +29,8 @@ class Tally(Progress):
         Whether rows predict classes.
     notify : callable or None
         Called with the line of base accuracies.
+    expects_void : bool
+        Whether void samples are what was asked for: votes by a margin.
     """
 
     def __init__(
@@ -40,8 +42,10 @@ class Tally(Progress):
         classes: int,
         classifies: bool,
         notify: Callable[[str], object] | None,
+        expects_void: bool = False,
     ) -> None:
         super().__init__(total, "input", done)
+        self._warns_of_void = not expects_void
         self._notify = notify
         self._classes = classes
         self._classifies = classifies
@@ -67,7 +71,7 @@ class Tally(Progress):
 
     def add(self, row: Row, alone: Sequence[int] | None) -> None:
         """One more row, and the counts of its input without noise."""
-        if row.void and not self._warned_of_void:
+        if row.void and self._warns_of_void and not self._warned_of_void:
             self._warned_of_void = True
             warnings.warn(
                 f"input {row.idx}: {row.void} samples are void (their scores hold NaN) "

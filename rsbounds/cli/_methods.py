@@ -23,7 +23,7 @@ DEFAULT = next(iter(METHODS))
 COUNTED = tuple(
     name
     for name in BOUNDS
-    if not BOUNDS.is_own(name) or BOUNDS[name].evidence == "counts"
+    if not BOUNDS.is_own(name) or BOUNDS[name].evidence != "scores"
 )
 
 
@@ -83,6 +83,11 @@ def of_all() -> list[Option]:
     for name in filter(METHODS.is_own, METHODS):  # others' code runs when it is named
         options |= {option.name: option for option in METHODS[name].options}
     return list(options.values())
+
+
+def of_whole_numbers(name: str | None) -> bool:
+    """Whether inputs of a method may be whole numbers."""
+    return name is not None and name in METHODS and METHODS[name].of_whole_numbers
 
 
 def is_code(name: str | None) -> bool:

@@ -10,8 +10,10 @@ import argparse
 import shutil
 import sys
 import time
+import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,15 @@ from rsbounds import loading
 from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import ANSWERS, Answer
-from rsbounds.certify import Procedure, Run, Selection, Settings, require_place
+from rsbounds.certify import (
+    Procedure,
+    Run,
+    Selection,
+    Settings,
+    measure_margin,
+    recorded_margin,
+    require_place,
+)
 from rsbounds.cli import _answers, _config, _engine, _methods
 from rsbounds.cli._methods import whole
 from rsbounds.loading import CorruptInput, Data
@@ -109,7 +119,6 @@ def _add_procedure(group: Any) -> None:
     group.add_argument(
         "--bound",
         choices=_methods.COUNTED,
-        default=_methods.COUNTED[0],
         metavar="BOUND",
         help=f"{_methods.COUNTED[0]} (default), {', '.join(_methods.COUNTED[1:])}",
     )
@@ -138,6 +147,15 @@ def _add_procedure(group: Any) -> None:
         "--only-correct",
         action="store_true",
         help="draw no more samples of inputs whose selected class is wrong",
+    )
+    group.add_argument(
+        "--margin",
+        type=_margin,
+        metavar="DELTA",
+        help=(
+            "a sample counts only if its largest score leads by more: certificates of "
+            "the program; auto: measured on a few inputs"
+        ),
     )
     group.add_argument(
         "--seed",
@@ -205,6 +223,10 @@ def _add_files(group: Any) -> None:
         action="store_true",
         help="leave out inputs that can't be decoded, and record them",
     )
+
+
+def _margin(text: str) -> float | str:
+    return text if text == "auto" else float(text)
 
 
 def _end(text: str) -> int:
@@ -302,18 +324,6 @@ def levels(text: str) -> tuple[float, ...]:
 def run(args: argparse.Namespace) -> None:
     """Certify what isn't certified yet, at each noise level in a file of its own."""
     _engine.settle(args)
-    answer = ANSWERS[args.answer]
-    procedure = Procedure(
-        n0=answer.n0 if args.n0 is None else args.n0,
-        n=answer.n if args.n is None else args.n,
-        alpha=args.alpha,
-        seed=args.seed,
-        bound=args.bound,
-        runner_up=args.runner_up == "on",
-        target_radius=args.target_radius,
-        tolerance=args.tolerance,
-        only_correct=args.only_correct,
-    )
     runs = []
     for level in args.sigma or (None,):
         out = args.out
@@ -322,15 +332,38 @@ def run(args: argparse.Namespace) -> None:
                 f"{out.stem}-sigma{str(level).removesuffix('.0')}{out.suffix}"
             )
         require_place(out)  # before the model is loaded
-        runs.append(argparse.Namespace(**vars(args) | {"sigma": level, "out": out}))
-        runs[-1].place = out.absolute()  # the model's code may change the folder
-    for each in runs:
+        each = argparse.Namespace(**vars(args) | {"sigma": level, "out": out})
+        each.place = out.absolute()  # the model's code may change the folder
+        runs.append((each, _procedure(each)))
+    for each, procedure in runs:
         try:
             _run(each, procedure)
         except CorruptInput as error:
             raise ValueError(
                 f"{error}; --skip-corrupt leaves out such inputs"
             ) from None
+
+
+def _procedure(args: argparse.Namespace) -> Procedure:
+    """The numbers of a run, where nothing is said those of its answer and its noise."""
+    answer = ANSWERS[args.answer]
+    of_noise: dict[str, Any] = {}
+    if answer.takes_scheme and not _methods.is_code(args.method):
+        of_noise = METHODS[args.method].numbers(vars(args))
+    n = of_noise.get("n", answer.n)
+    bound = of_noise.get("bound", _methods.COUNTED[0])
+    return Procedure(
+        n0=answer.n0 if args.n0 is None else args.n0,
+        n=n if args.n is None else args.n,
+        alpha=args.alpha,
+        seed=args.seed,
+        bound=bound if args.bound is None else args.bound,
+        runner_up=args.runner_up == "on",
+        target_radius=args.target_radius,
+        tolerance=args.tolerance,
+        only_correct=args.only_correct,
+        margin=None if args.margin == "auto" else args.margin,
+    )
 
 
 def _run(args: argparse.Namespace, procedure: Procedure) -> None:
@@ -343,7 +376,27 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
     parts = _engine.parts(args)
     with ExitStack() as stack:
         data = stack.enter_context(parts.data)
+        with warnings.catch_warnings():  # which a run gives itself
+            warnings.simplefilter("ignore")
+            parts.answer.check(procedure)
         _hints(procedure, parts.answer, data)
+        engine = _engine.engine(args)
+        selection = Selection(
+            start=args.start, skip=args.skip, max=args.max, shard=f"{rank}/{size}"
+        )
+        if args.margin == "auto":
+            measured = recorded_margin(place)
+            if measured is None:
+                measured = measure_margin(
+                    _engine.model(args, parts.stages, parts.answer),
+                    data,
+                    parts.answer,
+                    selection.of(len(data)),
+                    seed=procedure.seed,
+                )
+            procedure = replace(procedure, margin=measured.margin)
+            engine["margin"] = measured.record
+            say(f"margin {measured.margin:.3g}, measured")
         model: Any = _engine.workers(args, partial(_engine.built, args, parts.describe))
         if model is None:
             model = _engine.model(args, parts.stages, parts.answer)
@@ -357,12 +410,10 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
             data,
             parts.answer,
             procedure,
-            Selection(
-                start=args.start, skip=args.skip, max=args.max, shard=f"{rank}/{size}"
-            ),
+            selection,
             Settings(
                 describe=parts.describe,
-                engine=_engine.engine(args),
+                engine=engine,
                 run={
                     "data": str(args.data),
                     "batch": args.batch,
@@ -398,7 +449,9 @@ def _summary(
         share = results.samples() / (len(results.rows) * n)
         print(f"{share:.1%} of n = {n} samples an input were drawn")
     void = sum(row.void for row in results.rows)
-    if void:
+    if void and results.manifest and results.manifest.procedure.margin is not None:
+        say(f"{void} samples were void and count against their class")
+    elif void:
         say(
             f"warning: {void} samples were void (their scores held NaN) and count for "
             "no "
@@ -433,6 +486,8 @@ def _hints(procedure: Procedure, answer: Answer, data: Data) -> None:
             f"{procedure.n} samples can show for the first input, "
             f"{truncated(largest, 4)}"
         )
+    if answer.scheme.law:
+        return  # of whole numbers, or in a unit that is the user's to know
     reach = float(np.max(np.abs(x)))
     level = answer.scheme.parameters.get("sigma", np.inf)
     if not (reach > 10 and level <= 2):

@@ -278,6 +278,11 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
                 f"{path} has no samples of inputs whose selected class is wrong: a "
                 "rule needs those of every input"
             )
+        if run.manifest.procedure.margin is not None:
+            raise ValueError(
+                f"{path} has votes by a margin: a rule does not count void samples "
+                "against its class"
+            )
         method, scope = run.manifest.method, run.manifest.scope
         answer = run.manifest.answer["name"]
         if answer != Class.name:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds import audit
-from rsbounds._numerics.text import shown
+from rsbounds._numerics.text import abridged, shown
 from rsbounds.answers import Answer, restored
 from rsbounds.answers._maps import read_truth
 from rsbounds.certificate import ASSERTED_ENVELOPE
@@ -47,6 +47,11 @@ def add_options(parser: Any) -> None:
         type=int,
         metavar="K",
         help="draw K random rows again (needs --model, --data)",
+    )
+    add(
+        "--margin",
+        action="store_true",
+        help="compare votes of the rows of --rerun with float64 and other batches",
     )
     add("--sample", type=int, metavar="K", help="prove only K random rows")
     add(
@@ -98,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     noise = [name for name in _NOISE if getattr(args, name) is not None]
     if args.rerun is not None and (args.model is None or args.data is None):
         raise ValueError("--rerun needs --model and --data")
-    for name in ("model", "denoiser"):
+    for name in ("model", "denoiser", "margin"):
         if args.rerun is None and getattr(args, name):
             raise ValueError(f"--{name} goes with --rerun")
     if noise and args.data is None:
@@ -116,7 +121,9 @@ def run(args: argparse.Namespace) -> int:
             loaded = _engine.load(args) if args.model is not None else None
             model = manifest.model if isinstance(manifest.model, dict) else {}
             data = stack.enter_context(
-                _engine.open_data(args, loaded, model.get("labels"))
+                _engine.open_data(
+                    args, loaded, model.get("labels"), method=manifest.method
+                )
             )
             x = _engine.first(data)
             scheme = _scheme(args, manifest, x.shape) if noise else None
@@ -134,6 +141,7 @@ def run(args: argparse.Namespace) -> int:
             sample=args.sample,
             jobs=args.jobs,
             seed=args.draw_seed,
+            margin=args.margin,
             **compared,
         )
     if args.card is not None:
@@ -175,7 +183,7 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
         if changes := step.get("changes"):
             notes.append(
                 f"{step.get('rows')} rows are from before a change: "
-                f"{'; '.join(changes)}"
+                f"{abridged('; '.join(changes))}"
             )
     if commitment := manifest.run.get("commitment"):
         notes.append(
@@ -202,6 +210,13 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
             "with 10 % "
             f"{result.missed(0.1):.2g}"
         )
+    if result.votes is not None:
+        votes = result.votes
+        notes.append(
+            f"{votes.changed} of {votes.counted} votes that count changed under other "
+            f"settings ({', '.join(votes.settings)}), largest difference of scores "
+            f"{votes.largest:.3g}"
+        )
     some = f" ({result.proved} of them proved)" if result.proved < result.rows else ""
     many = len(result.findings)
     notes.append(
@@ -209,6 +224,7 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
         f"{_besides(result.stated)}"
     )
     findings = [finding.at(args.file) for finding in result.findings]
+    findings = list(map(abridged, findings))
     for line in findings + [f"{args.file}: {note}" for note in notes]:
         print(shown(line))
     return int(bool(findings))
@@ -227,7 +243,12 @@ def _taken(names: list[str], args: argparse.Namespace, manifest: Manifest) -> st
     words = {name: "each row's sigma" if name == "sigma" else name for name in names}
     text = f"taken as stated, not verified: {', '.join(words.values())}"
     method = METHODS[manifest.method]
-    noise = [option.name for option in method.options if option.name in _NOISE]
+    absent = "noise" if _is_shaped(manifest) else "levels_of"
+    noise = [
+        option.name
+        for option in method.options
+        if option.name in _NOISE and option.name != absent
+    ]
     options = [name for name in ("data", *noise) if getattr(args, name) is None]
     could = {"dim", "sigma"}
     if manifest.scope != ASSERTED_ENVELOPE:
@@ -281,6 +302,11 @@ def _scheme(
     return method.from_options(options, given)
 
 
+def _is_shaped(manifest: Manifest) -> bool:
+    """Whether the noise of a run has a level for each axis, from a file."""
+    return isinstance(manifest.parameters.get("levels"), dict)
+
+
 def _answer(
     args: argparse.Namespace, manifest: Manifest, noise: Scheme | None
 ) -> Answer:
@@ -290,9 +316,10 @@ def _answer(
     method = METHODS[manifest.method]
     parameters = manifest.parameters
     takes_noise = any(option.name == "noise" for option in method.options)
+    shaped = _is_shaped(manifest)
     for name, had in (
-        ("noise", takes_noise and "levels" not in parameters),
-        ("levels_of", "levels" in parameters),
+        ("noise", takes_noise and not shaped),
+        ("levels_of", shaped),
         ("denoiser", "denoiser" in manifest.model),
         # a run from Python says nothing of its sampler
         ("sound_noise", manifest.engine.get("sound_noise", args.sound_noise)),
@@ -302,6 +329,9 @@ def _answer(
             raise ValueError(
                 f"--rerun {needs} {_methods.flag(name)}, as {args.file} had"
             )
+    grid = manifest.engine.get("grid", args.grid)
+    if args.grid != grid:
+        raise ValueError(f"--rerun needs --grid {grid}, as {args.file} had")
     if noise is None:
         level = parameters.get("sigma", parameters.get("sigma_min", 1.0))
         noise = method.from_parameters(parameters, level=lambda _: level)

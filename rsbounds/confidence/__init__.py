@@ -1,7 +1,8 @@
 """From counts and scores to bounds on probabilities, rounded outward.
 
-`counts`: Clopper-Pearson and its randomized form; `soft`: scores in [0, 1], by their
-`histogram`; `sequential`: tests and bounds that hold at all sample sizes at once;
+`counts`: Clopper-Pearson and its randomized form; `exact`: all outcomes evaluated;
+`soft`: scores in [0, 1], by their `histogram`; `sequential`: tests and bounds that hold
+at all sample sizes at once;
 `distribution`: a certificate from the distribution of a score; `entry` and `bounds`:
 top class and runner-up together, by name. Arguments outside their domain and shapes
 that do not broadcast raise ValueError.

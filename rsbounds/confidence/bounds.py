@@ -11,6 +11,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.registry import Registry
 from rsbounds.confidence.counts import CLOPPER_PEARSON, RANDOMIZED, arguments
 from rsbounds.confidence.entry import Bound, capped_end, check_entry, half
+from rsbounds.confidence.exact import EXACT
 from rsbounds.confidence.sequential import ANYTIME
 from rsbounds.confidence.soft import BETTING, CHERNOFF, MAURER_PONTIL
 from rsbounds.confidence.staged import STAGED
@@ -24,6 +25,7 @@ BOUNDS: Registry[Bound] = Registry(
         RANDOMIZED,
         ANYTIME,
         STAGED,
+        EXACT,
         CHERNOFF,
         MAURER_PONTIL,
         BETTING,

@@ -134,8 +134,9 @@ class Bound:
     ----------
     name : str
         That of result files, the key in `BOUNDS`.
-    evidence : {"counts", "scores"}
-        What it reads: counts of the classes, or one `ScoreHistogram` for each class.
+    evidence : {"counts", "scores", "outcomes"}
+        What it reads: counts of the classes, or one `ScoreHistogram` for each class, or
+        counts of the classes over all outcomes of a noise that has n, all alike.
     lower : callable
         ``lower(successes, n, alpha, u)`` is the `End` of one class: a lower bound of
         its probability at level 1 - alpha, from its count or histogram.
@@ -153,7 +154,7 @@ class Bound:
     """
 
     name: str
-    evidence: Literal["counts", "scores"]
+    evidence: Literal["counts", "scores", "outcomes"]
     lower: Lower
     uniform: bool = False
     at_any_time: bool = False
@@ -161,7 +162,7 @@ class Bound:
     looks: Looks | None = None
 
     def __post_init__(self) -> None:
-        choice("evidence", self.evidence, ("counts", "scores"))
+        choice("evidence", self.evidence, ("counts", "scores", "outcomes"))
         most_alpha = number("most_alpha", self.most_alpha, 0.0, 1.0, closed="right")
         object.__setattr__(self, "most_alpha", most_alpha)
 
@@ -274,13 +275,13 @@ class Bound:
         self, evidence: Any, top: int, n: int
     ) -> tuple[Any, Sequence[Any], NDArray[np.int64]]:
         """The top class's evidence, that of the others which may matter, and n."""
-        if self.evidence == "counts":
-            return _split_counts(evidence, top, n)
-        return _split_histograms(evidence, top, n)
+        if self.evidence == "scores":
+            return _split_histograms(evidence, top, n)
+        return _split_counts(evidence, top, n)
 
     def _misses(self, hits: Any, trials: NDArray[np.int64]) -> Any:
         """The evidence of "not this class"."""
-        return trials - hits if self.evidence == "counts" else hits.complement()
+        return hits.complement() if self.evidence == "scores" else trials - hits
 
 
 def check_entry(entry: Any) -> None:

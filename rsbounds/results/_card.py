@@ -20,6 +20,7 @@ from rsbounds.certificate import SCOPES
 from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._file import _replace, digest
 from rsbounds.results._manifest import _distinct, manifest_path
+from rsbounds.results._program import LEAD
 from rsbounds.results._results import Results
 from rsbounds.results._table import _markdown, _radii
 from rsbounds.results._terms import footnote, setting
@@ -88,6 +89,8 @@ def card(
     commitment = entries.get("run", {}).get("commitment")
     model = entries.get("model", {})
     spec = {"model": shown(model["spec"])} if isinstance(model.get("spec"), str) else {}
+    line = file.program().removeprefix(f"{LEAD}: ")
+    program = {LEAD: line} if line else {}
     places = {"rows": path, "manifest": manifest_path(path)}
     hashes = {
         name: digest(content_of(p, LARGE)) for name, p in places.items() if p.is_file()
@@ -97,7 +100,7 @@ def card(
         "card": 1,
         "rsbounds": rsbounds.__version__,
         "name": path.name,
-        "about": setting([file]) | spec,
+        "about": setting([file]) | spec | program,
         "model": model,
         "data": entries.get("data", {}),
         "answer": entries.get("answer", {"name": file.answer}),
@@ -118,7 +121,7 @@ def card(
         "hashes": {**hashes, "commitment": commitment},
         "verified": verified,
         "unknown": [_COMMITTED if commitment else _RUNS, _COUNTS, _SEEN],
-        "notes": file.notes(),
+        "notes": [note for note in file.notes() if not note.startswith(LEAD)],
     }
     card: dict[str, Any] = plain(made)
     return card

@@ -15,10 +15,11 @@ import numpy as np
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.extras import need
-from rsbounds._numerics.text import shown
+from rsbounds._numerics.text import abridged, shown
 from rsbounds.answers import ANSWERS, Summary
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._manifest import Manifest
+from rsbounds.results._program import program
 from rsbounds.results._row import Row
 from rsbounds.results._text import some
 
@@ -39,7 +40,7 @@ class Counted:
     left_out: int
     p_a: tuple[float, ...]
     sigmas: tuple[float, ...]
-    norms: tuple[float, ...]
+    norms: tuple[float | str, ...]
     ns: tuple[int, ...]
     bounds: tuple[str, ...]
     kinds: tuple[tuple[str, str], ...]  # method and scope
@@ -124,7 +125,8 @@ class Results:
             parts.append(f"sigma {' to '.join(ends)}")
         if self.rows and self.classifies:
             parts.append(f"accuracy {self.clean_accuracy():.4f}")
-        return f"<Results {self.name}: {', '.join(parts)}>"
+        name = f" {shown(self.name)}" if self.name else ""
+        return f"<Results{name}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
         """As a notebook shows it: the line, and the notes of a report below."""
@@ -252,11 +254,16 @@ class Results:
         """
         return [shown(note) for note in self._notes() if note]
 
+    def program(self) -> str:
+        """For which program the certificates hold, in one line; "" without a margin."""
+        return "" if self.manifest is None else program(self.manifest)
+
     def _notes(self) -> Iterator[str]:
         yield self.note
         if self.manifest is None:
             return
         yield self.manifest.selection()
+        yield self.program()
         if left_out := self.counted.left_out:
             yield (
                 f"{left_out} of {len(self.rows)} inputs were not sampled, because "
@@ -268,7 +275,7 @@ class Results:
             if changes := step.get("changes"):
                 yield (
                     f"{step.get('rows')} rows are from before a change: "
-                    f"{'; '.join(changes)}"
+                    f"{abridged('; '.join(changes))}"
                 )
         if self.manifest.fitted_on(self.rows):
             yield (

@@ -16,7 +16,7 @@ from rsbounds._numerics.decimals import (
     truncated,
     whole_number,
 )
-from rsbounds.certificate import ABSTAIN, Certificate
+from rsbounds.certificate import ABSTAIN, EDIT, Certificate
 
 
 def _flag(text: str) -> bool:
@@ -34,6 +34,10 @@ def as_radius(text: str) -> float:
 
 def _or_nan(text: str) -> float:
     return math.nan if text == "-" else number(text)
+
+
+def _norm(text: str) -> float | str:
+    return text if text == EDIT else number(text)
 
 
 def _labels(text: str) -> int | tuple[int, ...]:
@@ -58,7 +62,7 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
     "p_a": (_or_nan, truncated),
     "sigma": _EXACT,
     **dict.fromkeys(("method", "scope", "bound"), _TEXT),
-    "norm": (number, repr),
+    "norm": (_norm, str),
     **dict.fromkeys(("z_a", "z_b"), _EXACT),
     **dict.fromkeys(("select", "counts"), _COUNTS),
     "void": _INTEGER,
@@ -111,7 +115,7 @@ class Row:
     sigma: float = math.nan
     method: str = ""
     bound: str = "clopper-pearson"
-    norm: float = 2.0
+    norm: float | str = 2.0
     z_a: float = math.nan
     z_b: float = math.nan
     select: tuple[int, ...] = ()

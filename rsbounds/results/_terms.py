@@ -154,8 +154,8 @@ def _differences(files: Sequence[Results]) -> list[str]:
     ]
 
 
-def _short(value: float) -> str:
-    return repr(float(value)).removesuffix(".0")
+def _short(value: float | str) -> str:
+    return str(value).removesuffix(".0")
 
 
 def _common(values: Iterable[str]) -> str:

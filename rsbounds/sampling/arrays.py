@@ -1,7 +1,8 @@
 """Sampling of models that take NumPy batches: votes, scores, values, maps."""
 
+import copy
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,8 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.confidence import ScoreHistogram
 from rsbounds.sampling.blocks import Stream, block_size
+from rsbounds.sampling.grid_noise import LEVELS, checked_grid
+from rsbounds.sampling.margins import FEW, Difference, Watch, leads
 from rsbounds.sampling.noises import Gaussian, Noise, OnGrid, require_level
 
 Kind = Literal["values", "maps"]  # of outputs that are not scores of classes
@@ -30,6 +33,11 @@ class Scored:
     depend on no other row and not on chance, as by
     :class:`rsbounds.torch.TorchSampler`.
     """
+
+    #: A sample counts only if its largest score leads the second by more than this.
+    margin: float | None = None
+    #: Shown each block and its scores, to compare them with those of another setting.
+    watch: Watch | None = None
 
     def __init__(
         self, classifier: Callable[[Any], Any], noise: Noise | None = None
@@ -77,6 +85,7 @@ class Scored:
         """Scores of a call's block of that number, shape (count, classes)."""
         self._batches += 1
         middle = len(batch) // 2
+        kept = batch if self.watch is None else copy.deepcopy(batch)
         # copies: the model may change its batch, or write over its scores
         row = batch[middle].copy()
         due = look_is_due(self._batches * _ODD % 2**32) or not self._rows_checked
@@ -86,7 +95,48 @@ class Scored:
             scores = self._scored(batch)
         if number == 0:
             self._first = row, scores[middle].copy()
+        if self.watch is not None:
+            self.watch(kept, scores)
         return scores
+
+    def with_margin(self, margin: float) -> Self:
+        """The same sampler, whose votes are void unless they lead by the margin."""
+        other = copy.copy(self)
+        other.margin = margin
+        return other
+
+    def compared(
+        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+    ) -> Difference:
+        """The scores of n samples beside those of other settings.
+
+        They are of batches of 7 rows, and in float64 where the classifier answers
+        inputs of that type in it. A function's own arithmetic can't be changed from
+        outside: where it rounds to float32, only the batches differ.
+        """
+        twin: Any = copy.copy(self)
+        difference = Difference(margin=self.margin or 0.0)
+
+        def watch(batch: Any, scores: NDArray[Any]) -> None:
+            kept = np.array(scores)  # the model may write over its scores
+            pieces = []
+            for start in range(0, len(batch), FEW):
+                piece = copy.deepcopy(batch[start : start + FEW])
+                pieces.append(np.array(self._scored(piece)))
+            difference.add(kept, np.concatenate(pieces), f"batches of {FEW}")
+            presented = self.noise.presented(batch)
+            if getattr(presented, "dtype", None) != np.float32:
+                return
+            try:
+                wide = np.asarray(self.classifier(presented.astype(np.float64)))
+            except Exception:  # of whatever kind: the model was made for float32
+                return
+            if wide.dtype == np.float64:
+                difference.add(kept, wide, "float64")
+
+        twin.watch = watch
+        twin(x, sigma, n, generator)
+        return difference
 
     def _scored(self, batch: Any) -> NDArray[Any]:
         """The scores of a batch, checked."""
@@ -249,6 +299,9 @@ class ArraySampler(Scored):
         grid of 1/255: the certificate then holds for the program that runs, which
         rounds its input to the grid, and not only for its idealisation in real numbers.
         An ambiguous draw counts for no class. See :mod:`rsbounds.sampling.grid_noise`.
+    grid : int
+        Of sound noise: the inputs are whole numbers over this, 255 for pictures of 8
+        bits, 65535 of 16, 32767 for sound.
     noise : Noise, optional
         Another than Gaussian noise, of :mod:`rsbounds.sampling.noises`. What a batch is
         then, its function says: whole numbers, lists of sequences or of matrices.
@@ -269,13 +322,15 @@ class ArraySampler(Scored):
         classifier: Callable[[Any], Any],
         *,
         sound_noise: bool = False,
+        grid: int = LEVELS,
         noise: Noise | None = None,
     ) -> None:
         if sound_noise and noise is not None:
             raise ArgumentError(
                 "sound_noise", f"is Gaussian noise on a grid; got also {noise!r}"
             )
-        super().__init__(classifier, OnGrid() if sound_noise else noise)
+        self.grid = checked_grid(grid, sound_noise)
+        super().__init__(classifier, OnGrid(self.grid) if sound_noise else noise)
         self.sound_noise = sound_noise
 
     def __call__(
@@ -288,6 +343,8 @@ class ArraySampler(Scored):
         counts = np.zeros((), np.int64)
         for scores, void in self.blocks(x, sigma, n, generator):
             valid = ~(np.isnan(scores).any(axis=1) | void)
+            if self.margin is not None:
+                valid &= leads(scores, self.margin)
             labels = scores.argmax(axis=1)[valid]
             counts = counts + np.bincount(labels, minlength=scores.shape[1])
         return counts
@@ -374,7 +431,7 @@ class ArrayOutputs(Scored):
         blocks = self.drawn(x, sigma, n, generator)
         if self.kind == "values":
             return np.concatenate([block.reshape(len(block), -1) for block in blocks])
-        return sum(map(position_counts, blocks))
+        return sum(position_counts(block, self.margin) for block in blocks)
 
     def checked(self, returned: Any, rows: int) -> NDArray[Any]:
         outputs = np.asarray(returned)
@@ -387,15 +444,18 @@ class ArrayOutputs(Scored):
         return outputs
 
 
-def position_counts(scores: Array) -> NDArray[np.int64]:
+def position_counts(scores: Array, margin: float | None = None) -> NDArray[np.int64]:
     """Class counts of each position over a batch of scores (count, classes,
     *positions).
 
-    A position whose scores hold a NaN counts for no class in that sample.
+    A position whose scores hold a NaN, or whose largest score doesn't lead the second
+    by more than the margin, counts for no class in that sample.
     """
     rows, classes = scores.shape[:2]
     flat = scores.reshape(rows, classes, -1)
     chosen = np.where(np.isnan(flat).any(axis=1), classes, flat.argmax(axis=1))
+    if margin is not None:
+        chosen = np.where(leads(flat, margin), chosen, classes)
     place = chosen + np.arange(flat.shape[2]) * (classes + 1)
     counts = np.bincount(place.ravel(), minlength=flat.shape[2] * (classes + 1))
     return counts.reshape(-1, classes + 1)[:, :classes].astype(np.int64)

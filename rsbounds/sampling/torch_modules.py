@@ -10,7 +10,7 @@ import warnings
 from dataclasses import dataclass
 from functools import partial
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -31,7 +31,8 @@ from rsbounds.sampling.arrays import (
     require_same_sequence,
 )
 from rsbounds.sampling.blocks import block_seeds, block_size, outcome_seeds, single
-from rsbounds.sampling.grid_noise import LEVELS
+from rsbounds.sampling.grid_noise import LEVELS, checked_grid
+from rsbounds.sampling.margins import FEW, Difference, Watch
 from rsbounds.sampling.noises import END, Deletion, Noise, require_level
 from rsbounds.sampling.torch_modes import evaluating
 
@@ -113,6 +114,9 @@ class TorchSampler:
     sound_noise : bool
         As in :class:`rsbounds.sampling.ArraySampler`. A scheme whose level follows the
         input must be made with ``sound=True``.
+    grid : int
+        Of sound noise: the inputs are whole numbers over this, 255 for pictures of 8
+        bits, 65535 of 16, 32767 for sound.
     noise : Noise, optional
         Another than Gaussian noise, of :mod:`rsbounds.sampling.noises`. Copies of whole
         numbers are int64, whatever the model's type; give inputs in floating point to
@@ -155,6 +159,7 @@ class TorchSampler:
         autocast: str | None = None,
         compile: bool = False,
         sound_noise: bool = False,
+        grid: int = LEVELS,
         noise: Noise | None = None,
     ) -> None:
         if sound_noise and noise is not None:
@@ -169,6 +174,7 @@ class TorchSampler:
         )
         self.num_classes = num_classes
         self.sound_noise = sound_noise
+        self.grid = checked_grid(grid, sound_noise)
         self._autocast = autocast_type(autocast)
         own = home(model)
         if own.type == "meta":
@@ -189,6 +195,47 @@ class TorchSampler:
         self._cells = _CELLS.get(self.device.type, _CELLS["cuda"])
         self._parts = 1
         self._rows_checked = False
+        self.margin: float | None = None
+        self.watch: Watch | None = None
+
+    def with_margin(self, margin: float) -> Self:
+        """The same sampler, whose votes are void unless they lead by the margin."""
+        other = copy.copy(self)
+        other.margin = margin
+        return other
+
+    def compared(
+        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+    ) -> Difference:
+        """The scores of n samples beside those in float64, and of batches of 7 rows.
+
+        The model in float64 runs on the same noisy inputs, without mixed precision and
+        not compiled; where the device has no float64, on the CPU.
+        """
+        wide = copy.copy(self)
+        wide.device = torch_noise.wide_device(self.device)
+        wide._plain = copy.deepcopy(self._plain).to(wide.device).double()
+        wide._model = wide._plain
+        wide._dtype = torch.float64
+        wide._autocast = None
+        difference = Difference(margin=self.margin or 0.0)
+
+        def watch(noisy: Any, scores: Any) -> None:
+            kept = scores.double().cpu().numpy()
+            if not isinstance(noisy, torch.Tensor):
+                raise ArgumentError("margin", "can't be measured under this noise")
+            batch = noisy.flatten(0, 1)
+            few = [self.forward(part.clone()) for part in torch.split(batch, FEW)]
+            again = torch.cat(few).double().cpu().numpy()
+            difference.add(kept, again, f"batches of {FEW}")
+            with evaluating(wide._plain):
+                exact = wide.forward(batch.to(wide.device)).cpu().numpy()
+            difference.add(kept, exact, "float64")
+
+        twin = copy.copy(self)
+        twin.watch = watch
+        twin(x, sigma, n, generator)
+        return difference
 
     def __call__(
         self, x: Any, sigma: float, n: int, generator: np.random.Generator
@@ -238,7 +285,7 @@ class TorchSampler:
         single(x)
         centre = self.centre(x)
         if self.sound_noise:
-            centre = torch_noise.whole(centre)
+            centre = torch_noise.whole(centre, self.grid)
         return centre.to(self.device), centre.numel()
 
     def centre(self, x: Any) -> torch.Tensor:
@@ -259,6 +306,8 @@ class TorchSampler:
         """Blocks of noisy copies, one for each seed, and which copies are void."""
         if self.noise is not None:
             return torch_discrete.copies(self.noise, x, sigma, size, seeds, generator)
+        if self.grid != LEVELS:
+            return torch_noise.on_grid(x, sigma, size, seeds, generator, self.grid)
         law = torch_noise.on_grid if self.sound_noise else torch_noise.gaussian
         return law(x, sigma, size, seeds, generator)
 
@@ -327,7 +376,10 @@ class TorchSampler:
         """Counts of the classes; rows that are void or hold a NaN count for none."""
         scores = self._returned(noisy, call)[: len(void)]
         classes = scores.shape[1]
-        label = scores.argmax(1).masked_fill_(void | scores.isnan().any(1), classes)
+        void = void | scores.isnan().any(1)
+        if self.margin is not None:
+            void = void | ~_leads(scores, self.margin)
+        label = scores.argmax(1).masked_fill_(void, classes)
         counts = torch.zeros(classes + 1, dtype=torch.int64, device=scores.device)
         counts.scatter_add_(0, label, torch.ones_like(label))
         return counts[:classes]
@@ -337,6 +389,7 @@ class TorchSampler:
         size = call.size
         parts = max(self._parts, -(-size // (self._rows or size)))
         returned = []
+        kept = noisy if self.watch is None else copy.deepcopy(noisy)
         for number, block in enumerate(noisy, start=call.done):
             due = look_is_due(call.seeds[number])
             for part in torch_edges.split(block, parts):
@@ -350,7 +403,10 @@ class TorchSampler:
                     returned.append(self._scores(part))
                 if row is not None:
                     call.first = _Seen(row, returned[-1][middle].clone(), len(part))
-        return torch.cat(returned)
+        scores = torch.cat(returned)
+        if self.watch is not None:
+            self.watch(kept, scores)
+        return scores
 
     def _looked_at(self, batch: torch.Tensor, number: int, call: _Call) -> torch.Tensor:
         """The scores of a batch, if each row's depend on that row alone.
@@ -475,6 +531,16 @@ def _memory_failure(error: RuntimeError) -> str:
     raise error
 
 
+def _leads(scores: torch.Tensor, margin: float) -> torch.Tensor:
+    """Where the largest score leads the second by more than the margin.
+
+    As :func:`rsbounds.sampling.margins.leads`.
+    """
+    first, second = torch_noise.wide(scores).topk(2, dim=1).values.unbind(1)
+    lead = first - second
+    return ((lead > margin) & lead.isfinite()).to(scores.device)
+
+
 def as_tensor(x: Any) -> torch.Tensor:
     """``x`` if it is a tensor, else one on the CPU, whatever the default device is."""
     if isinstance(x, torch.Tensor):
@@ -514,7 +580,10 @@ class TorchOutputs(TorchSampler):
         drawn = drawn.flatten(2)
         classes, positions = drawn.shape[1:]
         largest, label = drawn.max(1)  # NaN where one of them is
-        label.masked_fill_(largest.isnan() | void[:, None], classes)
+        void = largest.isnan() | void[:, None]
+        if self.margin is not None:
+            void = void | ~_leads(drawn, self.margin)
+        label.masked_fill_(void, classes)
         place = label + torch.arange(positions, device=label.device) * (classes + 1)
         counts = torch.bincount(place.flatten(), minlength=positions * (classes + 1))
         return counts.view(positions, classes + 1)[:, :classes]
@@ -555,6 +624,13 @@ class ShapedSampler(_Shaped):
 
 class GridSampler(_Shaped):
     """Sound noise: x + mean + noise rounded to the grid of 1/255."""
+
+    def __init__(
+        self, noise: Any, model: Any, num_classes: int | None, **options: Any
+    ) -> None:
+        super().__init__(noise, model, num_classes, **options)
+        if self.grid != LEVELS:
+            raise ArgumentError("grid", "must be 255 under noise of a shape")
 
     def centre(self, x: Any) -> torch.Tensor:
         check_shape("x", x, self._shape.shape)

@@ -25,6 +25,13 @@ from rsbounds.schemes._anisotropic import *
 from rsbounds.schemes._generator import *
 from rsbounds.schemes._composite import *
 from rsbounds.schemes._laplace import *
+from rsbounds.schemes._uniform import *
+from rsbounds.schemes._splitting import *
+from rsbounds.schemes._categorical import *
+from rsbounds.schemes._flips import *
+from rsbounds.schemes._mask import *
+from rsbounds.schemes._deletion import *
+from rsbounds.schemes._blocks import *
 
 # isort: on
 

@@ -4,8 +4,11 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from rsbounds._numerics.checks import as_floats
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds.certificate import WHOLE
 
 
 class Domain(NamedTuple):
@@ -34,3 +37,11 @@ OPTIONAL_DIMENSION = DIMENSION._replace(required=False)
 NORM = Domain(1.0, math.inf, required=False)
 RADIUS = Domain(0.0, math.inf)
 Domains: TypeAlias = Mapping[str, Domain]
+
+
+def norm_of(value: Any) -> float | str:
+    """``value`` as a norm of radii: at least 1, 0 or "edit", or ValueError."""
+    for whole in WHOLE:
+        if np.ndim(value) == 0 and value == whole:
+            return whole
+    return NORM.one("norm", value)

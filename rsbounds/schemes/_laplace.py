@@ -4,7 +4,10 @@ from typing import Any, ClassVar
 
 from rsbounds import anisotropic
 from rsbounds.certificate import FIXED_NOISE
+from rsbounds.sampling import noises
+from rsbounds.sampling.noises import Noise
 from rsbounds.schemes._domains import POSITIVE, Domains
+from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import Scheme
 
 __all__ = ["Laplace", "laplace"]
@@ -19,6 +22,15 @@ class Laplace(Scheme):
     law = "laplace"
     sound = True  # the level is the same number at every input
     domains: ClassVar[Domains] = {"sigma": POSITIVE}
+    help = "Laplace noise of scale sigma, certified in l1"
+    options: ClassVar[tuple[Option, ...]] = (
+        Option("sigma", "scale of the noise; several give a file each"),
+    )
+    inputs: ClassVar[tuple[Option, ...]] = (Shared.LEVEL,)
+
+    @property
+    def drawn(self) -> Noise:
+        return noises.laplace(self.parameters["sigma"])
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         return float(anisotropic.laplace_score_radius(z_a, sigma, z_b))
@@ -28,12 +40,21 @@ class Laplace(Scheme):
     ) -> tuple[Any, Any]:
         return anisotropic.laplace_transport(z, radius, self.fixed_level(sigma))
 
+    @classmethod
+    def from_options(cls, options: Options, given: Given) -> Scheme:
+        return laplace(options["sigma"])
+
+    @classmethod
+    def evaluate(
+        cls, options: Options, p_a: float, p_b: float | None, scores: bool
+    ) -> Any:
+        if scores:
+            return anisotropic.laplace_score_radius(p_a, options["sigma"], p_b)
+        return anisotropic.laplace_radius(p_a, options["sigma"], p_b)
+
 
 def laplace(scale: float) -> Scheme:
     """Independent Laplace noise of one scale on every axis, certified in l_1.
-
-    rsbounds draws no such noise: the sampler is yours, with an attribute ``law =
-    "laplace"``.
 
     Parameters
     ----------

@@ -12,8 +12,17 @@ from rsbounds import envelope as theory
 from rsbounds._numerics.checks import on_host
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, SMALLEST
-from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, PROVEN, PROVEN_ENVELOPE
+from rsbounds.certificate import (
+    ANOTHERS,
+    ASSERTED_ENVELOPE,
+    PROVEN,
+    PROVEN_ENVELOPE,
+    WHOLE,
+)
 from rsbounds.sampling import Sampler, as_sampler, grid_noise
+from rsbounds.sampling.adapters import output_sampler
+from rsbounds.sampling.arrays import Kind
+from rsbounds.sampling.noises import Noise
 from rsbounds.schemes._domains import POSITIVE, Domain, Domains
 from rsbounds.schemes._options import Given, Option, Options
 
@@ -49,14 +58,23 @@ class Scheme:
     name, scope : str
         The method, and for which classifier its certificates hold, as result files
         spell them: the scope is a key of ``rsbounds.certificate.SCOPES``.
-    norm : float
-        The p of the l_p norm that measures the radius.
+    norm : float or "edit"
+        The p of the l_p norm that measures the radius; 0 where it counts changed
+        coordinates, "edit" where it counts edits of a sequence.
     law : str
         A name for the noise where it is not x + sigma(x) N(0, I). Samplers of that
         noise have the same; with others nothing is certified.
     sound : bool
         Whether the radius allows for the rounding of ``sigma(x)``, as sound noise
         requires.
+    convex : bool
+        Whether the least probability within a radius is a convex function of an
+        event's own, as it is unless it is the least over changes of several kinds.
+    outcomes : int or None
+        How many outcomes the noise has, all alike, where samplers evaluate them all:
+        the bound is then "exact", and n this number.
+    columns : tuple of str
+        Further columns of rows of a class, which :meth:`further` fills.
     domains : mapping
         The parameters that the radius is computed from, and where they lie.
     made_by : str
@@ -66,6 +84,8 @@ class Scheme:
         For the command line: a line of help; what ``rsbounds certify --method`` asks
         for; what ``rsbounds radius`` asks for besides the scores (nothing: the method
         isn't offered there).
+    of_whole_numbers : bool
+        Whether its inputs may be whole numbers: values, tokens, zeros and ones.
 
     Examples
     --------
@@ -82,14 +102,18 @@ class Scheme:
 
     name: str = ""
     scope: str = ANOTHERS
-    norm: float = 2.0
+    norm: float | str = 2.0
     law: str = ""
     sound: bool = False
+    convex: bool = True
+    outcomes: int | None = None
+    columns: tuple[str, ...] = ()
     domains: ClassVar[Domains] = {}
     made_by: ClassVar[str] = ""
     help: ClassVar[str] = ""
     options: ClassVar[tuple[Option, ...]] = ()
     inputs: ClassVar[tuple[Option, ...]] = ()
+    of_whole_numbers: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -132,9 +156,9 @@ class Scheme:
         """The noise level (> 0) at one input; ValueError where it contradicts the
         parameters.
         """
-        dim = self.parameters.get("dim", math.inf)
         size = math.prod(np.shape(x))
-        if dim < math.inf and not size <= dim:
+        if not self.takes(size):
+            dim = self.parameters.get("dim")
             raise ArgumentError(
                 "dim", f"must be at least the size of the input, {size}; got {dim}"
             )
@@ -155,6 +179,10 @@ class Scheme:
             raise ArgumentError("sigma(x)", f"must be in [{low}, {high}]; got {level}")
         return level
 
+    def takes(self, size: int) -> bool:
+        """Whether it certifies inputs of so many numbers."""
+        return bool(size <= self.parameters.get("dim", math.inf))
+
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         """The certified radius at a noise level: a number >= 0, or inf.
 
@@ -163,6 +191,10 @@ class Scheme:
         """
         parameters = {**self.parameters, "sigma": sigma}
         return float(self.evaluate(parameters, z_a, z_b, scores=True))
+
+    def further(self, z_a: float, z_b: float) -> dict[str, str]:
+        """What rows of these scores say besides the radius: the text of ``columns``."""
+        return {}
 
     def transport(
         self, z: Any, radius: Any, sigma: float | None = None
@@ -221,6 +253,16 @@ class Scheme:
         return level
 
     @property
+    def whole(self) -> bool:
+        """Whether radii are whole numbers: they count changes."""
+        return self.norm in WHOLE
+
+    @property
+    def drawn(self) -> Noise | None:
+        """The noise that its samplers draw, where that is not x + sigma(x) N(0, I)."""
+        return None
+
+    @property
     def own_level(self) -> float | None:
         """The one level of its noise, where the scheme itself says it."""
         return self.parameters.get("sigma")
@@ -229,7 +271,11 @@ class Scheme:
         """The sampler of a model under the scheme's noise; options as for
         ``as_sampler``.
         """
-        return as_sampler(model, **options)
+        return as_sampler(model, noise=self.drawn, **options)
+
+    def output_sampler(self, model: Any, kind: Kind, **options: Any) -> Sampler:
+        """The sampler of a model's values or maps; options as for ``as_sampler``."""
+        return output_sampler(model, kind, self.law, noise=self.drawn, **options)
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
@@ -272,6 +318,11 @@ class Scheme:
     def from_options(cls, options: Options, given: Given) -> Scheme:
         """The scheme of the command line's options."""
         raise ValueError(f"method {cls.name} has no options to be made of")
+
+    @classmethod
+    def numbers(cls, options: Options) -> dict[str, Any]:
+        """``n`` and ``bound`` of a run of these options, where the noise says them."""
+        return {}
 
     @classmethod
     def evaluate(

@@ -1,6 +1,8 @@
 """Noise levels whose logarithm is Lipschitz: the distance to the nearest anchors."""
 
 import copy
+import math
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -29,6 +31,23 @@ def _shift(text: str) -> str | float:
         return float(text)
     except ValueError:
         raise ValueError(f"expected a number, mean or min; got {text!r}") from None
+
+
+def _warn_of_cost(rate: float, sigma: float, dim: float) -> None:
+    """Warn where the radius is less than about .71 of that of fixed noise.
+
+    It is nearly Cohen's over sqrt(1 + 2 dim (rate sigma)^2): an estimate that certifies
+    nothing.
+    """
+    cost = math.sqrt(2 * dim) * rate * sigma
+    if cost > 1:
+        warnings.warn(
+            f"sqrt(2 dim) rate sigma is {cost:.3g}, above 1: expect about "
+            f"{1 / math.hypot(1, cost):.2f} of the radius of fixed noise at this "
+            f"level; a rate below {rate / cost:.2g} costs less",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 _RATE = Option("rate", "rate of log sigma(x)")
@@ -75,6 +94,7 @@ class SemiElastic(EnvelopeScheme):
             k=options["k"],
             shift=options["shift"],
         )
+        _warn_of_cost(options["rate"], options["sigma"], given.dim)
         scheme = semielastic(knn, given.dim, sound=given.sound)
         scheme.parameters |= {
             "sigma": options["sigma"],

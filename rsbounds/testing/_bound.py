@@ -18,7 +18,7 @@ from rsbounds._numerics.extras import need
 from rsbounds.answers import Class
 from rsbounds.confidence import BOUNDS, Bound, Look, ScoreHistogram
 from rsbounds.confidence.entry import End, Pair, check_entry
-from rsbounds.schemes import gaussian
+from rsbounds.schemes import gaussian, splitting
 from rsbounds.special import ndtri
 from rsbounds.testing._properties import Property, hold, quiet, refuses, require
 from rsbounds.testing._rows import ROWS, Rows, inputs_near, linear
@@ -71,20 +71,20 @@ class BoundCase:
         """Evidence of as many samples of each kind: failures and successes for counts;
         0, 1/2 and 1 for scores.
         """
-        if self.bound.evidence == "counts":
-            return np.int64(counts[-1])
-        return ScoreHistogram(counts, EDGES)
+        if self.bound.evidence == "scores":
+            return ScoreHistogram(counts, EDGES)
+        return np.int64(counts[-1])
 
     @property
     def values(self) -> NDArray[np.float64]:
         """What a sample of each kind adds to the mean."""
-        kinds = (0.0, 1.0) if self.bound.evidence == "counts" else EDGES
+        kinds = EDGES if self.bound.evidence == "scores" else (0.0, 1.0)
         return np.array(kinds)
 
     @cached_property
     def trials(self) -> tuple[int, ...]:
         """Numbers of samples whose outcomes are all looked at."""
-        return TRIALS if self.bound.evidence == "counts" else (2, 3, 6)
+        return (2, 3, 6) if self.bound.evidence == "scores" else TRIALS
 
 
 def check_bound(bound: Bound) -> None:
@@ -93,8 +93,8 @@ def check_bound(bound: Bound) -> None:
     Parameters
     ----------
     bound : Bound
-        On counts or on scores. One that stands in ``BOUNDS`` also certifies a few
-        inputs, whose rows are checked.
+        On counts, on scores or on all outcomes. One that stands in ``BOUNDS`` also
+        certifies a few inputs, whose rows are checked.
 
     Raises
     ------
@@ -120,18 +120,25 @@ def check_bound(bound: Bound) -> None:
         raise AssertionError(f"a bound must be a Bound; got {bound!r:.80}")
     case = BoundCase(bound)
     entry = f"bound {bound.name!r}"
-    hold(entry, case, BOUND)
-    if bound.evidence == "counts":
+    if bound.evidence == "outcomes":
+        hold(entry, case, ENUMERATED)
+    else:
+        hold(entry, case, BOUND)
+    if bound.evidence != "scores":
         hold(entry, case, COUNTED)
     if bound.at_any_time:
         hold(entry, case, AT_ANY_TIME)
     if bound.looks is not None:
         hold(entry, case, BY_LOOKS)
-    if BOUNDS.get(bound.name) is not bound or bound.evidence != "counts":
+    if BOUNDS.get(bound.name) is not bound or bound.evidence == "scores":
         return
     x = np.full(4, 153 / 255, np.float32)
-    numbers = {"bound": bound.name}
-    answer = Class(gaussian(0.5))
+    numbers: dict[str, Any] = {"bound": bound.name}
+    scheme = gaussian(0.5)
+    if bound.evidence == "outcomes":
+        scheme = splitting(0.5, 255)
+        numbers["n"] = scheme.outcomes
+    answer = Class(scheme)
     with Rows(answer, linear(x.size), inputs_near(x), numbers) as rows:
         hold(entry, rows, ROWS)
 
@@ -319,7 +326,7 @@ def two_classes(case: BoundCase, outcome: Sequence[int]) -> Any:
 
 def sample_of(case: BoundCase) -> tuple[Any, int]:
     """Evidence of two classes, and its number of samples."""
-    if case.bound.evidence == "counts":
+    if case.bound.evidence != "scores":
         return [7, 2], 10
     return two_classes(case, (6, 2, 1, 1)), 10
 
@@ -412,6 +419,28 @@ def rises_with_the_count(case: BoundCase) -> None:
                     f"{end} for {k} of {n}, {longer} of {n + 1}",
                 )
 
+
+def is_the_share_itself(case: BoundCase) -> None:
+    """Of all outcomes a class has its share, to the safe side, at any level."""
+    for n, alpha in product(case.trials, case.alphas):
+        for count in range(n + 1):
+            end = case.lower(np.int64(count), n, alpha, None)
+            p, q = Fraction(float(end.p)), Fraction(float(end.q))
+            share = Fraction(count, n)
+            require(p <= share and 1 - q <= share, f"{end} of {count} of {n}")
+            near = abs(p - share) <= 1e-15 and abs(1 - q - share) <= 1e-15
+            require(near, f"{end} of {count} of {n}")
+
+
+#: Of a bound on all outcomes, which never errs.
+ENUMERATED: tuple[Property[BoundCase], ...] = (
+    is_an_entry,
+    gives_one_end_in_three_forms,
+    is_the_share_itself,
+    pairs_are_of_the_safe_side,
+    refuses_what_is_out_of_its_domain,
+    is_looked_at_only_where_it_holds,
+)
 
 COUNTED: tuple[Property[BoundCase], ...] = (rises_with_the_count,)
 

@@ -42,12 +42,20 @@ def linear(size: int, classes: int = 3) -> Callable[[Any], NDArray[Any]]:
     return scores
 
 
-def inputs_near(x: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[Any]]:
-    """A few inputs of the shape of x on the grid of 1/255 in [0, 1], with labels."""
+def inputs_near(
+    x: NDArray[Any], model: Callable[[Any], Any] | None = None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """A few inputs of the shape of x with labels: on the grid of 1/255 in [0, 1], or
+    whole numbers up to the largest of x.
+    """
     generator = np.random.default_rng(7)
-    whole = generator.integers(0, 256, (INPUTS, *x.shape))
-    points = (whole / 255).astype(np.float32)
-    return points, linear(x.size)(points).argmax(axis=1)
+    floating = x.dtype.kind == "f"
+    largest = 255 if floating else int(x.max())
+    points = generator.integers(0, largest + 1, (INPUTS, *x.shape))
+    if floating:
+        points = (points / 255).astype(np.float32)
+    scores = (linear(x.size) if model is None else model)(points)
+    return points, np.asarray(scores).argmax(axis=1)
 
 
 @dataclass

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from rsbounds._numerics.extras import need
 from rsbounds.answers import Class
@@ -20,6 +21,7 @@ from rsbounds.certificate import ANOTHERS, SCOPES
 from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.sampling import Sampler
 from rsbounds.schemes import METHODS, Scheme
+from rsbounds.schemes._domains import norm_of
 from rsbounds.schemes._scheme import check_entry, is_own
 from rsbounds.testing._properties import Property, hold, quiet, refuses, require
 from rsbounds.testing._rows import ROWS, Rows, inputs_near, linear
@@ -65,6 +67,20 @@ class SchemeCase:
         dim: float = self.scheme.parameters.get("dim", self.x.size)
         return dim
 
+    @property
+    def reaches(self) -> NDArray[np.float64]:
+        """Distances at which transport is looked at."""
+        if self.scheme.whole:
+            return np.array(CHANGES)
+        return np.array(REACHES) * self.sigma
+
+    @property
+    def steps(self) -> list[tuple[float, float]]:
+        """Pairs of distances that are gone one after the other."""
+        if self.scheme.whole:
+            return [(1.0, 1.0), (1.0, 3.0)]
+        return [(0.3 * self.sigma, 0.7 * self.sigma), (self.sigma, 2 * self.sigma)]
+
     def radius(self, z_a: float, z_b: float | None = None) -> float:
         """The radius at the input."""
         with quiet():
@@ -86,7 +102,9 @@ class SchemeCase:
         if self.draws is not None:
             return self.draws
         drawn_elsewhere = (
-            self.scheme.law and type(self.scheme).sampler is Scheme.sampler
+            self.scheme.law
+            and self.scheme.drawn is None
+            and type(self.scheme).sampler is Scheme.sampler
         )
         return None if drawn_elsewhere else self.scheme.sampler
 
@@ -102,7 +120,17 @@ class SchemeCase:
             )
         if self.scheme.law == "laplace":  # along an axis
             return oracle().laplace_radius(z_a, self.sigma, z_b, dps=DIGITS)
+        if self.scheme.name in ("uniform", "splitting"):  # along an axis
+            return uniform_radius(z_a, self.sigma, z_b)
         return None
+
+
+def uniform_radius(z_a: float, half_width: float, z_b: float | None) -> Any:
+    """The l_1 distance at which half-spaces across an axis change the class."""
+    ndtr = oracle().ndtr
+    first = ndtr(z_a, dps=DIGITS)
+    second = ndtr(-z_a if z_b is None else z_b, dps=DIGITS)
+    return half_width * (first - second)
 
 
 def check_scheme(
@@ -111,6 +139,7 @@ def check_scheme(
     x: Any = None,
     fixed: Mapping[str, Any] | None = None,
     sampler: Callable[[Any], Sampler] | None = None,
+    model: Callable[[Any], Any] | None = None,
 ) -> None:
     """Hold a scheme to what every scheme promises.
 
@@ -118,9 +147,10 @@ def check_scheme(
     ----------
     scheme : Scheme
         As it certifies, with its noise level.
-    x : array_like of float32, optional
+    x : array_like, optional
         An input at which the level is looked at; by default 153/255 everywhere, of as
-        many numbers as the parameter ``dim`` says, or four.
+        many numbers as the parameter ``dim`` says, or four. Noise of whole numbers
+        needs one of whole numbers, the largest of which others are drawn up to.
     fixed : mapping, optional
         Changes of the parameters under which the noise is the same everywhere, so that
         the radius must be Cohen's: ``{"rate": 0.0}``. Nothing to be changed for fixed
@@ -128,6 +158,9 @@ def check_scheme(
     sampler : callable, optional
         Makes the sampler of a model, a function of a NumPy batch, where
         ``scheme.sampler`` can't.
+    model : callable, optional
+        A function of a batch of copies of at least two classes, where such batches are
+        no arrays: by default one that is linear.
 
     Raises
     ------
@@ -153,17 +186,25 @@ def check_scheme(
     if x is None:
         size = int(min(scheme.parameters.get("dim", 4), 4096))
         x = np.full(size, 153 / 255)  # on the grid of sound noise
-    case = SchemeCase(scheme, np.asarray(x, dtype=np.float32), fixed, sampler)
+    given = np.asarray(x)
+    if given.dtype.kind == "f":
+        given = given.astype(np.float32)
+    case = SchemeCase(scheme, given, fixed, sampler)
     entry = f"scheme {scheme.name!r}"
     hold(entry, case, SCHEME)
     if case.transports:
         hold(entry, case, TRANSPORT)
     if case.sampler_of is None:
         return
-    hold(entry, case, NOISE)
-    data = inputs_near(case.x)
-    model = case.sampler_of(linear(case.x.size))
-    with Rows(Class(scheme), model, data) as rows:
+    function = linear(case.x.size) if model is None else model
+    numbers: dict[str, Any] = {}
+    if scheme.outcomes is not None:
+        hold(entry, case, OUTCOMES)
+        numbers = {"n": scheme.outcomes, "bound": "exact"}
+    else:
+        hold(entry, case, CHANCES if scheme.whole else NOISE)
+    data = inputs_near(case.x, function)
+    with Rows(Class(scheme), case.sampler_of(function), data, numbers) as rows:
         hold(entry, rows, ROWS)
 
 
@@ -173,7 +214,7 @@ def check_scheme(
 def is_an_entry(case: SchemeCase) -> None:
     """It can stand in the list of methods."""
     check_entry(type(case.scheme))
-    require(case.scheme.norm >= 1, f"norm is {case.scheme.norm}")
+    norm_of(case.scheme.norm)
     require(isinstance(case.scheme.law, str), f"law is {case.scheme.law!r}")
 
 
@@ -195,7 +236,8 @@ def has_a_level(case: SchemeCase) -> None:
 def survives_pickling(case: SchemeCase) -> None:
     """A worker gets the same scheme by pickle."""
     again: Scheme = pickle.loads(pickle.dumps(case.scheme))
-    for name in ("name", "scope", "norm", "law", "sound", "parameters"):
+    names = ("name", "scope", "norm", "law", "sound", "outcomes", "parameters")
+    for name in names:
         before, after = getattr(case.scheme, name), getattr(again, name)
         require(before == after, f"{name} is {before!r} and then {after!r}")
     require(again.sigma(case.x) == case.sigma, "sigma(x) is another one")
@@ -255,6 +297,15 @@ def gives_radii(case: SchemeCase) -> None:
                 np.ndim(radius) == 0 and radius >= 0,
                 f"the radius is {radius!r} {at(z_a, z_b)}",
             )
+
+
+def counts_changes(case: SchemeCase) -> None:
+    """A radius that counts changes is a whole number."""
+    if case.scheme.whole:
+        for z_a in SCORES:
+            radius = case.radius(z_a)
+            whole = radius == math.inf or radius == int(radius)
+            require(whole, f"the radius is {radius!r} {at(z_a, None)}")
 
 
 def certifies_nothing_without_a_lead(case: SchemeCase) -> None:
@@ -427,6 +478,7 @@ SCHEME: tuple[Property[SchemeCase], ...] = (
     is_made_of_its_parameters,
     refuses_damaged_parameters,
     gives_radii,
+    counts_changes,
     certifies_nothing_without_a_lead,
     takes_the_rest_for_the_runner_up,
     grows_with_the_lead,
@@ -443,6 +495,7 @@ SCHEME: tuple[Property[SchemeCase], ...] = (
 # --- transport, where the noise is the same at every input
 
 REACHES = (0.0, 1e-3, 0.3, 1.0, 5.0)  # distances, in noise levels
+CHANGES = (0.0, 1.0, 2.0, 3.0, 5.0)  # distances that count changes
 FINITE = tuple(z for z in SCORES if math.isfinite(z))
 
 
@@ -457,40 +510,43 @@ def rests_at_distance_0(case: SchemeCase) -> None:
 def moves_further_with_the_distance(case: SchemeCase) -> None:
     """Intervals grow with the distance and rise with the score."""
     z = np.array(FINITE)[:, None]
-    low, high = case.transport(z, np.array(REACHES) * case.sigma)
+    reaches = case.reaches.tolist()
+    low, high = case.transport(z, case.reaches)
     for i, score in enumerate(FINITE):
         where = f"ends of {score} by the distance"
-        require_rising(zip(REACHES, -low[i], strict=True), where, ROUNDING)
-        require_rising(zip(REACHES, high[i], strict=True), where, ROUNDING)
-    for j, reach in enumerate(REACHES):
+        require_rising(zip(reaches, -low[i], strict=True), where, ROUNDING)
+        require_rising(zip(reaches, high[i], strict=True), where, ROUNDING)
+    for j, reach in enumerate(reaches):
         for end in (low, high):
             rising = zip(FINITE, end[:, j], strict=True)
-            require_rising(rising, f"within {reach} sigma by the score", ROUNDING)
+            require_rising(rising, f"within {reach} by the score", ROUNDING)
 
 
 def moves_as_far_by_steps(case: SchemeCase) -> None:
     """Two steps reach at least as far as one of their sum."""
     for z in FINITE:
-        for first, second in ((0.3, 0.7), (1.0, 2.0)):
-            once, _ = case.transport(z, (first + second) * case.sigma)
-            midway, _ = case.transport(z, first * case.sigma)
-            twice, _ = case.transport(midway, second * case.sigma)
-            room = 1e-9 * (1 + abs(once))
-            require(twice <= once + room, f"{z} becomes {once} and by steps {twice}")
+        for first, second in case.steps:
+            once, _ = case.transport(z, first + second)
+            midway, _ = case.transport(z, first)
+            twice, _ = case.transport(midway, second)
+            near = math.isfinite(once) and twice <= once + 1e-9 * (1 + abs(once))
+            same = twice == once or near
+            require(same, f"{z} becomes {once} and by steps {twice}")
 
 
 def holds_what_half_spaces_do(case: SchemeCase) -> None:
     """No half-space moves a score further than the interval."""
     for z in FINITE:
-        for reach in REACHES[1:]:
-            low, high = case.transport(z, reach * case.sigma)
-            distance = reach * case.sigma
+        for distance in case.reaches[1:].tolist():
+            low, high = case.transport(z, distance)
             # planes of these scores are that far apart: their radius is half of it
             below = case.half_space_radius(z, float(low))
             above = case.half_space_radius(float(high), z)
             if below is None or above is None:
                 return
             for end, half in ((low, below), (high, above)):
+                if math.isinf(end):
+                    continue  # the event may vanish, further away than it takes
                 require(
                     half >= distance / 2,
                     f"{z} becomes {end} within {distance}, and a half-space moves it "
@@ -500,6 +556,8 @@ def holds_what_half_spaces_do(case: SchemeCase) -> None:
 
 def agrees_with_the_radius(case: SchemeCase) -> None:
     """Within the radius the intervals of both scores do not cross."""
+    if not case.scheme.convex:
+        return  # the ends may be of changes of different kinds, which are one in radii
     for z_a, z_b in PAIRS:
         radius = case.radius(z_a, z_b)
         low, _ = case.transport(z_a, radius)
@@ -513,8 +571,9 @@ def agrees_with_the_radius(case: SchemeCase) -> None:
 def mirrors(case: SchemeCase) -> None:
     """What holds of an event holds of its complement."""
     for z in FINITE:
-        low, high = case.transport(z, case.sigma)
-        mirrored_low, mirrored_high = case.transport(-z, case.sigma)
+        distance = case.reaches[3]
+        low, high = case.transport(z, distance)
+        mirrored_low, mirrored_high = case.transport(-z, distance)
         same = (low, high) == (-mirrored_high, -mirrored_low)
         require(
             same, f"{z} becomes [{low}, {high}], {-z} [{mirrored_low}, {mirrored_high}]"
@@ -524,9 +583,9 @@ def mirrors(case: SchemeCase) -> None:
 def broadcasts(case: SchemeCase) -> None:
     """Arrays of scores and distances broadcast, each as it would be alone."""
     z = np.array(FINITE)[:, None]
-    radius = np.array(REACHES) * case.sigma
+    radius = case.reaches
     low, high = case.transport(z, radius)
-    shape = (len(FINITE), len(REACHES))
+    shape = (len(FINITE), len(radius))
     require(np.shape(low) == np.shape(high) == shape, f"shape {np.shape(low)}")
     for i, j in np.ndindex(*shape):
         alone = case.transport(float(z[i, 0]), float(radius[j]))
@@ -572,9 +631,10 @@ def step_of(case: SchemeCase) -> NDArray[np.float64]:
     """Of length 1 in the scheme's norm, as far from a plane as such a step can go."""
     axis = np.zeros(case.x.size)
     axis[0] = 1.0
-    if case.scheme.norm <= 2:
+    norm = case.scheme.norm
+    if isinstance(norm, str) or norm <= 2:
         return axis
-    return np.full(case.x.size, case.x.size ** (-1 / case.scheme.norm))
+    return np.full(case.x.size, case.x.size ** (-1 / norm))
 
 
 def frequencies(case: SchemeCase, at_input: Any) -> tuple[float, float]:
@@ -643,4 +703,100 @@ NOISE: tuple[Property[SchemeCase], ...] = (
     draws_its_own_law,
     samples_obey_the_radius,
     samples_obey_the_transport,
+)
+
+
+# --- noise that changes coordinates or elements: what is counted is the first one
+
+
+def kept_first(case: SchemeCase, nearby: Any) -> tuple[float, float]:
+    """Bounds, by samples, of the score of "the first number is that of ``x``"."""
+    first = case.x.ravel()[0]
+
+    def sides(batch: Any) -> NDArray[np.float64]:
+        kept = [np.ravel(copy)[:1] == [first] for copy in batch]
+        seen = np.array([bool(same.all() and same.size) for same in kept])
+        return np.stack([seen, ~seen], axis=1).astype(np.float64)
+
+    assert case.sampler_of is not None
+    sampler = case.sampler_of(sides)
+    generator = np.random.default_rng(20_260_101)
+    counts = sampler(nearby, case.sigma, SAMPLES, generator)
+    inside = int(np.asarray(counts)[0])
+    low = float(lower_bound(inside, SAMPLES, LEVEL, scores=True))
+    high = float(upper_bound(inside, SAMPLES, LEVEL, scores=True))
+    return low, high
+
+
+def changed_first(case: SchemeCase, changes: int) -> NDArray[Any]:
+    """The input with another value at its first places."""
+    nearby = case.x.copy()
+    places = nearby.reshape(-1)[:changes]
+    places[:] = np.where(places == 0, 1, 0)
+    return nearby
+
+
+def draws_the_law_of_the_scheme(case: SchemeCase) -> None:
+    """Its samplers draw the law that the scheme names."""
+    law = getattr(case.sampler_of(lambda b: b), "law", "")  # type: ignore[misc]
+    require(law == case.scheme.law, f"{law!r} is not {case.scheme.law!r}")
+
+
+def changes_obey_the_transport(case: SchemeCase) -> None:
+    """Samples at a few changes fall on a class as often as transport allows."""
+    low, high = kept_first(case, case.x)
+    for changes in (1, 2):
+        seen_low, seen_high = kept_first(case, changed_first(case, changes))
+        least, _ = case.transport(low, changes)
+        _, most = case.transport(high, changes)
+        require(
+            seen_high >= least and seen_low <= most,
+            f"at {changes} changes the score was drawn as in [{seen_low}, "
+            f"{seen_high}]; transport allows [{least}, {most}]",
+        )
+
+
+CHANCES: tuple[Property[SchemeCase], ...] = (
+    draws_the_law_of_the_scheme,
+    changes_obey_the_transport,
+)
+
+
+# --- noise all of whose outcomes are evaluated
+
+
+def outcomes_obey_the_transport(case: SchemeCase) -> None:
+    """Steps of the grid move the share of a class no further than transport."""
+    outcomes = case.scheme.outcomes
+    assert case.sampler_of is not None
+    assert outcomes is not None
+    middle = case.x.ravel()[0]
+
+    def sides(batch: Any) -> NDArray[np.float64]:
+        above = np.asarray(batch).reshape(len(batch), -1)[:, 0] > middle
+        return np.stack([above, ~above], axis=1).astype(np.float64)
+
+    sampler = case.sampler_of(sides)
+
+    def share(x: Any) -> float:
+        counts = sampler(x, case.sigma, outcomes, np.random.default_rng(0))
+        return int(np.asarray(counts)[0]) / outcomes
+
+    step = 1 / case.scheme.parameters["levels"]
+    here = share(case.x)
+    for steps in (-3, -1, 1, 2):
+        nearby = case.x.copy()
+        nearby.reshape(-1)[0] += steps * step
+        low, high = case.transport(float(ndtri(here)), abs(steps) * step)
+        there = share(nearby)
+        require(
+            ndtr(low) - ROUNDING <= there <= ndtr(high) + ROUNDING,
+            f"{here} becomes {there} by {steps} steps; transport allows "
+            f"[{ndtr(low)}, {ndtr(high)}]",
+        )
+
+
+OUTCOMES: tuple[Property[SchemeCase], ...] = (
+    draws_the_law_of_the_scheme,
+    outcomes_obey_the_transport,
 )

@@ -1,0 +1,482 @@
+"""What every curve answers, from the regions of its kernel."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.rounding import EPS, round_down, round_up
+from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
+from rsbounds.discrete._exact import (
+    float_above,
+    float_down,
+    probability,
+    score_above,
+    upper_float,
+    whole,
+)
+from rsbounds.discrete._regions import Regions
+from rsbounds.special import log_ndtr
+
+#: Where the search of a radius that may have no end stops.
+_FAR = 4096
+
+
+class Curve(ABC):
+    """The least and the largest probability that an event can have within r changes.
+
+    low(p, r) is convex and increasing in p, and falls with r; low(p, r) <= p <= high(p,
+    r) = 1 - low(1 - p, r). What r counts is said by the function that makes the curve.
+    A whole number r stands for that many changes whatever their kind: the least of low
+    over all ways to split them.
+
+    A Fraction is answered by a Fraction, exactly. A float is taken as the rational
+    number that it is, and its answer is rounded to the safe side: low down, high and
+    thresholds up.
+    """
+
+    def __init__(self) -> None:
+        self._regions: dict[Hashable, Regions] = {}
+        self._infima: list[Fraction | float] = []
+
+    # what a kernel says ---------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that make the curve again."""
+
+    @abstractmethod
+    def _splits(self, changes: int) -> list[Hashable]:
+        """Every way to split a number of changes by kinds, the worst of them too."""
+
+    @abstractmethod
+    def _counts(self, name: str, r: Any) -> Hashable:
+        """Numbers of changes of each kind, checked."""
+
+    @abstractmethod
+    def _regions_of(self, counts: Any) -> Regions:
+        """The regions at numbers of changes of each kind."""
+
+    #: The largest number of changes there can be, None: any.
+    limit: int | None = None
+
+    # the public answers ---------------------------------------------------------------
+
+    def low(self, p: Any, r: Any) -> Any:
+        """The least probability within r changes of an event of probability p at x.
+
+        Parameters
+        ----------
+        p : float, Fraction or array_like of float
+            In [0, 1]; for a lower bound of the event's probability the result is one.
+        r : int or tuple of int
+            Changes, as the maker of the curve counts them.
+
+        Returns
+        -------
+        float, Fraction or ndarray
+            As p is. A float is the largest double that isn't above the exact value.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its domain.
+        """
+        cases = self._cases("r", r)
+
+        def rounded(value: Fraction) -> float:
+            top, bottom = value.numerator, value.denominator
+            return min(float_down(*regions.low_parts(top, bottom)) for regions in cases)
+
+        def exact(value: Fraction) -> Fraction:
+            return min(regions.low(value) for regions in cases)
+
+        return _each(p, rounded, exact)
+
+    def high(self, p: Any, r: Any) -> Any:
+        """The largest probability within r changes, 1 - low(1 - p, r).
+
+        Arguments and result as of :meth:`low`; a float is the least double that isn't
+        below the exact value.
+        """
+        cases = self._cases("r", r)
+
+        def exact(value: Fraction) -> Fraction:
+            return 1 - min(regions.low(1 - value) for regions in cases)
+
+        def rounded(value: Fraction) -> float:
+            largest = exact(value)
+            return -float_down_signed(-largest)
+
+        return _each(p, rounded, exact)
+
+    def threshold(self, r: Any, *, exact: bool = False) -> Any:
+        """The least double p_A that certifies the top class at r, alone.
+
+        That is p_A with low(p_A, r) > 1/2, where every other class has at most 1 - p_A.
+
+        Parameters
+        ----------
+        r : int or tuple of int
+            As in :meth:`low`.
+        exact : bool
+            The number that p_A must exceed instead, as a Fraction.
+
+        Returns
+        -------
+        float or Fraction
+            inf where even p_A = 1 does not certify r.
+        """
+        infimum = self._infimum(self._key("r", r))
+        if exact or infimum == math.inf:
+            return infimum
+        bound = float_above(Fraction(infimum))
+        return bound if bound <= 1.0 else math.inf
+
+    def score_threshold(self, r: Any) -> float:
+        """A normal score that certifies the top class at r, alone; inf where none does.
+
+        At most 1e-14 of it is rounding: probabilities next to 1 keep their precision.
+        """
+        return _score_of(self._infimum(self._key("r", r)))
+
+    def certified(self, p_a: Any, r: Any, p_b: Any = None) -> bool:
+        """Whether low(p_a, r) > high(p_b, r) for all ways to make r changes, exactly.
+
+        ``p_a`` is a lower bound of the top class's probability, ``p_b`` an upper bound
+        of every other class's, 1 - p_a by default; each a float or a Fraction.
+        """
+        top = probability("p_a", p_a)
+        rest = None if p_b is None else 1 - probability("p_b", p_b)
+        return self._holds(top, rest, self._key("r", r))
+
+    def certified_by_scores(self, z_a: float, r: Any, z_b: float | None = None) -> bool:
+        """The same for normal scores; probabilities next to 1 keep their precision."""
+        top, rest = _bounds_of_scores(z_a, z_b)
+        return self._holds(top, rest, self._key("r", r))
+
+    def radius(self, p_a: Any, p_b: Any = None) -> Any:
+        """The largest whole number r with every way to make r changes certified.
+
+        Parameters
+        ----------
+        p_a : float, Fraction or array_like of float
+            Lower bound of the top class's probability.
+        p_b : the same, optional
+            Upper bound of every other class's, 1 - p_a by default.
+
+        Returns
+        -------
+        int, inf or ndarray of float64
+            0 where p_a is not above p_b, too; inf where nothing can be reached (p_a =
+            1). An array for arrays.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its domain; NaN is.
+        """
+        if np.ndim(p_a) or np.ndim(p_b if p_b is not None else 0):
+            return self._radius_of_arrays(p_a, p_b)
+        top = probability("p_a", p_a)
+        rest = None if p_b is None else 1 - probability("p_b", p_b)
+        return self._largest(top, rest)
+
+    def _radius_of_arrays(self, p_a: Any, p_b: Any) -> Any:
+        a = as_floats("p_a", p_a, 0.0, 1.0, nan=False)
+        if p_b is None:
+            return self._radii(a, self.threshold, 1.0)
+        a, b = broadcast(p_a=a, p_b=as_floats("p_b", p_b, 0.0, 1.0, nan=False))
+        return _pairwise(self.radius, a, b)
+
+    def radius_of_scores(self, z_a: ArrayLike, z_b: ArrayLike | None = None) -> Any:
+        """:meth:`radius` of normal scores Phi^-1(p_a) and Phi^-1(p_b), -z_a by default.
+
+        A float is taken as the score that it is; its probability is bounded to the safe
+        side, in the tail that is the smaller.
+        """
+        a = as_floats("z_a", z_a, nan=False)
+        if z_b is None:
+            radii = self._radii(a, self.score_threshold, math.inf)
+            return _plain(radii) if np.ndim(z_a) == 0 else radii
+        a, b = broadcast(z_a=a, z_b=as_floats("z_b", z_b, nan=False))
+        if np.ndim(a):
+            return _pairwise(self._radius_of_pair, a, b)
+        return self._radius_of_pair(float(a), float(b))
+
+    def transport(self, z: ArrayLike, r: Any) -> tuple[Floats, Floats]:
+        """How far an event's probability can move within r changes, in normal scores.
+
+        Parameters
+        ----------
+        z : array_like
+            Normal scores of the event's probability at x.
+        r : int or tuple of int
+            As in :meth:`low`.
+
+        Returns
+        -------
+        low, high : float64 or ndarray
+            Within r changes the event's score lies in [low, high]; rounded outward by
+            few parts in 1e14 of the probability in its smaller tail. -inf where the
+            event may vanish.
+        """
+        scores = as_floats("z", z, nan=False)
+        cases = self._cases("r", r)
+        return self._lowered(scores, cases)[()], (-self._lowered(-scores, cases))[()]
+
+    def frontier(self, p_a: Any, p_b: Any = None) -> list[tuple[Any, ...]]:
+        """The largest numbers of changes that are certified, by kind.
+
+        Returns
+        -------
+        list of tuple of int
+            (r,) where there is one kind of changes; else the pairs (r_1, r_2) by rising
+            r_1, each with the largest r_2 and without those that another contains.
+            Empty where p_a is not above p_b.
+        """
+        top = probability("p_a", p_a)
+        rest = None if p_b is None else 1 - probability("p_b", p_b)
+        return self._frontier(top, rest)
+
+    def frontier_of_scores(
+        self, z_a: float, z_b: float | None = None
+    ) -> list[tuple[Any, ...]]:
+        """:meth:`frontier` of normal scores, as in :meth:`radius_of_scores`."""
+        return self._frontier(*_bounds_of_scores(z_a, z_b))
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{k}={v!r}" for k, v in self.parameters.items())
+        return f"{type(self).__name__.lower()}({arguments})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Curve):
+            return NotImplemented
+        return type(self) is type(other) and self.parameters == other.parameters
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what can be computed again."""
+        return {**self.__dict__, "_regions": {}, "_infima": []}
+
+    # how they are found ---------------------------------------------------------------
+
+    def _key(self, name: str, r: Any) -> Hashable:
+        """One number of changes, or the numbers of each kind, checked."""
+        if np.ndim(r) == 0:
+            return whole(name, r)
+        return self._counts(name, r)
+
+    def _cases(self, name: str, r: Any) -> list[Regions]:
+        return self._all_regions(self._key(name, r))
+
+    def _all_regions(self, key: Hashable) -> list[Regions]:
+        if isinstance(key, int):
+            return [self._region(counts) for counts in self._splits(key)]
+        return [self._region(key)]
+
+    def _region(self, counts: Hashable) -> Regions:
+        if counts not in self._regions:
+            if len(self._regions) >= 1024:
+                self._regions.clear()
+            self._regions[counts] = self._regions_of(counts)
+        return self._regions[counts]
+
+    def _infimum(self, key: Hashable) -> Fraction | float:
+        return max(regions.infimum() for regions in self._all_regions(key))
+
+    def _holds(self, top: Fraction, rest: Fraction | None, key: Hashable) -> bool:
+        """Whether low(top) + low(rest) > 1 for all ways; ``rest`` None: as ``top``."""
+        for regions in self._all_regions(key):
+            low = regions.low(top)
+            if not low + (low if rest is None else regions.low(rest)) > 1:
+                return False
+        return True
+
+    def _endless(self, top: Fraction, rest: Fraction | None) -> bool:
+        """Whether every number of changes is certified."""
+        sure = top == 1 or (rest == 1 if rest is not None else False)
+        return (
+            sure
+            and self.limit is None
+            and self._holds(top, rest, 0)
+            and all(regions.covers for regions in self._all_regions(1))
+        )
+
+    def _largest(self, top: Fraction, rest: Fraction | None) -> Any:
+        if self._endless(top, rest):
+            return math.inf
+
+        def holds(changes: int) -> bool:
+            return self._holds(top, rest, changes)
+
+        limit = self.limit
+        if limit is None and 1 in (top, rest):
+            limit = _FAR  # some kinds of changes may have no end where others do
+        return max(_last(holds, limit), 0)
+
+    def _radius_of_pair(self, z_a: float, z_b: float | None) -> Any:
+        return self._largest(*_bounds_of_scores(z_a, z_b))
+
+    def _radii(
+        self, values: Array, threshold: Callable[[int], float], sure: float
+    ) -> Array:
+        """The places of values among the thresholds of 0, 1, ... changes.
+
+        ``sure`` is the value of p = 1, which may have no place.
+        """
+        finite = np.asarray(values)[np.asarray(values) < sure]
+        top = float(np.max(finite)) if finite.size else -math.inf
+        thresholds: list[float] = []
+        while not thresholds or thresholds[-1] <= top:
+            if self.limit is not None and len(thresholds) > self.limit:
+                break
+            thresholds.append(threshold(len(thresholds)))
+        places = np.searchsorted(thresholds, values, side="right") - 1.0
+        radii = np.maximum(places, 0.0)
+        if finite.size < np.size(values):
+            radii = np.where(values == sure, self._largest(Fraction(1), None), radii)
+        return np.asarray(radii)
+
+    def _lowered(self, z: Array, cases: Sequence[Regions]) -> Array:
+        p, q = _tails(z)
+        least: Array = np.full(np.shape(z), np.inf)
+        for regions in cases:
+            low = round_down(ndtri(regions.corners.low(p)), NDTRI_ERROR)
+            high = -round_up(ndtri(regions.corners.high(q)), NDTRI_ERROR)
+            least = np.minimum(least, np.maximum(low, high))
+        return least
+
+    def _frontier(self, top: Fraction, rest: Fraction | None) -> list[tuple[Any, ...]]:
+        return [(self._largest(top, rest),)] if self._holds(top, rest, 0) else []
+
+
+def staircase(
+    holds: Callable[[int, int], bool], limits: Sequence[int | None]
+) -> list[tuple[int, int]]:
+    """The largest pairs that hold, where what holds for a pair holds below it."""
+    if not holds(0, 0):
+        return []
+    second = _last(lambda n: holds(0, n), limits[1])
+    result: list[tuple[int, int]] = []
+    first = 0
+    while second >= 0:
+        stay = second
+
+        def along(n: int, second: int = stay) -> bool:
+            return holds(n, second)
+
+        first = _last(along, limits[0], start=first)
+        result.append((first, second))
+        if limits[0] is not None and first >= limits[0]:
+            break
+        first += 1
+        second -= 1
+        while second >= 0 and not holds(first, second):
+            second -= 1
+    return result
+
+
+def _last(holds: Callable[[int], bool], limit: int | None, start: int = 0) -> int:
+    """The last number that holds, from ``start`` on; start - 1 where it doesn't."""
+    if not holds(start):
+        return start - 1
+    good, step = start, 1
+    while limit is None or good + step <= limit:
+        if not holds(good + step):
+            break
+        good += step
+        step *= 2
+    else:
+        step = limit - good + 1  # beyond the limit nothing need be asked
+    bad = good + step
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if holds(middle):
+            good = middle
+        else:
+            bad = middle
+    return good
+
+
+def _each(
+    p: Any,
+    rounded: Callable[[Fraction], float],
+    exact: Callable[[Fraction], Fraction],
+) -> Any:
+    """A Fraction's answer exact, a number's rounded, an array's for each number."""
+    if np.ndim(p) == 0 and not isinstance(p, np.ndarray):
+        value = probability("p", p)
+        if isinstance(p, Fraction):
+            return exact(value)
+        return rounded(value)
+    array = as_floats("p", p, 0.0, 1.0, nan=False)
+    values, places = np.unique(array, return_inverse=True)
+    results = np.array([rounded(Fraction(float(v))) for v in values])
+    return results[places].reshape(array.shape)
+
+
+def _pairwise(radius: Callable[[Any, Any], Any], a: Array, b: Array) -> Array:
+    known: dict[tuple[float, float], float] = {}
+    pairs = list(zip(a.ravel().tolist(), b.ravel().tolist(), strict=True))
+    for pair in pairs:
+        if pair not in known:
+            known[pair] = float(radius(pair[0], pair[1]))
+    return np.array([known[pair] for pair in pairs]).reshape(a.shape)
+
+
+def _plain(radius: Array) -> Any:
+    value = float(radius)
+    return value if math.isinf(value) else int(value)
+
+
+def float_down_signed(value: Fraction) -> float:
+    """The largest double at most ``value``, of either sign."""
+    nearest = value.numerator / value.denominator
+    return math.nextafter(nearest, -math.inf) if nearest > value else nearest
+
+
+def _score_of(infimum: Fraction | float) -> float:
+    if infimum == 1:  # reached by p = 1 alone, if at all
+        return math.inf
+    return math.inf if infimum == math.inf else score_above(Fraction(infimum))
+
+
+def _tails(z: Array) -> tuple[Array, Array]:
+    """A lower bound of Phi(z) and an upper bound of Phi(-z), in doubles."""
+    with np.errstate(under="ignore"):
+        log_p, log_q = log_ndtr(z), log_ndtr(-z)
+        low = np.exp(log_p + log_p * LOG_NDTR_ERROR)
+        high = np.exp(log_q - log_q * LOG_NDTR_ERROR)
+    low = np.where(low < 1e-300, 0.0, round_down(low, 8 * EPS * (1.0 - log_p)))
+    high = np.minimum(upper_float(round_up(high, 8 * EPS * (1.0 - log_q))), 1.0)
+    low = np.where(z == np.inf, 1.0, np.where(z == -np.inf, 0.0, low))
+    high = np.where(z == np.inf, 0.0, np.where(z == -np.inf, 1.0, high))
+    return low, high
+
+
+def _bounds_of_scores(
+    z_a: float, z_b: float | None
+) -> tuple[Fraction, Fraction | None]:
+    """Rational lower bounds of p_a and of 1 - p_b, each from its smaller tail."""
+    scores = np.array([z_a, 0.0 if z_b is None else -z_b])
+    for name, z in zip(("z_a", "z_b"), scores, strict=True):
+        if not z == z:
+            raise ArgumentError(name, "must be a score; got nan")
+    low, high = _tails(scores)
+    top, rest = (
+        Fraction(float(p)) if z <= 0 else 1 - Fraction(float(q))
+        for z, p, q in zip(scores, low, high, strict=True)
+    )
+    return top, None if z_b is None else rest

@@ -1,0 +1,109 @@
+"""Rational numbers in, doubles out: every rounding here goes to a stated side."""
+
+import math
+from fractions import Fraction
+from numbers import Integral, Rational
+from typing import Any
+
+import numpy as np
+
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.rounding import EPS, TINY, round_down, round_up
+from rsbounds._numerics.scores import NDTRI_ERROR
+from rsbounds.special import ndtri_exp
+
+_LN2 = math.log(2.0)
+
+
+def probability(name: str, value: Any) -> Fraction:
+    """``value`` as the rational number that it is, in [0, 1], or ArgumentError."""
+    if isinstance(value, bool | np.bool_):
+        raise ArgumentError(name, f"must be a number in [0, 1]; got {value!r}")
+    try:
+        exact = Fraction(value) if isinstance(value, Rational) else as_ratio(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(
+            name, f"must be a number in [0, 1]; got {value!r}"
+        ) from None
+    if not 0 <= exact <= 1:
+        raise ArgumentError(name, f"must be in [0, 1]; got {value!r}")
+    return exact
+
+
+def as_ratio(value: Any) -> Fraction:
+    """A float of any width as the rational number that it is."""
+    if isinstance(value, str):
+        raise TypeError
+    return (
+        Fraction(*value.as_integer_ratio())
+        if hasattr(value, "as_integer_ratio")
+        else Fraction(float(value))
+    )
+
+
+def whole(name: str, value: Any, low: int = 0) -> int:
+    """``value`` as a whole number of at least ``low``, or ArgumentError."""
+    number = value.item() if isinstance(value, np.generic | np.ndarray) else value
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    if isinstance(number, bool) or not isinstance(number, Integral):
+        raise ArgumentError(name, f"must be a whole number; got {value!r}")
+    checked = int(number)
+    if not checked >= low:
+        raise ArgumentError(name, f"must be >= {low}; got {value!r}")
+    return checked
+
+
+def float_down(numerator: int, denominator: int) -> float:
+    """The largest double at most numerator/denominator, which is in [0, inf)."""
+    nearest = numerator / denominator  # Python rounds it to the nearest double
+    top, bottom = nearest.as_integer_ratio()
+    if top * denominator > numerator * bottom:
+        return math.nextafter(nearest, -math.inf)
+    return nearest
+
+
+def float_up(numerator: int, denominator: int) -> float:
+    """The least double at least numerator/denominator, which is in [0, inf)."""
+    nearest = numerator / denominator
+    top, bottom = nearest.as_integer_ratio()
+    if top * denominator < numerator * bottom:
+        return math.nextafter(nearest, math.inf)
+    return nearest
+
+
+def float_above(value: Fraction) -> float:
+    """The least double above ``value``."""
+    nearest = float_up(value.numerator, value.denominator)
+    return math.nextafter(nearest, math.inf) if nearest == value else nearest
+
+
+def score_above(value: Fraction) -> float:
+    """A score z with Phi(z) > ``value``, the least but for the error of ndtri_exp.
+
+    ``value`` is in [1/2, 1).
+    """
+    tail = 1 - value
+    if tail == Fraction(1, 2):
+        return math.nextafter(0.0, math.inf)
+    # log of a number in [1/2, 1) and of a power of 2 below it: two terms of one sign
+    power = tail.numerator.bit_length() - tail.denominator.bit_length()
+    scaled = tail / Fraction(2) ** power if power < 0 else tail
+    while scaled >= 1:
+        scaled /= 2
+        power += 1
+    mantissa = float_down(scaled.numerator, scaled.denominator)
+    log_tail = math.log(mantissa) + power * _LN2
+    log_tail += log_tail * 4 * EPS
+    z = round_up(-float(ndtri_exp(log_tail)), NDTRI_ERROR + 2 * EPS)
+    return math.nextafter(max(float(z), 0.0), math.inf)
+
+
+def lower_float(p: Any) -> Any:
+    """``p`` less four roundings; 0 where it is too small to have full precision."""
+    return np.where(p < TINY * 2, 0.0, round_down(p, 4 * EPS))
+
+
+def upper_float(p: Any) -> Any:
+    """``p`` and four roundings; at least TINY."""
+    return np.maximum(round_up(p, 4 * EPS), 2 * TINY)

@@ -1,0 +1,60 @@
+"""From normal scores to probabilities and back, rounded to the safe side.
+
+Curves of noise that is not Gaussian say what becomes of probabilities; answers ask in
+scores. Near 1 a probability has no digits left: there its complement is moved.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rsbounds._numerics.checks import Array, as_floats
+from rsbounds._numerics.rounding import EPS, SMALLEST, round_down, round_up
+from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
+from rsbounds.special import log_ndtr
+
+#: What a curve makes of an array of probabilities, rounded to one side.
+Moved = Callable[[Array], Array]
+
+
+@np.errstate(under="ignore")  # shares may be smaller than any double
+def share_below(z: Any) -> Array:
+    """Phi(z), rounded down."""
+    logs = round_down(log_ndtr(z), LOG_NDTR_ERROR)
+    return round_down(np.exp(logs), 2 * EPS)
+
+
+@np.errstate(under="ignore")
+def share_above(z: Any) -> Array:
+    """Phi(z), rounded up; above 0 for a finite score."""
+    logs = round_up(log_ndtr(z), LOG_NDTR_ERROR)
+    share = np.minimum(round_up(np.exp(logs), 2 * EPS), 1.0)
+    result: Array = np.where(np.isneginf(z), 0.0, np.maximum(share, SMALLEST))
+    return result
+
+
+def moved_score(z: Any, low: Moved, high: Moved) -> Array:
+    """The least score of an event of score z, rounded down; NaN stays NaN.
+
+    ``low`` gives a lower bound of the event's probability, ``high`` an upper one of its
+    complement's: the better of the two is kept.
+    """
+    scores = np.asarray(z, dtype=np.float64)
+    known = np.where(np.isnan(scores), 0.0, scores)
+    below = round_down(ndtri(low(share_below(known))), NDTRI_ERROR)
+    above = -round_up(ndtri(high(share_above(-known))), NDTRI_ERROR)
+    moved = np.minimum(np.maximum(below, above), known)
+    return np.asarray(np.where(np.isnan(scores), np.nan, moved))
+
+
+def score_pair(p_a: Any, p_b: Any, scores: bool) -> tuple[float, float | None]:
+    """Scores of two probabilities, or the scores that they are, to the safe side."""
+    if scores:
+        return float(p_a), None if p_b is None else float(p_b)
+    first = as_floats("p_a", p_a, 0.0, 1.0, towards=-np.inf)
+    z_a = float(round_down(ndtri(first), NDTRI_ERROR))
+    if p_b is None:
+        return z_a, None
+    second = as_floats("p_b", p_b, 0.0, 1.0, towards=np.inf)
+    return z_a, float(round_up(ndtri(second), NDTRI_ERROR))

@@ -1,0 +1,299 @@
+"""Votes by a margin: certificates of the program that runs."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+
+from rsbounds import certify_dataset
+from rsbounds.answers import Maps, TopK, Values, certify_counts
+from rsbounds.audit import verify
+from rsbounds.certify import Procedure, certify, measure_margin
+from rsbounds.cli import main
+from rsbounds.confidence import pair_bounds
+from rsbounds.results import card, read
+from rsbounds.sampling import ArraySampler
+from rsbounds.sampling.margins import Difference, leads
+from rsbounds.schemes import gaussian
+from rsbounds.torch import TorchSampler
+
+SIGMA = 0.5
+WEIGHTS = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], np.float32)
+X = np.array([[0.9, 0.0], [0.2, 0.1], [0.0, 0.7]], np.float32)
+Y = np.array([0, 0, 1])
+
+
+def scores(batch):
+    return batch @ WEIGHTS.T.astype(batch.dtype)
+
+
+def linear(dtype=torch.float32):
+    model = torch.nn.Linear(2, 3, bias=False)
+    model.weight.data = torch.from_numpy(WEIGHTS)
+    return model.to(dtype)
+
+
+MODELS = [pytest.param(lambda: scores, id="numpy"), pytest.param(linear, id="torch")]
+
+
+def test_leads_is_exact_at_the_margin():
+    # neighbours of 1 + 0.1: the largest that does not lead, and the first that does
+    tops = 1.0 + np.nextafter(0.1, [0.0, 1.0]) + np.array([0.0, 2.0**-51])
+    for top in tops:
+        exact = Fraction(float(top)) - 1 > Fraction(0.1)
+        assert leads(np.array([[1.0, top]]), 0.1)[0] == exact
+
+
+@pytest.mark.parametrize(
+    "row", [[np.nan, 0.0], [0.0, np.nan], [np.inf, 0.0], [np.inf, np.inf]]
+)
+def test_scores_that_are_no_numbers_are_void(row):
+    row = [*row, -1.0]
+    assert not leads(np.array([row]), 0.0)[0]
+
+    class Constant(torch.nn.Module):
+        def forward(self, batch):
+            return torch.tensor(row).expand(len(batch), 3)
+
+    samplers = [
+        ArraySampler(lambda batch: np.tile(row, (len(batch), 1))),
+        TorchSampler(Constant()),
+    ]
+    for sampler in samplers:
+        marked = sampler.with_margin(0.0)
+        counts = marked(X[0], SIGMA, 20, np.random.default_rng(0))
+        assert np.asarray(counts).sum() == 0
+
+
+@pytest.mark.parametrize("make", MODELS)
+def test_votes_are_those_that_lead(make):
+    seen = []
+
+    def watched(batch):
+        seen.append(scores(batch))
+        return seen[-1]
+
+    sampler = ArraySampler(watched)
+    sampler(X[1], SIGMA, 400, np.random.default_rng(5))
+    drawn = seen[-1].astype(np.float64)
+    ranked = np.sort(drawn, axis=1)
+    counts = ranked[:, -1] - ranked[:, -2] > 0.25
+    expected = np.bincount(drawn.argmax(1)[counts], minlength=3)
+    marked = sampler.with_margin(0.25)
+    assert marked(X[1], SIGMA, 400, np.random.default_rng(5)).tolist() == [*expected]
+    assert sampler.margin is None
+    if make is linear:
+        plain = TorchSampler(linear())
+        with_margin = plain.with_margin(0.25)
+        all_votes = np.asarray(plain(X[1], SIGMA, 400, np.random.default_rng(5)))
+        votes = np.asarray(with_margin(X[1], SIGMA, 400, np.random.default_rng(5)))
+        assert 0 < votes.sum() < all_votes.sum() == 400
+        assert (votes <= all_votes).all()
+
+
+def test_void_votes_count_for_the_runner_up():
+    with_margin = certify(
+        ArraySampler(scores), X[0], gaussian(SIGMA), n=2000, margin=0.1
+    )
+    void = with_margin.n - sum(with_margin.counts)
+    assert void > 0
+    second = sorted(with_margin.counts)[-2] + void
+    pair = pair_bounds(with_margin.count, second, 2000, 0.001, scores=True)
+    assert (with_margin.z_a, with_margin.z_b) == pair
+    # without: the same counts, of which nobody asks where the rest is
+    without = certify_counts(
+        gaussian(SIGMA),
+        SIGMA,
+        with_margin.select,
+        with_margin.counts,
+        n0=100,
+        n=2000,
+        alpha=0.001,
+    )
+    assert without.z_b < with_margin.z_b
+
+
+@pytest.mark.parametrize("make", MODELS)
+@pytest.mark.parametrize("bound", ["clopper-pearson", "staged", "anytime"])
+def test_files_are_proved_and_forged_ones_found(make, bound, tmp_path):
+    path = tmp_path / "run.tsv"
+    numbers = {"n": 1000, "bound": bound, "margin": 0.05}
+    run = certify_dataset(make(), (X, Y), gaussian(SIGMA), out=path, **numbers)
+    assert run.manifest.procedure.margin == 0.05
+    assert run.manifest.engine["margin"] == {"basis": "stated"}
+    assert any(row.void for row in run.rows)
+    checked = verify(path, data=(X, Y), model=make(), rerun=2)
+    assert not checked.findings
+    again = certify_dataset(make(), (X, Y), gaussian(SIGMA), out=path, **numbers)
+    assert [row.radius for row in again.rows] == [row.radius for row in run.rows]
+    with pytest.raises(ValueError, match="margin"):
+        certify_dataset(make(), (X, Y), gaussian(SIGMA), out=path, n=1000, bound=bound)
+    # the same rows under a manifest with a margin, made without one
+    other = tmp_path / "other.tsv"
+    nan = NanNearTies()
+    with pytest.warns(RuntimeWarning, match="void"):
+        certify_dataset(nan, (X, Y), gaussian(SIGMA), out=other, n=1000, bound=bound)
+    place = tmp_path / "other.tsv.manifest.json"
+    entries = json.loads(place.read_text())
+    place.write_text(json.dumps(entries | {"margin": 0.05}))
+    assert {str(found.kind) for found in verify(other).findings} >= {"bound"}
+
+
+class NanNearTies(ArraySampler):
+    """Void where scores are near, without a margin: counted for nobody."""
+
+    def __init__(self):
+        def near(batch):
+            found = scores(batch).astype(np.float32)
+            found[~leads(found, 0.05)] = np.nan
+            return found
+
+        super().__init__(near)
+
+
+def test_sums_of_top_k_have_the_void_votes(tmp_path):
+    path = tmp_path / "k.tsv"
+    run = certify_dataset(
+        scores, (X, Y), TopK(gaussian(SIGMA), 2), out=path, n=1000, margin=0.3
+    )
+    assert not verify(path).findings
+    plain = certify_dataset(scores, (X, Y), TopK(gaussian(SIGMA), 2), n=1000)
+    for row, bare in zip(run.rows, plain.rows, strict=True):
+        assert row.radius < bare.radius
+    with pytest.warns(RuntimeWarning, match="void"):
+        forged = certify_dataset(
+            NanNearTies(), (X, Y), TopK(gaussian(SIGMA), 2), out=tmp_path / "f.tsv"
+        )
+    assert forged.rows[0].void
+
+
+def test_maps_count_positions_by_the_margin():
+    def two(batch):
+        return np.stack([batch, -batch], axis=1)
+
+    x = np.array([[0.3, -2.0, 0.05]], np.float32)
+    plain = certify_dataset(two, x, Maps(gaussian(SIGMA)), n=200)
+    marked = certify_dataset(two, x, Maps(gaussian(SIGMA)), n=200, margin=0.4)
+    with torch.no_grad():
+        model = TwoMaps()
+        same = certify_dataset(model, x, Maps(gaussian(SIGMA)), n=200, margin=0.4)
+    assert plain.rows[0].void == 0 < marked.rows[0].void
+    assert same.rows[0].void > 0
+    assert marked.rows[0].extra["hits"] != plain.rows[0].extra["hits"]
+
+
+class TwoMaps(torch.nn.Module):
+    def forward(self, batch):
+        return torch.stack([batch, -batch], 1)
+
+
+def test_what_has_no_margin_says_so():
+    with pytest.raises(ValueError, match="margin is not for the answer 'values'"):
+        certify_dataset(
+            lambda batch: batch[:, :1],
+            X,
+            Values(gaussian(SIGMA), [0.1]),
+            n=100,
+            margin=0.1,
+        )
+
+    def sampler(x, sigma, n, generator):
+        return np.array([n, 0])
+
+    with pytest.raises(ValueError, match="needs the scores of a model"):
+        certify(sampler, X[0], gaussian(SIGMA), n=100, margin=0.1)
+    for margin in (-1.0, np.nan, np.inf, "x"):
+        with pytest.raises(ValueError, match="margin"):
+            Procedure(margin=margin)
+
+
+def test_a_margin_is_measured_against_float64():
+    weights = np.linspace(0.1, 0.9, 6, dtype=np.float32).reshape(3, 2) / 3
+    model = torch.nn.Linear(2, 3)
+    model.weight.data = torch.from_numpy(weights)
+    margins = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        made = model.to(dtype)
+        margin, record = measure_margin(made, (X, Y), gaussian(SIGMA))
+        assert record["settings"] == ["batches of 7", "float64"]
+        assert margin >= 16 * record["largest"] > 0
+        assert next(made.parameters()).dtype == dtype
+        margins[dtype] = margin
+    assert margins[torch.bfloat16] > 1000 * margins[torch.float32]
+
+
+def uncertain():
+    """A network of ten near outputs in bfloat16."""
+    torch.manual_seed(1)
+    hidden = torch.nn.Linear(2, 64), torch.nn.ReLU(), torch.nn.Linear(64, 64)
+    model = torch.nn.Sequential(*hidden, torch.nn.ReLU(), torch.nn.Linear(64, 10))
+    return model.bfloat16()
+
+
+def test_under_a_measured_margin_no_vote_changes():
+    bare = TorchSampler(uncertain())
+    unsure = bare.compared(X[1], 5.0, 4000, np.random.default_rng(0))
+    assert unsure.changed > 0  # bfloat16 is not float64
+    margin, _ = measure_margin(uncertain(), (X, Y), gaussian(5.0))
+    sure = bare.with_margin(margin)
+    found = sure.compared(X[1], 5.0, 4000, np.random.default_rng(0))
+    assert found.changed == 0 < found.counted < found.samples == 4000
+
+
+def test_measuring_infinite_differences_is_refused():
+    found = Difference(margin=0.0)
+    found.add(np.array([[1.0, np.nan]]), np.array([[1.0, 2.0]]), "float64")
+    with pytest.raises(ValueError, match="infinity"):
+        found.times(16)
+
+
+def test_auto_is_recorded_and_kept(tmp_path, capsys):
+    np.savez(tmp_path / "data.npz", x=X, y=Y)
+    (tmp_path / "model.py").write_text(
+        "import torch\ntorch.manual_seed(0)\nmodel = torch.nn.Linear(2, 3)\n"
+        "def make():\n    return model\n"
+    )
+    out = tmp_path / "run.tsv"
+    words = ["certify", "--model", f"{tmp_path}/model.py:make"]
+    words += ["--data", str(tmp_path / "data.npz"), "--sigma", "0.5", "--n", "500"]
+    words += ["--out", str(out), "--margin", "auto"]
+    assert not main(words)
+    first = out.read_text()
+    manifest = read(out).manifest
+    record = manifest.engine["margin"]
+    assert record["basis"] == "measured"
+    assert manifest.procedure.margin > 0
+    assert not main(words)  # goes on with the margin of the file
+    assert out.read_text() == first
+    capsys.readouterr()
+    assert not main(["report", str(out)])
+    assert "holds for the program" in capsys.readouterr().out
+    made = card(read(out))
+    assert "measured: 16 times" in made["about"]["holds for the program"]
+
+
+def test_verify_counts_the_votes_that_change(tmp_path):
+    data = X, Y
+    numbers = {"n": 2000, "alpha": 0.01}
+    bare = tmp_path / "bare.tsv"
+    certify_dataset(uncertain(), data, gaussian(5.0), out=bare, **numbers)
+    given = {"data": data, "model": uncertain(), "rerun": 3, "margin": True}
+    found = verify(bare, **given)
+    assert not found.findings
+    assert found.votes.changed > 0
+    sure = tmp_path / "sure.tsv"
+    certify_dataset(
+        uncertain(), data, gaussian(5.0), out=sure, margin="auto", **numbers
+    )
+    found = verify(sure, **given)
+    assert not found.findings
+    assert (found.votes.samples, found.votes.changed) == (6000, 0)
+    assert "margin" in found.stated
+    # far less than what bfloat16 needs
+    small = tmp_path / "small.tsv"
+    certify_dataset(uncertain(), data, gaussian(5.0), out=small, margin=1e-9, **numbers)
+    assert "votes that lead by the margin" in verify(small, **given).findings[0].text
+    with pytest.raises(ValueError, match="rerun"):
+        verify(sure, margin=True)

@@ -1,0 +1,477 @@
+"""Noise that counts changes, and noise in l1: levels, rows, answers, commands."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_models import one_line, prepare
+
+from rsbounds import certify_dataset, results, schemes
+from rsbounds.answers import (
+    Class,
+    Maps,
+    TopK,
+    Values,
+    certify_counts,
+    conformal_level,
+    intervals,
+    top_k_radius,
+)
+from rsbounds.audit import verify
+from rsbounds.audit._discrete import proved_discrete
+from rsbounds.audit._finding import Kind
+from rsbounds.certificate import EDIT
+from rsbounds.cli import main
+from rsbounds.results import Row
+
+DISCRETE = {
+    "categorical": partial(schemes.categorical, 0.5, 4),
+    "flips": partial(schemes.flips, 0.2, 0.4),
+    "mask": partial(schemes.mask, 30, 3),
+    "mask of any length": partial(schemes.mask, keep_probability=0.1),
+    "deletion": partial(schemes.deletion, 0.9),
+    "blocks": lambda: schemes.blocks(
+        schemes.flips(0.2, 0.4), schemes.categorical(0.5, 3), splits=[2]
+    ),
+}
+
+
+# --- levels, by all outcomes of a few samples
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_each_radius_is_wrong_as_rarely_as_alpha_says(name):
+    """At the largest probability that does not certify r, exactly: in rationals."""
+    scheme, n = DISCRETE[name](), 40
+    numbers = {"n0": 10, "n": n, "alpha": 0.05, "runner_up": False}
+    radii = []
+    for count in range(n + 1):
+        votes = [count, n - count]
+        certificate = certify_counts(
+            scheme, scheme.own_level, [10, 0], votes, **numbers
+        )
+        radii.append(certificate.radius)
+    for r in range(1, int(max(radii)) + 1):
+        p = scheme.curve.threshold(r, exact=True)
+        wrong = sum(
+            math.comb(n, count) * p**count * (1 - p) ** (n - count)
+            for count in range(n + 1)
+            if radii[count] >= r
+        )
+        assert 0 < wrong <= Fraction(0.05)
+    assert max(radii) >= 1
+
+
+def test_all_outcomes_of_splitting_are_the_truth():
+    """n_A - m q > n_B + m q for the steps m of the grid, and no others."""
+    scheme = schemes.splitting(0.5, 8)
+    numbers = {"n": scheme.outcomes, "n0": 8, "alpha": 0.05, "bound": "exact"}
+    for first in range(9):
+        for second in range(9 - first):
+            if first <= second:
+                continue
+            counts = [first, second]
+            found = certify_counts(scheme, 0.5, counts, counts, **numbers)
+            steps = [m for m in range(1, 9) if m / 8 < found.radius]
+            held = [m for m in range(1, 9) if first - m > second + m]
+            assert steps == held, counts
+            assert found.predict == 0
+
+
+def test_only_noise_that_is_evaluated_whole_has_the_bound_of_all_outcomes():
+    split, numbers = schemes.splitting(0.5, 8), {"n0": 8, "alpha": 0.05}
+    counts = [8, 0]
+    with pytest.raises(ValueError, match="bound must be one on samples"):
+        certify_counts(
+            schemes.gaussian(0.5), 0.5, counts, counts, n=8, bound="exact", **numbers
+        )
+    with pytest.raises(ValueError, match="bound must be 'exact'"):
+        certify_counts(split, 0.5, counts, counts, n=8, **numbers)
+    with pytest.raises(ValueError, match="n must be 8, all outcomes"):
+        certify_counts(split, 0.5, counts, counts, n=9, bound="exact", **numbers)
+
+
+@pytest.mark.parametrize("answer", [partial(TopK, k=2), Values, Maps])
+def test_outcomes_that_are_evaluated_are_no_samples(answer):
+    with pytest.raises(ValueError, match="must have noise that is sampled"):
+        answer(schemes.splitting(0.5, 8))
+
+
+# --- proofs, and what is forged
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_a_change_more_is_not_proved(name):
+    scheme = DISCRETE[name]()
+    for z_a, z_b in ((2.3, None), (1.5, -1.9)):
+        proved = partial(
+            proved_discrete, scheme.name, scheme.parameters, z_a=z_a, z_b=z_b
+        )
+        radius = scheme.radius(z_a, scheme.own_level, z_b)
+        assert proved(radius=radius)
+        assert not proved(radius=radius + 1)
+        assert not proved(radius=math.inf)
+        assert not proved(radius=math.nan)
+        if scheme.columns:
+            entries = scheme.further(z_a, -z_a if z_b is None else z_b)["frontier"]
+            for entry in entries.split(";"):
+                counts = tuple(map(int, entry.split(",")))
+                assert proved(radius=counts)
+                assert not proved(radius=(counts[0] + 1, counts[1]))
+                assert not proved(radius=(counts[0], counts[1] + 1))
+
+
+def by_sum(batch):
+    total = np.asarray(batch).reshape(len(batch), -1).sum(axis=1)
+    return np.stack([12.5 - total, total - 12.5], axis=1)
+
+
+def run(scheme, path, answer=Class, model=by_sum, **numbers):
+    """Six inputs, all zeros or all ones."""
+    labels = np.array([0, 1, 1, 0, 1, 0])
+    data = (np.repeat(labels[:, None], 30, axis=1), labels)
+    numbers = {"n": 2000, "n0": 50, **numbers}
+    certify_dataset(model, data, answer(scheme), out=path, **numbers)
+    return data
+
+
+def test_forged_frontiers_norms_and_levels_are_found(tmp_path):
+    path = tmp_path / "run.tsv"
+    data = run(schemes.flips(0.2, 0.4), path)
+    audit = verify(path, data=data)
+    assert audit.findings == ()
+    assert audit.stated == ("counts", "times")
+    assert verify(path, data=data, model=by_sum, rerun=6).stated == ("times",)
+    before = results.read(path)
+    rows = list(before.rows)
+    assert {row.norm for row in rows} == {0.0}
+    assert max(row.radius for row in rows) >= 1
+    for changes in (
+        {"radius": rows[0].radius + 1},
+        {"sigma": 0.1},
+        {"norm": 1.0},
+        {"norm": EDIT},
+        {"extra": {"frontier": "9,9"}},
+        {"extra": {"frontier": "0,0"}},
+    ):
+        forged = [replace(rows[0], **changes), *rows[1:]]
+        place = tmp_path / "forged.tsv"
+        place.unlink(missing_ok=True)
+        place.with_name("forged.tsv.manifest.json").unlink(missing_ok=True)
+        results.write(place, before.manifest, forged)
+        findings = verify(place).findings
+        assert findings, changes
+        assert {finding.kind for finding in findings} <= {
+            Kind.CONTRADICTION,
+            Kind.RADIUS,
+        }
+
+
+def test_rows_that_count_edits_are_read_and_shown(tmp_path):
+    row = Row(0, 1, 1, 3.0, True, "fixed noise", norm=EDIT)
+    columns = results.COLUMNS
+    assert Row.parse(row.text(columns), columns) == row
+    assert Row.parse(replace(row, norm=0.0).text(columns), columns).norm == 0.0
+    path = tmp_path / "run.tsv"
+    run(schemes.deletion(0.4), path, model=of_lengths)
+    assert verify(path).findings == ()
+    (file,) = [results.read(path)]
+    assert results.summary(file)["norm"] == EDIT
+    assert EDIT in results.table([file], style="csv")
+    results.plot([file], tmp_path / "plot.svg")
+    results.html([file], tmp_path / "page.html")
+    counts = replace(row, norm="edits")
+    with pytest.raises(ValueError, match="in column norm"):
+        Row.parse(counts.text(columns), columns)
+
+
+def of_lengths(sequences):
+    return np.array([[len(s), 15.5] for s in sequences], float)
+
+
+# --- answers
+
+
+def pixels(batch):
+    flat = np.asarray(batch).reshape(len(batch), -1).astype(float)
+    return np.stack([flat.sum(axis=1), np.full(len(flat), 8.0), flat[:, 0]], axis=1)
+
+
+def two_maps(batch):
+    batch = np.asarray(batch, float)
+    return np.stack([batch, 1 - batch], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "model"),
+    [
+        (partial(TopK, k=2), pixels),
+        (partial(Values, radii=[0, 1, 2]), lambda b: np.asarray(b, float).sum(axis=1)),
+        (partial(Maps, tau=0.9), two_maps),
+    ],
+)
+@pytest.mark.parametrize(
+    "scheme", [schemes.categorical(0.6, 2), schemes.mask(30, 3, hidden=1)]
+)
+def test_other_answers_are_certified_and_proved(answer, model, scheme, tmp_path):
+    path = tmp_path / "run.tsv"
+    data = run(scheme, path, answer=answer, model=model, n=1000)
+    assert verify(path, data=data, model=model, rerun=3).findings == ()
+
+
+def test_a_sum_is_compared_by_whole_changes():
+    """The largest r with low(p_l) above high(sum)/2, by the curve itself."""
+    scheme = schemes.categorical(0.9, 4)
+    samples = {"n0": 100, "n": 10_000, "alpha": 0.001, "scheme": scheme}
+    select, counts = [60, 20, 15, 5], [9900, 60, 30, 10]
+    radius = top_k_radius(select, counts, 0, 3, **samples)
+    assert radius == int(radius)
+    assert radius >= top_k_radius(select, counts, 0, 1, **samples) >= 1
+
+
+def test_intervals_are_those_of_whole_changes(tmp_path):
+    path = tmp_path / "run.tsv"
+    values = partial(Values, radii=[0, 0.99, 1, 1.5])
+    scheme = schemes.mask(keep_probability=0.1)
+    run(scheme, path, answer=values, model=lambda b: b.sum(axis=1))
+    low, high = intervals(results.read(path).rows)
+    assert (low[:, 0] == low[:, 1]).all()
+    assert (high[:, 0] == high[:, 1]).all()
+    assert (low[:, 2] == low[:, 3]).all()
+    assert (low[:, 2] < low[:, 0]).any()
+
+
+def test_coverage_under_changes_of_several_kinds_is_that_of_the_hull():
+    """The least of several curves is not convex: Jensen's inequality needs its hull."""
+    joint = schemes.flips(0.1, 0.3)
+    level = conformal_level(0.3, 1.0, joint)
+    assert not joint.convex
+    # a mixture of inputs of these coverages must keep 1 - alpha in the mean
+    shares = np.linspace(0, 1, 4001)
+    worst = np.array([joint.curve.low(float(p), 1) for p in shares])
+    for one in (0.0, 0.2, 0.5):
+        weight = (level - one) / (1 - one)
+        mean = weight * 1.0 + (1 - weight) * joint.curve.low(one, 1)
+        assert mean >= 0.7
+    assert np.interp(level, shares, worst) >= 0.7
+
+
+# --- the command line
+
+
+MODELS = """
+import numpy as np
+
+def first():
+    def scores(batch):
+        flat = np.asarray(batch).reshape(len(batch), -1)
+        return np.stack([flat[:, 0] == 0, flat[:, 0] != 0], axis=1).astype(float)
+    return scores
+
+def longer():
+    return lambda batch: np.array([[len(s), 4.5] for s in batch])
+"""
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    prepare(tmp_path, monkeypatch)
+    Path("threats.py").write_text(MODELS)
+    rng = np.random.default_rng(1)
+    bits = rng.integers(0, 2, (4, 8))
+    np.savez("bits.npz", x=bits, y=bits[:, 0])
+    np.savez("values.npz", x=rng.integers(0, 4, (4, 8)), y=[0, 1, 0, 1])
+    grid = rng.integers(0, 256, (4, 8)) / 255
+    np.savez("grid.npz", x=grid.astype(np.float32), y=[0, 1, 0, 1])
+    return tmp_path
+
+
+def command(*words, data="bits.npz", model="first", n=500):
+    numbers = [] if n is None else ["--n", str(n)]
+    place = ["--data", data, "--out", "out.tsv", "--n0", "20", *numbers]
+    return ["certify", "--model", f"threats.py:{model}", *place, *words]
+
+
+RUNS = {
+    "categorical": (["--keep", ".97", "--values", "2"], {}),
+    "flips": (["--add", ".01", "--delete", ".02"], {}),
+    "mask": (["--keep-count", "5", "--hidden", "2"], {}),
+    "deletion": (["--delete", ".3"], {"model": "longer"}),
+    "blocks": (
+        [
+            "--blocks",
+            "flips:add=.01,delete=.02;categorical:keep=.9,values=2",
+            "--splits",
+            "4",
+        ],
+        {},
+    ),
+    "laplace": (["--sigma", ".25"], {"data": "grid.npz"}),
+    "uniform": (["--sigma", ".25"], {"data": "grid.npz"}),
+    "splitting": (
+        ["--sigma", ".5", "--levels", "255"],
+        {"data": "grid.npz", "n": None},
+    ),
+}
+
+
+@pytest.mark.parametrize("method", RUNS)
+def test_each_method_runs_is_verified_and_certified_again(work, method, capsys):
+    options, changes = RUNS[method]
+    assert main(command("--method", method, *options, **changes)) == 0
+    data = changes.get("data", "bits.npz")
+    model = f"threats.py:{changes.get('model', 'first')}"
+    drawn = ["--data", data, "--model", model, "--rerun", "2"]
+    assert main(["verify", "out.tsv", *drawn]) == 0
+    bound = "exact" if method == "splitting" else "clopper-pearson"
+    again = ["recertify", "out.tsv", "--bound", bound, "--out", "again.tsv"]
+    assert main(again) == 0
+    assert main(["report", "out.tsv"]) == 0
+
+
+REFUSED = {
+    "a value outside of the alphabet": (
+        ["--method", "categorical", "--keep", ".8", "--values", "3"],
+        "x must be whole numbers in [0, 2]",
+        {"data": "values.npz"},
+    ),
+    "real numbers": (
+        ["--method", "categorical", "--keep", ".8", "--values", "3"],
+        "x must be whole numbers",
+        {"data": "grid.npz"},
+    ),
+    "bits that are none": (
+        ["--method", "flips", "--add", ".1", "--delete", ".2"],
+        "x must be whole numbers in [0, 1]",
+        {"data": "values.npz"},
+    ),
+    "no matrix": (
+        ["--method", "flips", "--add", ".1", "--delete", ".2", "--symmetric", "on"],
+        "x must be a square matrix",
+        {},
+    ),
+    "a sum of 1": (
+        ["--method", "flips", "--add", ".5", "--delete", ".5"],
+        "--add must not make the noise the same",
+        {},
+    ),
+    "a sum above 1": (
+        ["--method", "flips", "--add", ".5", "--delete", ".7"],
+        "--add must be below 1 - delete",
+        {},
+    ),
+    "no chance": (
+        ["--method", "flips", "--add", "0", "--delete", "0"],
+        "--add must leave the noise some chance",
+        {},
+    ),
+    "no probability": (
+        ["--method", "categorical", "--keep", "1.2", "--values", "3"],
+        "--keep must be in (0, 1); got 1.2",
+        {},
+    ),
+    "all values alike": (
+        ["--method", "categorical", "--keep", ".5", "--values", "2"],
+        "--keep must not make the noise the same",
+        {},
+    ),
+    "a keep-count above the length": (
+        ["--method", "mask", "--keep-count", "9"],
+        "--keep-count must be less than the 8 coordinates",
+        {},
+    ),
+    "both": (
+        ["--method", "mask", "--keep-count", "3", "--keep-probability", ".1"],
+        "--keep-count must be given, or",
+        {},
+    ),
+    "delete all": (
+        ["--method", "deletion", "--delete", "1"],
+        "--delete must be in",
+        {},
+    ),
+    "off the grid": (
+        ["--method", "splitting", "--sigma", ".3333", "--levels", "255"],
+        "--sigma must be a multiple of 1/510",
+        {"data": "grid.npz"},
+    ),
+    "some outcomes": (
+        ["--method", "splitting", "--sigma", ".5", "--levels", "255"],
+        "--n must be 255",
+        {"data": "grid.npz"},
+    ),
+    "no outcomes": (
+        ["--sigma", ".5", "--bound", "exact"],
+        "--bound must be one on samples",
+        {"data": "grid.npz"},
+    ),
+    "blocks of no method": (
+        ["--method", "blocks", "--blocks", "flips:add=.1;words:x=1", "--splits", "3"],
+        "--blocks ",
+        {},
+    ),
+    "blocks of no column": (
+        [
+            "--method",
+            "blocks",
+            "--blocks",
+            "flips:add=.1,delete=.2;flips:add=.1,delete=.3",
+            "--splits",
+            "8",
+        ],
+        "x must have more than 8 columns",
+        {},
+    ),
+    "a list": (
+        ["--answer", "list", "--method", "deletion", "--delete", ".5"],
+        "no meaning for --answer list",
+        {},
+    ),
+    "a denoiser": (
+        ["--method", "deletion", "--delete", ".5", "--denoiser", "threats.py:first"],
+        "--denoiser has one timestep",
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_input_is_refused_in_one_line(work, name, capsys):
+    words, message, changes = REFUSED[name]
+    one_line(capsys, command(*words, **changes), message)
+    assert not Path("out.tsv").exists()
+
+
+RADII = {
+    "categorical --keep .2 --values 256 --p-a .98": "3.0",
+    "mask --keep-count 5 --dim 50 --p-a .9": "4.0",
+    "mask --keep-probability .1 --p-a .98": "6.0",
+    "deletion --delete .9 --p-a .99": "6.0",
+    "flips --add .01 --delete .6 --p-a .9": "1.0",
+}
+
+
+@pytest.mark.parametrize("words", RADII)
+def test_radii_of_one_probability(words, capsys):
+    assert main(["radius", *words.split()]) == 0
+    assert capsys.readouterr().out.split()[0] == RADII[words]
+
+
+@pytest.mark.slow
+def test_workers_of_ray_certify_sequences(work):
+    pytest.importorskip("ray")
+    words = ["--method", "deletion", "--delete", ".3"]
+    assert main(command(*words, "--ray", "--processes", "2", model="longer")) == 0
+    Path("out.tsv").rename("ray.tsv")
+    Path("out.tsv.manifest.json").unlink()
+    assert main(command(*words, model="longer")) == 0
+    columns = ("idx", "predict", "radius", "select", "counts")
+    ray, here = (
+        sorted(tuple(getattr(row, c) for c in columns) for row in results.read_rows(p))
+        for p in (Path("ray.tsv"), Path("out.tsv"))
+    )
+    assert ray == here
