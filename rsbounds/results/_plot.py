@@ -164,11 +164,11 @@ def plot(
     if not small:
         ax.set_title(_title(files), fontsize="medium")
     if footnotes and is_own:
-        size = 6 if small else 8
+        points = 6 if small else 8
         # at most so many letters a line: their width is about half of their size
-        letters = int(figure.get_size_inches()[0] * 72 / (0.56 * size))
+        letters = int(figure.get_size_inches()[0] * 72 / (0.56 * points))
         lines = [line for note in footnotes for line in wrap(note, letters)]
-        figure.supxlabel("\n".join(lines), fontsize=size, x=0.02, ha="left")
+        figure.supxlabel("\n".join(lines), fontsize=points, x=0.02, ha="left")
     elif footnotes:
         text = f"the legend's marks stand for: {'; '.join(footnotes)}"
         warnings.warn(text, stacklevel=2)
