@@ -36,7 +36,7 @@ def table() -> Table:
             # one program returns the last radius that passes, the other the next
             plain = failing if words else failing - 1
             # with the classes' share of all masks for that of the masks that matter
-            scaled = first_that_fails(p, p, size, kept) if words else "-"
+            scaled = first_that_fails(p, p, size, kept) if words else "none"
             program = "RanMASK" if words else "ablation"
             rows.append((program, size, kept, float(p), valid, plain, scaled))
     return columns("program size kept p_a valid printed with_lambda", rows)
