@@ -1,0 +1,264 @@
+"""Discrete noise by brute force: all outcomes, all inputs within reach, in rationals.
+
+Nothing here knows a formula of :mod:`rsbounds.discrete`: every outcome of the noise is
+listed with its probability at x and at x', and an event is filled with the outcomes of
+the least ratio first (Neyman and Pearson). For few coordinates only.
+
+An outcome's law is a dictionary from outcome to probability; a case is the pair of laws
+at x and at x'.
+
+Examples
+--------
+>>> from fractions import Fraction
+>>> from rsbounds.oracle import discrete
+>>> cases = discrete.mask_cases(4, Fraction(2), 1)
+>>> discrete.low(cases, Fraction(3, 4))
+Fraction(1, 4)
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations, product
+from math import comb, prod
+
+__all__ = [
+    "block_cases",
+    "categorical_cases",
+    "certified",
+    "certified_votes",
+    "deletion_cases",
+    "edits",
+    "flip_cases",
+    "high",
+    "infimum",
+    "low",
+    "mask_cases",
+]
+
+Law = dict[Hashable, Fraction]
+Case = tuple[Law, Law]
+HALF = Fraction(1, 2)
+
+
+# what a case implies ------------------------------------------------------------------
+
+
+def low(cases: Iterable[Case], p: Fraction) -> Fraction:
+    """The least probability at x' of an event of probability at least p at x."""
+    return min(_least(case, p) for case in cases)
+
+
+def high(cases: Iterable[Case], p: Fraction) -> Fraction:
+    """The largest probability at x' of an event of probability at most p at x."""
+    return max(_most(case, p) for case in cases)
+
+
+def certified(
+    cases: Sequence[Case], p_a: Fraction, p_b: Fraction | None = None
+) -> bool:
+    """Whether A, of probability p_a, leads any B, of p_b or 1 - p_a, in every case."""
+    other = 1 - p_a if p_b is None else p_b
+    return all(_least(case, p_a) > _most(case, other) for case in cases)
+
+
+def infimum(cases: Iterable[Case]) -> Fraction | None:
+    """The number that p must exceed so that :func:`low` exceeds 1/2; None: there is
+    none.
+    """
+    result = Fraction(0)
+    for case in cases:
+        corners = _corners(case)
+        if corners[-1][1] <= HALF:
+            return None
+        before = (Fraction(0), Fraction(0))
+        for p, q in corners:
+            if q > HALF:
+                share = (HALF - before[1]) / (q - before[1])
+                result = max(result, before[0] + share * (p - before[0]))
+                break
+            before = (p, q)
+    return result
+
+
+def _ordered(case: Case) -> list[tuple[Fraction, Fraction]]:
+    """Probabilities of the outcomes at x and at x', those that x' lacks most first."""
+    at_x, at_other = case
+    outcomes = set(at_x) | set(at_other)
+    zero = Fraction(0)
+    pairs = [(at_x.get(o, zero), at_other.get(o, zero)) for o in outcomes]
+    # the share of x' in both orders as q/p does, and has a value where p is 0
+    return sorted(
+        (pair for pair in pairs if sum(pair)),
+        key=lambda pair: pair[1] / (pair[0] + pair[1]),
+    )
+
+
+def _least(case: Case, p: Fraction) -> Fraction:
+    reached, result = Fraction(0), Fraction(0)
+    for here, there in _ordered(case):
+        if reached + here >= p:
+            if here:
+                result += (p - reached) / here * there
+            return result
+        reached += here
+        result += there
+    return result
+
+
+def _most(case: Case, p: Fraction) -> Fraction:
+    left, result = p, Fraction(0)
+    for here, there in reversed(_ordered(case)):
+        if here > left:
+            return result + left / here * there
+        left -= here
+        result += there
+    return result
+
+
+def _corners(case: Case) -> list[tuple[Fraction, Fraction]]:
+    """The corners of the curve, without outcomes that x can't produce."""
+    p, q = Fraction(0), Fraction(0)
+    result = []
+    for here, there in _ordered(case):
+        if here:
+            p += here
+            q += there
+            result.append((p, q))
+    return result
+
+
+# the noises ---------------------------------------------------------------------------
+
+
+def categorical_cases(keep: Fraction, values: int, dim: int, r: int) -> list[Case]:
+    """All x' that differ from x = (0, ..., 0) in r of ``dim`` coordinates."""
+    move = (1 - keep) / (values - 1)
+
+    def law(x: Sequence[int]) -> Law:
+        result: Law = {}
+        for outcome in product(range(values), repeat=dim):
+            pairs = zip(outcome, x, strict=True)
+            result[outcome] = prod(
+                (keep if o == v else move for o, v in pairs), start=Fraction(1)
+            )
+        return result
+
+    at_x = law((0,) * dim)
+    inputs = product(range(values), repeat=dim)
+    return [(at_x, law(x)) for x in inputs if sum(v != 0 for v in x) == r]
+
+
+def flip_cases(
+    add: Fraction, delete: Fraction, x: Sequence[int]
+) -> dict[tuple[int, int], list[Case]]:
+    """All x' of 0s and 1s by (ones added, ones deleted)."""
+    chance = {0: {0: 1 - add, 1: add}, 1: {0: delete, 1: 1 - delete}}
+
+    def law(bits: Sequence[int]) -> Law:
+        result: Law = {}
+        for outcome in product((0, 1), repeat=len(bits)):
+            pairs = zip(bits, outcome, strict=True)
+            result[outcome] = prod(
+                (chance[bit][o] for bit, o in pairs), start=Fraction(1)
+            )
+        return result
+
+    at_x = law(x)
+    result: dict[tuple[int, int], list[Case]] = defaultdict(list)
+    for other in product((0, 1), repeat=len(x)):
+        changes = Counter(zip(x, other, strict=True))
+        result[changes[0, 1], changes[1, 0]].append((at_x, law(other)))
+    return dict(result)
+
+
+def mask_cases(dim: int, kept: Fraction, r: int) -> list[Case]:
+    """All x' that differ from x in r coordinates; ``kept`` a whole number of them, or
+    below 1 the probability of each.
+    """
+    shown: Law = {}
+    for size in range(dim + 1):
+        for places in combinations(range(dim), size):
+            if kept < 1:
+                shown[places] = kept**size * (1 - kept) ** (dim - size)
+            elif size == kept:
+                shown[places] = Fraction(1, comb(dim, size))
+
+    def law(x: Sequence[int]) -> Law:
+        return {
+            tuple((i, x[i]) for i in places): chance  # type: ignore[attr-defined]
+            for places, chance in shown.items()
+        }
+
+    at_x = law([0] * dim)
+    result = []
+    for changed in combinations(range(dim), r):
+        result.append((at_x, law([int(i in changed) for i in range(dim)])))
+    return result
+
+
+def deletion_cases(
+    delete: Fraction, x: Sequence[int], r: int, alphabet: int = 2
+) -> list[Case]:
+    """All x' within r edits of x."""
+
+    def law(sequence: Sequence[int]) -> Law:
+        result: dict[Hashable, Fraction] = defaultdict(Fraction)
+        length = len(sequence)
+        for size in range(length + 1):
+            chance = (1 - delete) ** size * delete ** (length - size)
+            for places in combinations(range(length), size):
+                result[tuple(sequence[i] for i in places)] += chance
+        return dict(result)
+
+    at_x = law(x)
+    result = []
+    for length in range(max(len(x) - r, 0), len(x) + r + 1):
+        for other in product(range(alphabet), repeat=length):
+            if edits(x, other) <= r:
+                result.append((at_x, law(other)))
+    return result
+
+
+def edits(x: Sequence[int], other: Sequence[int]) -> int:
+    """The least number of insertions, deletions and substitutions from x to x'."""
+    if not x or not other:
+        return len(x) + len(other)
+    if x[0] == other[0]:
+        return edits(x[1:], other[1:])
+    inserted = edits(x, other[1:])
+    deleted = edits(x[1:], other)
+    substituted = edits(x[1:], other[1:])
+    return 1 + min(inserted, deleted, substituted)
+
+
+def block_cases(first: Iterable[Case], second: Iterable[Case]) -> list[Case]:
+    """Independent noises side by side: every pair of cases."""
+
+    def together(one: Law, other: Law) -> Law:
+        return {(a, b): p * q for a, p in one.items() for b, q in other.items()}
+
+    return [
+        (together(one[0], other[0]), together(one[1], other[1]))
+        for one, other in product(first, second)
+    ]
+
+
+def certified_votes(parts: Sequence[int], classes: int, reach: int) -> bool:
+    """Whether the class that most of ``parts`` vote for stays, whichever ``reach`` of
+    them vote anew; the smaller class wins a tie.
+    """
+
+    def winner(votes: Sequence[int]) -> int:
+        return max(range(classes), key=lambda c: (votes.count(c), -c))
+
+    first = winner(parts)
+    size = min(reach, len(parts))
+    for places in combinations(range(len(parts)), size):
+        for new in product(range(classes), repeat=size):
+            votes = list(parts)
+            for place, vote in zip(places, new, strict=True):
+                votes[place] = vote
+            if winner(votes) != first:
+                return False
+    return True
