@@ -518,3 +518,24 @@ def test_columns_of_inputs_left_out_are_compared(tmp_path):
         place.with_name("forged.tsv.manifest.json").unlink(missing_ok=True)
         results.write(place, before.manifest, [before.rows[0], replace(row, **changes)])
         assert verify(place).findings, changes
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: schemes.categorical(np.float16(0.8), np.int8(4)),
+        lambda: schemes.flips(np.longdouble("0.1"), np.float32(0.4)),
+        lambda: schemes.mask(np.int64(30), np.int8(3), hidden=np.float16(0.5)),
+        lambda: schemes.blocks(
+            schemes.flips(np.float16(0.2), 0.4), schemes.flips(0.2, 0.4), splits=[2]
+        ),
+    ],
+)
+def test_parameters_of_narrow_types_are_written(make, tmp_path):
+    """A manifest once could not be written of them."""
+    path = tmp_path / "run.tsv"
+    scheme = make()
+    x = np.zeros((1, 30), np.float32)
+    certify_dataset(by_sum, (x, np.array([0])), scheme, n=100, out=path)
+    assert results.read(path).manifest.parameters == scheme.parameters
+    assert verify(path).findings == ()
