@@ -8,7 +8,7 @@
     rsb::module::entry<rsb::module::words(#__VA_ARGS__)>(#name, rsb::api::name)
 
 static rsb::module::Entry table[] = {
-    KERNEL(log_ndtr, z),
+    KERNEL(log_ndtr, z).in_blocks<rsb::normal_block, rsb::log_ndtr_block>(),
     KERNEL(ndtri, p),
     KERNEL(ndtri_exp, log_p),
     KERNEL(round_down, value, error),

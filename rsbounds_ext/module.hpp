@@ -29,6 +29,9 @@ namespace rsb::module {
 
 constexpr int max_arity = 16;
 
+template <int size>
+using Block = void (*)(const double (&)[size], double (&)[size]);
+
 struct Entry {
     const char* name;
     int arity;
@@ -36,6 +39,10 @@ struct Entry {
     PyUFuncGenericFunction loop;
     // "double (double, double)": a capsule's name is matched by Cython
     char signature[8 * max_arity + 9];
+
+    // For one argument: the same kernel, whose arrays `block` computes
+    template <int size, Block<size> block>
+    Entry in_blocks() const;
 };
 
 template <class... A, std::size_t... I>
@@ -51,6 +58,36 @@ void loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void* 
         any_nan |= value != value;
     }
     if (any_nan) std::feraiseexcept(FE_INVALID);
+}
+
+// Whole blocks by `block`, the rest by the function: both make the same bits.
+template <int size, Block<size> block>
+void block_loop(char** args, const npy_intp* dimensions, const npy_intp* steps,
+                void* data) {
+    bool any_nan = false;
+    char* places[] = {args[0], args[1]};
+    npy_intp rest = dimensions[0];
+    for (; rest >= size; rest -= size) {
+        double given[size];
+        double values[size];
+        for (int i = 0; i < size; ++i)
+            given[i] = *reinterpret_cast<const double*>(places[0] + i * steps[0]);
+        block(given, values);
+        for (int i = 0; i < size; ++i) {
+            *reinterpret_cast<double*>(places[1] + i * steps[1]) = values[i];
+            any_nan |= values[i] != values[i];
+        }
+        for (int i = 0; i < 2; ++i) places[i] += size * steps[i];
+    }
+    if (any_nan) std::feraiseexcept(FE_INVALID);
+    loop<double>(places, &rest, steps, data, std::index_sequence<0>{});
+}
+
+template <int size, Block<size> block>
+Entry Entry::in_blocks() const {
+    Entry e = *this;
+    e.loop = block_loop<size, block>;
+    return e;
 }
 
 // How many names "u, dim, s" has.

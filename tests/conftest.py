@@ -1,5 +1,6 @@
 """Fixtures of more than one file."""
 
+import os
 import re
 import shutil
 import socket
@@ -11,6 +12,9 @@ import pytest
 from cli_models import arguments, prepare
 
 from rsbounds.cli import main
+
+# Each worker of pytest has a core: threads of torch would take those of the others.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import sys
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import rsbounds
@@ -158,6 +159,26 @@ def test_help_imports_no_command():
 
 def test_version(capsys):
     assert run("--version", capsys)[:2] == (0, f"rsbounds {rsbounds.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "argv", [["--version"], ["--version", "--verbose"], ["--verbose", "--version"]]
+)
+def test_version_imports_no_numpy(argv):
+    code = f"import sys; from rsbounds.cli import main\ntry: main({argv})\n"
+    code += "except SystemExit: pass\nprint('numpy' in sys.modules)"
+    *lines, numerics = subprocess.check_output(
+        [sys.executable, "-c", code], text=True, cwd=ROOT
+    ).splitlines()
+    assert numerics == "False"
+    assert lines[0] == f"rsbounds {rsbounds.__version__}"
+    verbose = "--verbose" in argv
+    assert (len(lines) > 1) == verbose
+    if verbose:
+        described = dict(line.split(": ", 1) for line in lines[2:])
+        assert described["numpy"] == np.__version__
+        assert int(described["threads"]) >= 1
+        assert described["processor"]
 
 
 def test_closed_pipe_is_no_error():

@@ -1,10 +1,15 @@
 """What does not hold as printed in the papers; the list is docs/theory/errata.md."""
 
+import runpy
+from fractions import Fraction
+from math import comb
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 
-from rsbounds import envelope, gaussian, lipschitz, semielastic, special
+from rsbounds import discrete, envelope, gaussian, lipschitz, semielastic, special
 
 
 def test_b_theorem_2_gradient():
@@ -135,3 +140,66 @@ def test_s_b5_certifies_what_flips():
     a, b = norm.cdf(norm.ppf(0.4) - step), norm.cdf(norm.ppf(0.3) + step)
     assert b > a
     assert step < printed
+
+
+def test_program_joint_regions_are_not_sorted():
+    """Filled as they come, .800; an event of the same probability at x has .0527."""
+    restated = runpy.run_path(
+        str(Path(__file__).parent.parent / "docs/reproductions/joint_regions.py")
+    )
+    edges = Fraction("0.001"), Fraction("0.8")
+    attributes = Fraction("0.003"), Fraction("0.4")
+    changes = (1, 0), (3, 4)
+    masses = restated["products"](
+        restated["of_flips"](*edges, changes[0]),
+        restated["of_flips"](*attributes, changes[1]),
+    )
+    assert sum(p for p, _ in masses) == sum(q for _, q in masses) == 1
+    p_a = Fraction("0.999")
+    printed = restated["filled"](masses, p_a)
+    assert printed == Fraction(4, 5)
+    by_ratio = sorted(masses, key=lambda mass: mass[1] / mass[0])
+    attained = restated["filled"](by_ratio, p_a)
+    assert float(attained) == pytest.approx(0.0526511906, abs=5e-11)
+    curve = discrete.blocks(discrete.flips(*edges), discrete.flips(*attributes))
+    assert curve.low(p_a, changes) == attained
+
+
+def passes(p, share, changes, size=50, kept=5):
+    """The program's inequality of a radius."""
+    hidden = Fraction(comb(size - changes, kept), comb(size, kept))
+    return (Fraction(1, 2) + share - p) / share < hidden
+
+
+def votes_after(changes, size=50, kept=5):
+    """Masks of a model with .9 of them at x, and at an x' with some words changed.
+
+    It answers A on every mask that shows one of these words, and nowhere else once they
+    are changed.
+    """
+    masks, unseen = comb(size, kept), comb(size - changes, kept)
+    of_class = masks * 9 // 10
+    assert 10 * of_class == 9 * masks
+    assert of_class >= masks - unseen
+    return of_class - (masks - unseen), masks
+
+
+def test_program_masks_return_a_failing_radius():
+    p = Fraction(9, 10)
+    returned = next(r for r in range(50) if not passes(p, Fraction(1), r))
+    assert returned == 5
+    left, masks = votes_after(returned)
+    assert 2 * left < masks
+    left, masks = votes_after(returned - 1)
+    assert 2 * left > masks
+    assert discrete.mask(50, 5).radius(p) == returned - 1
+
+
+def test_program_masks_lambda_is_no_bound():
+    p = Fraction(9, 10)
+    returned = next(r for r in range(50) if not passes(p, p, r))
+    assert returned == 6
+    # even the last radius that passes is too large
+    assert passes(p, p, 5)
+    left, masks = votes_after(5)
+    assert 2 * left < masks

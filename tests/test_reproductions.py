@@ -88,3 +88,48 @@ def test_s_table_1():
     assert np.all(table["theorem_4"] < table["exact"])
     erratum = (table["data"] == "CIFAR10") & (table["p_a"] == 0.99)
     assert f"{table['theorem_4'][erratum][0]:.4f}" == "0.9615"
+
+
+def test_lee_thresholds_are_rounded_up_in_the_last_decimal():
+    table = committed("lee_thresholds")
+    assert table["rows"].sum() == 178
+    assert np.all(table["least_difference"] >= 0)
+    assert np.all(table["largest_difference"] <= 1.0001e-20)
+    # relative: what the other comparison takes for nothing
+    fresh = load(path_of("lee_thresholds"))["table"]()
+    for name in ("least_difference", "largest_difference"):
+        np.testing.assert_allclose(fresh[name], table[name], rtol=1e-9)
+
+
+def test_joint_certificates_that_are_false():
+    case = committed("joint_case")
+    at = list(case["p_a"]).index(0.999)
+    assert f"{case['unsorted'][at]:.3f}" == "0.800"
+    assert f"{case['exact'][at]:.8f}" == "0.05265119"
+    assert np.all(case["exact"] < case["unsorted"])
+    cases = committed("joint_cases")
+    assert (cases["cases"].sum(), cases["false"].sum()) == (4056, 218)
+    assert np.all(cases["false"] == cases["unsorted"] - cases["exact"])
+
+
+def test_radii_of_masks():
+    table = committed("mask_radii")
+    words = table["program"] == "RanMASK"
+    np.testing.assert_array_equal(
+        table["printed"].astype(int), table["valid"].astype(int) + words
+    )
+    with_lambda = table["with_lambda"][words].astype(int)
+    assert np.all(with_lambda > table["valid"][words].astype(int))
+
+
+def test_radii_of_edits():
+    table = committed("edit_radii")
+    tie = (table["delete"] == 0.9) & (table["p_a"] == 0.6)
+    assert np.all(table["formula"][~tie] == table["exact"][~tie])
+    assert (table["formula"][tie].item(), table["exact"][tie].item()) == (1, 0)
+
+
+def test_one_noise_of_flips():
+    table = committed("one_noise")
+    assert len(table["exact"]) == 28
+    assert np.all(np.abs(table["difference"]) < 2e-13)

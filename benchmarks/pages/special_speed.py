@@ -150,7 +150,8 @@ Where the proofs cost time:
   logarithm of the tail. From 61 to 700 degrees of freedom the central law has the
   contour and its many nodes.
 - `log_ndtr` has one polynomial of 28 terms for Mills's ratio, whose error is proved
-  once for all z and on which radii rest.
+  once for all z and on which radii rest. Arrays take 16 values at a time; alone a value
+  waits for each term.
 - `confidence.lower_bound` carries an error bound of the binomial tail through every
   step of its search, and returns only a point at which the tail is beyond alpha by more
   than that.

@@ -14,8 +14,9 @@ SHARPER
 The union is that of the four constants trained by Gaussian augmentation. At each radius
 at which it certifies 5 % or more, the certified accuracy of the list is divided by that
 of the union; the table has the least and the mean of these ratios. The curves are
-means over three seeds, n = 10,000. The levels of a list are constants of one recipe. It has up
-to two gates, and the list with the best least ratio on calibration images was chosen.
+means over three seeds, n = 10,000. The levels of a list are constants of one recipe. It
+has up to two gates, and the list with the best least ratio on calibration images was
+chosen.
 
 GAUSSIAN
 

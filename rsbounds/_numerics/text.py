@@ -1,8 +1,17 @@
 """Text of strangers, such as names in their files."""
 
+import re
+
+_HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
+
 
 def shown(text: object) -> str:
     """The text with its control characters escaped: it may reach a terminal."""
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text)
     )
+
+
+def abridged(text: str) -> str:
+    """The text with the first 12 of the 64 digits of each hash: files have them all."""
+    return _HASH.sub(r"\1...", text)

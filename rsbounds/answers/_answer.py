@@ -16,6 +16,7 @@ from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import Pair
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler, as_sampler, require_law
+from rsbounds.sampling.grid_noise import LEVELS
 from rsbounds.schemes import Option, Scheme
 from rsbounds.schemes._domains import POSITIVE
 
@@ -325,6 +326,9 @@ def sampler_of(model: Any, scheme: Scheme) -> Sampler:
             "sigma(x), "
             f"made with sound=True; got one of method {scheme.name!r} without"
         )
+    grid = getattr(sampler, "grid", LEVELS)
+    if grid != LEVELS and scheme.own_level is None:
+        raise ArgumentError("grid", "must be 255 where the level follows the input")
     return sampler
 
 

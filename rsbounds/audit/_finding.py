@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from html import escape
 
 from rsbounds.sampling.margins import Difference
 
@@ -98,3 +99,13 @@ class Audit:
         return math.comb(self.rows - forged, self.drawn) / math.comb(
             self.rows, self.drawn
         )
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: what was found, a line for each finding."""
+        proved = f"{self.rows} rows, {self.proved} of them proved, {self.drawn} drawn"
+        many = len(self.findings)
+        line = f"Audit: {proved} again, {many or 'no'} finding{'s' * (many != 1)}"
+        stated = f"; as stated: {', '.join(self.stated)}" if self.stated else ""
+        found = "".join(f"<li>{escape(one.at(''))}</li>" for one in self.findings[:20])
+        more = f"<li>and {many - 20} more</li>" if many > 20 else ""
+        return f"<p><code>{escape(line + stated)}</code></p><ul>{found}{more}</ul>"

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 import rsbounds
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.text import shown
+from rsbounds._numerics.text import abridged, shown
 from rsbounds.cli import _flags
 
 _COMMANDS = (
@@ -95,14 +95,36 @@ class Parser(argparse.ArgumentParser):
         )
 
 
+class _Version(argparse.Action):
+    """Print the version; with ``--verbose`` what a report of a bug needs.
+
+    Neither imports a dependency: their versions are those of their metadata.
+    """
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: Any, *_: Any) -> None:
+        print(f"rsbounds {rsbounds.__version__}")
+        # read from the words: it may stand in front of --version or behind it
+        if "--verbose" in parser._words:
+            from rsbounds.cli import _environment
+
+            print("\n".join(_environment.lines()))
+        parser.exit()
+
+
 def parser() -> Parser:
     """The parser of all commands.
 
     A command is imported when its words are parsed: ``rsbounds --help`` needs none.
     """
     top = Parser(prog="rsbounds", description=rsbounds.__doc__)
+    top.add_argument("--version", action=_Version, help="print the version and leave")
     top.add_argument(
-        "--version", action="version", version=f"rsbounds {rsbounds.__version__}"
+        "--verbose",
+        action="store_true",
+        help="with --version: also those of dependencies, the processor and threads",
     )
     subparsers = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in _COMMANDS:
@@ -174,7 +196,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     def say(message: object) -> None:
         # paths are absolute where code may change the folder
         text = _flags.spelled(str(message).replace(folder, ""), options)
-        print(f"{command}: {shown(text)}", file=sys.stderr)
+        print(f"{command}: {shown(abridged(text))}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")

@@ -17,6 +17,7 @@ from rsbounds.cli import _answers, _methods
 from rsbounds.cli._methods import whole
 from rsbounds.cluster import Processes, Ray, Workers
 from rsbounds.loading import CorruptInput, Data, Loaded, Preprocess
+from rsbounds.sampling.grid_noise import LEVELS
 
 _PRECISION = ("autocast", "compile", "sound_noise")
 
@@ -96,6 +97,13 @@ def add_sound_noise(parser: Any) -> None:
         "in real "
     )
     parser.add_argument("--sound-noise", action="store_true", help=f"{text}arithmetic")
+    parser.add_argument(
+        "--grid",
+        type=partial(whole, 1),
+        default=LEVELS,
+        metavar="Q",
+        help="of --sound-noise: inputs are whole numbers over Q (255, 65535, 32767)",
+    )
 
 
 def add_workers(parser: Any) -> None:
@@ -232,9 +240,10 @@ def open_data(
 
 def engine(args: argparse.Namespace) -> dict[str, Any]:
     """What rows may depend on."""
-    return {"device": args.device.partition(":")[0]} | {
+    entries = {"device": args.device.partition(":")[0]} | {
         k: getattr(args, k) for k in _PRECISION
     }
+    return entries | ({"grid": args.grid} if args.grid != LEVELS else {})
 
 
 def model(args: argparse.Namespace, stages: list[Loaded], answer: Answer) -> Any:
@@ -242,6 +251,8 @@ def model(args: argparse.Namespace, stages: list[Loaded], answer: Answer) -> Any
     rule.
     """
     options = {key: getattr(args, key) for key in ("batch", *_PRECISION)}
+    if args.grid != LEVELS:
+        options["grid"] = args.grid
     options["device"] = _device(args.device or "cpu")
     try:
         samplers = [answer.sampler(stage.model, **options) for stage in stages]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds import audit
-from rsbounds._numerics.text import shown
+from rsbounds._numerics.text import abridged, shown
 from rsbounds.answers import Answer, restored
 from rsbounds.answers._maps import read_truth
 from rsbounds.certificate import ASSERTED_ENVELOPE
@@ -183,7 +183,7 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
         if changes := step.get("changes"):
             notes.append(
                 f"{step.get('rows')} rows are from before a change: "
-                f"{'; '.join(changes)}"
+                f"{abridged('; '.join(changes))}"
             )
     if commitment := manifest.run.get("commitment"):
         notes.append(
@@ -224,6 +224,7 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
         f"{_besides(result.stated)}"
     )
     findings = [finding.at(args.file) for finding in result.findings]
+    findings = list(map(abridged, findings))
     for line in findings + [f"{args.file}: {note}" for note in notes]:
         print(shown(line))
     return int(bool(findings))
@@ -328,6 +329,9 @@ def _answer(
             raise ValueError(
                 f"--rerun {needs} {_methods.flag(name)}, as {args.file} had"
             )
+    grid = manifest.engine.get("grid", args.grid)
+    if args.grid != grid:
+        raise ValueError(f"--rerun needs --grid {grid}, as {args.file} had")
     if noise is None:
         level = parameters.get("sigma", parameters.get("sigma_min", 1.0))
         noise = method.from_parameters(parameters, level=lambda _: level)

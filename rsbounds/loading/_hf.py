@@ -4,6 +4,9 @@
 
 import importlib.metadata
 import json
+import ssl
+import urllib.error
+import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,7 +40,7 @@ def hf(request: Request) -> Loaded:
     place = located(where, name, "config.json", download=request.download)
     trusted = request.args.pop("trust_remote_code", False) is True
     settings = {
-        "local_files_only": not request.download,
+        "local_files_only": not reachable(where, download=request.download),
         "trust_remote_code": trusted,
     }
     config_file = guarded(where, lambda: json.loads(place.read_text()))
@@ -85,6 +88,11 @@ def hf(request: Request) -> Loaded:
     )
 
 
+def reachable(where: str, *, download: bool) -> bool:
+    """Whether files may be fetched from the hub, and it answers."""
+    return download and online(need("huggingface_hub", where).constants.ENDPOINT)
+
+
 def _is_text(config: Any) -> bool:
     """Whether a configuration is one of a text classifier."""
     names = config.get("architectures") if isinstance(config, Mapping) else None
@@ -104,18 +112,44 @@ def located(where: str, name: str, *files: str, download: bool) -> Path:
                 return directory / file
         raise ValueError(f"{where}: the directory holds no {files[0]}")
     hub = need("huggingface_hub", where)
+    cache = f"{files[0]} of {shown(name)} is not on disk (looked in "
+    cache += f"{shown(hub.constants.HF_HUB_CACHE)})"
     # the cache first, whichever of the files it has; the hub only where that is allowed
     for offline in (True, False) if download else (True,):
+        if not offline:
+            _require_online(f"{where}: {cache}", hub.constants.ENDPOINT)
         for file in files:
             try:
                 return Path(hub.hf_hub_download(name, file, local_files_only=offline))
             except Exception as error:  # offline, no such name, no access
                 failure = error
-    raise ValueError(
-        f"{where}: {files[0]} of {shown(name)} is not on disk (looked in "
-        f"{shown(hub.constants.HF_HUB_CACHE)}); fetch it with `hf download "
-        f"{shown(name)}`, or let download=True do so ({reason(failure)})"
-    ) from failure
+    advice = f"; fetch it with `hf download {shown(name)}`, or let download=True do so"
+    if download:
+        advice = ", and could not be fetched"
+    raise ValueError(f"{where}: {cache}{advice} ({reason(failure)})") from failure
+
+
+def _require_online(what: str, endpoint: str) -> None:
+    """ValueError where the hub cannot be reached, which its library tries for a minute
+    to do.
+    """
+    if not online(endpoint):
+        raise ValueError(f"{what}, and {shown(endpoint)} cannot be reached from here")
+
+
+def online(endpoint: str) -> bool:
+    """Whether an address answers, with anything, within five seconds."""
+    question = urllib.request.Request(endpoint, method="HEAD")
+    try:
+        urllib.request.urlopen(question, timeout=5).close()
+    except urllib.error.HTTPError:
+        return True  # its answer is that it refuses
+    except urllib.error.URLError as error:
+        # certificates are the business of the hub's library, which may know others
+        return isinstance(error.reason, ssl.SSLError)
+    except OSError:
+        return False
+    return True
 
 
 def _processor(
@@ -212,7 +246,7 @@ class HfData(Data):
             place, _, behind = place.partition(":")
             split = behind or None
         datasets = need("datasets", name)
-        rows = guarded(name, lambda: _open(datasets, place, split, download))
+        rows = _open(name, datasets, place, split, download=download)
         if isinstance(rows, dict):
             if len(rows) != 1:
                 raise ValueError(
@@ -288,29 +322,36 @@ def _numbers(
     return guarded(what, lambda: table[numbers]), rule
 
 
-def _open(datasets: Any, place: str, split: str | None, download: bool) -> Any:
+def _open(
+    name: str, datasets: Any, place: str, split: str | None, *, download: bool
+) -> Any:
     """The rows of a split, or of several by name where none is said."""
     saved = ("dataset_info.json", "dataset_dict.json")  # by save_to_disk
     if any(Path(place, file).exists() for file in saved):
-        rows = datasets.load_from_disk(place)
+        rows = guarded(name, lambda: datasets.load_from_disk(place))
         if split is None or not isinstance(rows, dict):
             return rows
         if split not in rows:
-            raise ValueError(f"no split {split!r}; it has {', '.join(rows)}")
+            raise ValueError(f"{name}: no split {split!r}; it has {', '.join(rows)}")
         return rows[split]
+    here = Path(place).is_dir()
+    fetched = not here and reachable(name, download=download)
     config = datasets.config
     offline = config.HF_HUB_OFFLINE
-    here = Path(place).is_dir()
     try:
-        config.HF_HUB_OFFLINE = offline or not (here or download)
-        return datasets.load_dataset(place, split=split)
-    except Exception as error:
-        if here or download:
+        config.HF_HUB_OFFLINE = offline or not (here or fetched)
+        return guarded(name, lambda: datasets.load_dataset(place, split=split))
+    except ValueError as error:
+        if here or fetched:
             raise
+        missing = f"{name}: not on disk (looked in {config.HF_DATASETS_CACHE})"
+        if download:
+            raise ValueError(
+                f"{missing}, and the hub cannot be reached from here"
+            ) from error
         raise ValueError(
-            f"not on disk (looked in {config.HF_DATASETS_CACHE}); fetch it with `hf "
-            f"download --repo-type dataset {place}`, or let download=True do so "
-            f"({reason(error)})"
+            f"{missing}; fetch it with `hf download --repo-type dataset {place}`, or "
+            f"let download=True do so ({reason(error.__cause__ or error)})"
         ) from error
     finally:
         config.HF_HUB_OFFLINE = offline

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from rsbounds._numerics.text import shown
-from rsbounds.loading._hf import located
+from rsbounds.loading._hf import located, online
 from rsbounds.loading._loaded import Loaded, Request, unknown
 from rsbounds.loading.callables import guarded
 from rsbounds.loading.checkpoints import read_weights
@@ -136,6 +136,11 @@ def _published(where: str, url: str, *, download: bool) -> Any:
         raise ValueError(
             f"{where}: its weights are not on disk; looked for {shown(path)}. Fetch "
             f"{url} to there, let download=True do so, or give a checkpoint"
+        )
+    if not (os.path.isfile(path) or online(url)):
+        raise ValueError(
+            f"{where}: its weights are not on disk (looked for {shown(path)}), and "
+            f"{url} cannot be reached from here"
         )
 
     def read() -> Any:

@@ -49,6 +49,8 @@ def call(argument: str, spec: str, **arguments: Any) -> Any:
         )
     what = shown(spec)
     with naming(argument):
+        if name.endswith(".py") and not os.path.isfile(name):
+            raise ValueError(f"{what}: {shown(name)}: No such file")
         module = guarded(what, lambda: _module(name))
         try:
             function = attrgetter(attribute)(module)
@@ -109,9 +111,21 @@ def guarded(what: str, call: Callable[[], T]) -> T:
     try:
         return call()
     except (Exception, SystemExit) as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{shown(last.filename)}:{last.lineno}"
-        raise ValueError(f"{shown(what)} failed: {reason(error)} ({place})") from error
+        place = _place(error)
+        raise ValueError(f"{shown(what)} failed: {reason(error)}{place}") from error
+
+
+def _place(error: BaseException) -> str:
+    """The last line of code that an error went through, in brackets.
+
+    Lines of Python's imports and of this module say nothing about the user's code.
+    """
+    internal = (__file__, importlib.__file__)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        file = frame.filename
+        if file not in internal and not file.startswith("<frozen "):
+            return f" ({shown(file)}:{frame.lineno})"
+    return ""
 
 
 def reason(error: BaseException) -> str:

@@ -14,6 +14,7 @@ adversarial robustness for free!, ICLR 2023.
 
 from dataclasses import replace
 from inspect import signature
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_floats, choice
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
-from rsbounds.loading._hf import located
+from rsbounds.loading._hf import located, reachable
 from rsbounds.loading._loaded import Loaded, logits, span
 from rsbounds.loading.callables import call, fingerprint, guarded, naming
 from rsbounds.loading.hashes import is_torch, parameters_hash
@@ -244,6 +245,7 @@ def _pipeline(place: str, download: bool) -> tuple[Any, Any, str]:
     where = f"hf:{shown(place)}"
     diffusers = need("diffusers", where)
     located(where, place, "unet/config.json", download=download)
+    is_local = Path(place).is_dir() or not reachable(where, download=download)
 
     def network() -> Any:
         return diffusers.UNet2DModel.from_pretrained(
@@ -252,12 +254,12 @@ def _pipeline(place: str, download: bool) -> tuple[Any, Any, str]:
             use_safetensors=True,
             # otherwise diffusers says at length that it lacks accelerate
             low_cpu_mem_usage=False,
-            local_files_only=not download,
+            local_files_only=is_local,
         )
 
     def schedule() -> Any:
         return diffusers.DDPMScheduler.from_pretrained(
-            place, subfolder="scheduler", local_files_only=not download
+            place, subfolder="scheduler", local_files_only=is_local
         )
 
     net = guarded(where, network)

@@ -184,6 +184,12 @@ def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np
     """
     given = np.asarray(y)
     if not labels or (given.dtype.kind != "U" and isinstance(labels[0], str)):
+        is_real = given.dtype.kind == "f" and np.isfinite(given).all()
+        if is_real and (given != np.floor(given)).any():
+            raise ValueError(
+                f"{name} must be a whole number, that of a class; got "
+                f"{given.ravel()[0]}: for real outputs pass the inputs alone"
+            )
         return as_integers(name, given)
     places = {label: i for i, label in enumerate(labels)}
     for label in np.unique(given).tolist():

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rsbounds._numerics.files import content_of, require_folder
+from rsbounds._numerics.text import abridged
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._read import load
 from rsbounds.results._row import COLUMNS, Row
@@ -241,7 +242,8 @@ class Writer:
         if refused:
             hint = "; accept_change=True goes on all the same and records it"
             raise ValueError(
-                f"{self.path} belongs to another run ({'; '.join(refused.values())}): "
+                f"{self.path} belongs to another run "
+                f"({abridged('; '.join(refused.values()))}): "
                 "repeat that "
                 "run's arguments, or choose another output file"
                 + (hint if refused.keys() <= accepted.keys() else "")

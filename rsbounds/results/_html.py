@@ -113,7 +113,9 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
             title = f"{name}: {len(file.rows)} inputs, {report.title}"
             lines = [list(map(_cell, line)) for line in report.table]
             parts += [f"<h2>{escape(title)}</h2>", _sortable(lines)]
-    parts[1:1] = _noted(footnotes)
+    # behind the table of classes
+    behind = next((i + 1 for i, part in enumerate(parts) if "<table" in part), 1)
+    parts[behind:behind] = _noted(footnotes)
     # shut, because a browser lays out the cells of an open table of many rows for
     # minutes
     table = _sortable(_rows(files, names))
@@ -148,14 +150,39 @@ def _of_classes(
         )
     radii, best = default_radii(files), comparable(files)
     cards = [card_of(file, radii) for file in files]
-    runs = [line[:-1] for line in _side_by_side(cards, names)]  # but for "verified"
+    shared, distinct = _settings(cards)
+    lines = _side_by_side(cards, names, distinct)
+    runs = [line[:-1] for line in lines]  # but for "verified"
     for label, group in best:
         shares = np.max([file.certified_accuracy(radii) for file in group], axis=0)
         rest = ["-"] * (len(runs[0]) - 1 - len(shares))
         runs.append([escape(label), *(f"{share:.3f}" for share in shares), *rest])
     notes = [*([_BEST] if best else []), *_NOTES]
     scripts = re.findall(r"<script[^>]*>(.*?)</script>", "".join(drawn), re.DOTALL)
-    return [_sortable(runs), *_noted(notes), *drawn], scripts
+    above = _noted([f"All runs: {shared}"] if shared else [])
+    return [*above, _sortable(runs), *_noted(notes), *drawn], scripts
+
+
+def _settings(cards: Sequence[Card]) -> tuple[str, list[str]]:
+    """What all runs share, in words, and for each what it does not share."""
+    settings = [{"method": card["noise"]["method"], **card["about"]} for card in cards]
+    first = settings[0]
+    shared = {
+        name: value
+        for name, value in first.items()
+        if value and all(setting.get(name) == value for setting in settings)
+    }
+    distinct = []
+    for setting in settings:
+        rest = {name: value for name, value in setting.items() if name not in shared}
+        distinct.append(_listed(rest))
+    return _listed(shared), distinct
+
+
+def _listed(settings: Mapping[str, object]) -> str:
+    return shown(
+        ", ".join(f"{name} {value}" for name, value in settings.items() if value)
+    )
 
 
 def board(
@@ -206,7 +233,11 @@ def board(
         )
         footnotes.append(text)
     below = _noted([*footnotes, *_ABOUT_CARDS, *_NOTES[:1]])
-    lines = _side_by_side(cards, names)
+    # cards are of many hands: each says all of its settings
+    settings = [
+        _listed({"method": card["noise"]["method"], **card["about"]}) for card in cards
+    ]
+    lines = _side_by_side(cards, names, settings)
     lines[0].append("checked")
     given = [False] * len(cards) if checked is None else checked
     for line, is_checked in zip(lines[1:], given, strict=True):
@@ -263,14 +294,14 @@ def _noted(notes: Iterable[str]) -> list[str]:
     return [f"<p><small>{escape(note)}</small></p>" for note in notes]
 
 
-def _side_by_side(cards: Sequence[Card], names: Sequence[str]) -> list[list[str]]:
-    """A head, and below it a line for each card."""
+def _side_by_side(
+    cards: Sequence[Card], names: Sequence[str], settings: Sequence[str]
+) -> list[list[str]]:
+    """A head, and below it a line for each card with the settings of its own."""
     radii = sorted({own["radius"] for card in cards for own in card["accuracy"]})
     head = ["run", *map(heading, radii), "abstain", "ACR", "inputs"]
     lines = [[*head, *(f"p_A {q:.0%}" for q in QUANTILES), "verified"]]
-    for card, name in zip(cards, names, strict=True):
-        run = {"method": card["noise"]["method"], **card["about"]}
-        about = shown(", ".join(f"{key} {text}" for key, text in run.items() if text))
+    for card, name, about in zip(cards, names, settings, strict=True):
         at = {own["radius"]: accuracy_of(own) for own in card["accuracy"]}
         # an abstention rate cut off would be too small: it is rounded
         abstain = "-" if card["abstain"] is None else f"{card['abstain']:.4f}"
@@ -279,7 +310,8 @@ def _side_by_side(cards: Sequence[Card], names: Sequence[str]) -> list[list[str]
         rest = *means, card["inputs"], *p_a, proof(card["verified"]).partition(";")[0]
         certified = (_cell(*at.get(radius, "-")) for radius in radii)
         if card["report"] is not None:
-            about = f"{shown(card['report']['title'])}, {about}"
+            title = shown(card["report"]["title"])
+            about = f"{title}, {about}" if about else title
         lines.append([_cell(name, about), *certified, *map(_cell, rest)])
     return lines
 

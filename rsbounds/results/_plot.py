@@ -2,8 +2,11 @@
 
 import io
 import os
+import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,13 +120,14 @@ def plot(
     path : path-like, optional
         The picture; its ending chooses the format (png, pdf, svg).
     ax : matplotlib axes, optional
-        Where to draw; by default in a figure of its own.
+        Where to draw; by default in a figure of its own, below which footnotes
+        stand: on axes that are given they are a warning.
     figsize : (float, float), optional
         Width and height of that figure in inches, (7, 4.5) by default. Below 4.5 in
         width it is one for a column of a paper: smaller type, no title.
     labels : sequence of str, optional
         What the legend calls the files; by default their names with their average
-        radii. Footnotes stay.
+        radii. The marks of footnotes stay.
     best : bool
         Whether the best of comparable runs is drawn.
 
@@ -147,7 +151,8 @@ def plot(
     files = with_accuracies(files)
     if ax is not None and figsize is not None:
         raise ArgumentError("figsize", "goes with a figure of its own, not with ax")
-    if ax is None:
+    is_own = ax is None
+    if is_own:
         size = (7.0, 4.5) if figsize is None else figsize
         figure = matplotlib.Figure(figsize=size, layout="constrained")
         ax = figure.add_subplot()
@@ -158,8 +163,15 @@ def plot(
     _draw(ax, drawn, small)
     if not small:
         ax.set_title(_title(files), fontsize="medium")
-    if footnotes and figsize is None and place is not None:
-        figure.supxlabel("\n".join(footnotes), fontsize=8, x=0.02, ha="left")
+    if footnotes and is_own:
+        points = 6 if small else 8
+        # at most so many letters a line: their width is about half of their size
+        letters = int(figure.get_size_inches()[0] * 72 / (0.56 * points))
+        lines = [line for note in footnotes for line in wrap(note, letters)]
+        figure.supxlabel("\n".join(lines), fontsize=points, x=0.02, ha="left")
+    elif footnotes:
+        text = f"the legend's marks stand for: {'; '.join(footnotes)}"
+        warnings.warn(text, stacklevel=2)
     if place is not None:
         _save(figure, place)
     return ax
@@ -186,7 +198,12 @@ def _legend(
         raise ArgumentError(
             "labels", f"must be a list of {len(files)}, one for each file; got {labels}"
         )
-    return [str(label) for label in labels]
+    # the marks of their footnotes stay
+    marks = [re.search(r"(?: \[\d+\])*$", name) for name in names]
+    return [
+        f"{label}{mark[0] if mark else ''}"
+        for label, mark in zip(labels, marks, strict=True)
+    ]
 
 
 def _title(files: Sequence[Results]) -> str:

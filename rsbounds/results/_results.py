@@ -15,7 +15,7 @@ import numpy as np
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.extras import need
-from rsbounds._numerics.text import shown
+from rsbounds._numerics.text import abridged, shown
 from rsbounds.answers import ANSWERS, Summary
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._manifest import Manifest
@@ -125,7 +125,8 @@ class Results:
             parts.append(f"sigma {' to '.join(ends)}")
         if self.rows and self.classifies:
             parts.append(f"accuracy {self.clean_accuracy():.4f}")
-        return f"<Results {self.name}: {', '.join(parts)}>"
+        name = f" {shown(self.name)}" if self.name else ""
+        return f"<Results{name}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
         """As a notebook shows it: the line, and the notes of a report below."""
@@ -274,7 +275,7 @@ class Results:
             if changes := step.get("changes"):
                 yield (
                     f"{step.get('rows')} rows are from before a change: "
-                    f"{'; '.join(changes)}"
+                    f"{abridged('; '.join(changes))}"
                 )
         if self.manifest.fitted_on(self.rows):
             yield (

@@ -9,6 +9,7 @@ import numpy as np
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.frameworks import as_function
 from rsbounds.sampling.arrays import ArrayOutputs, ArraySampler, Kind
+from rsbounds.sampling.grid_noise import LEVELS
 from rsbounds.sampling.noises import Noise
 
 _HASH = 64  # hexadecimal digits
@@ -103,7 +104,12 @@ def as_sampler(model: Any, *, noise: Noise | None = None, **options: Any) -> Sam
             require_law(sampler, noise.law)
         return sampler
     sound_noise = bool(options.get("sound_noise"))
-    return ArraySampler(function, sound_noise=sound_noise, noise=noise)
+    return ArraySampler(
+        function,
+        sound_noise=sound_noise,
+        grid=options.get("grid", LEVELS),
+        noise=noise,
+    )
 
 
 def _is_sampler(function: Any) -> bool:
@@ -125,7 +131,7 @@ def _refuse_options(
     for name, value in options.items():
         if name == "batch" or value in (None, False, "cpu"):
             continue
-        if name == "sound_noise" and scores:
+        if name in ("sound_noise", "grid") and scores:
             if not ready:
                 continue
             raise ArgumentError(

@@ -11,6 +11,7 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.confidence import ScoreHistogram
 from rsbounds.sampling.blocks import Stream, block_size
+from rsbounds.sampling.grid_noise import LEVELS, checked_grid
 from rsbounds.sampling.margins import FEW, Difference, Watch, leads
 from rsbounds.sampling.noises import Gaussian, Noise, OnGrid, require_level
 
@@ -298,6 +299,9 @@ class ArraySampler(Scored):
         grid of 1/255: the certificate then holds for the program that runs, which
         rounds its input to the grid, and not only for its idealisation in real numbers.
         An ambiguous draw counts for no class. See :mod:`rsbounds.sampling.grid_noise`.
+    grid : int
+        Of sound noise: the inputs are whole numbers over this, 255 for pictures of 8
+        bits, 65535 of 16, 32767 for sound.
     noise : Noise, optional
         Another than Gaussian noise, of :mod:`rsbounds.sampling.noises`. What a batch is
         then, its function says: whole numbers, lists of sequences or of matrices.
@@ -318,13 +322,15 @@ class ArraySampler(Scored):
         classifier: Callable[[Any], Any],
         *,
         sound_noise: bool = False,
+        grid: int = LEVELS,
         noise: Noise | None = None,
     ) -> None:
         if sound_noise and noise is not None:
             raise ArgumentError(
                 "sound_noise", f"is Gaussian noise on a grid; got also {noise!r}"
             )
-        super().__init__(classifier, OnGrid() if sound_noise else noise)
+        self.grid = checked_grid(grid, sound_noise)
+        super().__init__(classifier, OnGrid(self.grid) if sound_noise else noise)
         self.sound_noise = sound_noise
 
     def __call__(

@@ -1,4 +1,7 @@
-"""Gaussian noise rounded to the grid of 1/255, drawn exactly from random whole numbers.
+"""Gaussian noise rounded to a grid, drawn exactly from random whole numbers.
+
+The grid is that of 1/255 unless stated: 1/65535 for pictures of 16 bits, 1/32767 for
+sound. Below, 255 stands for its number of levels.
 
 For an input X/255 with whole X, rounding X/255 + sigma Z to the grid gives (X + K)/255
 with P(K <= k) = Phi((k + 1/2)/(255 sigma)). K follows from a whole number u uniform in
@@ -21,33 +24,50 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.checks import count
+from rsbounds._numerics.errors import ArgumentError
+
 LEVELS = 255
 BITS = 63
 CELL_BITS = 16
 _LARGEST_STEP = 2**30  # of an input, so that noise stays within 32 bits
 LARGEST = 100  # level: its table has half a million thresholds
+MOST_STEPS = 2**17  # of sigma on another grid: its table takes seconds
+_FINE = 2048
+_NODES = 32
 STEP = 2.0**-10  # of the scores in :func:`scores`
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
 _REACH = Decimal("9.3")  # Phi(-9.3) < 2^-63
 
 
-def on_grid(x: Any) -> NDArray[np.int32]:
-    """255 x in whole numbers, if ``x`` lies on the grid to float32's precision.
+def checked_grid(levels: Any, sound_noise: bool) -> int:
+    """The levels of a grid; ArgumentError without sound noise, or for too many."""
+    number = count("grid", levels, 1)
+    if number != LEVELS and not sound_noise:
+        raise ArgumentError("grid", "needs sound_noise")
+    if not number < 2**24:
+        raise ArgumentError("grid", f"must be below 2^24; got {number}")
+    return number
+
+
+def on_grid(x: Any, levels: int = LEVELS) -> NDArray[np.int32]:
+    """``levels`` x in whole numbers, if ``x`` lies on the grid to float32's precision.
 
     In [0, 1] a whole number divided by 255 in float32, or multiplied by its inverse, is
-    within 7.6e-6 or 1.9e-5 of the grid (in units of it).
+    within 7.6e-6 or 1.9e-5 of the grid (in units of it), and of a finer grid as many
+    times more as it is finer.
     """
-    scaled = LEVELS * np.asarray(x, dtype=np.float64)
+    scaled = levels * np.asarray(x, dtype=np.float64)
     steps = np.rint(scaled)
-    off = ~(np.abs(scaled - steps) <= 2e-5)
+    off = ~(np.abs(scaled - steps) <= 2e-5 * (levels / LEVELS))
     if off.any():
         raise ValueError(
-            f"sound noise needs inputs on the grid of 1/{LEVELS}; {int(off.sum())} of "
+            f"sound noise needs inputs on the grid of 1/{levels}; {int(off.sum())} of "
             f"{off.size} numbers are off it, the first {np.asarray(x)[off].flat[0]}"
         )
     if not np.all(np.abs(steps) < _LARGEST_STEP):
         raise ValueError(
-            f"sound noise needs inputs below 2^30/{LEVELS} in size; the largest is "
+            f"sound noise needs inputs below 2^30/{levels} in size; the largest is "
             f"{np.abs(np.asarray(x)).max()}"
         )
     return steps.astype(np.int32)
@@ -73,7 +93,9 @@ def points(x: Any) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=16)
-def tables(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
+def tables(
+    sigma: float, levels: int = LEVELS
+) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
     """Thresholds, a table of cells, and the count of thresholds at which K is 0.
 
     K is the number of thresholds <= u, less that count. A cell is the first 16 bits of
@@ -83,14 +105,16 @@ def tables(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
         raise ValueError(
             f"sigma must be in (0, {LARGEST}] for sound noise; got {sigma}"
         )
-    scale = LEVELS * Decimal(sigma)  # exact: a float is a finite decimal
+    if levels != LEVELS and not levels * sigma <= MOST_STEPS:
+        raise ValueError(
+            f"sigma must be at most {MOST_STEPS / levels:.4g} for sound noise on the "
+            f"grid of 1/{levels}; got {sigma}"
+        )
+    scale = levels * Decimal(sigma)  # exact: a float is a finite decimal
     with localcontext(prec=60):
         reach = int(_REACH * scale) + 2
         # beyond 15 the first 63 bits are what they are there, and the series has no end
-        above = [
-            _normal(min((k + Decimal("0.5")) / scale, Decimal(15)))
-            for k in range(reach)
-        ]
+        above = _fine(scale, reach) if scale > _FINE else _coarse(scale, reach)
         probabilities = [1 - p for p in reversed(above)] + above
         thresholds = np.array([int(2**BITS * p) for p in probabilities], dtype=np.int64)
     return thresholds, _cells(thresholds), reach
@@ -134,10 +158,14 @@ def scores() -> Scores:
 
 
 def noisy(
-    steps: NDArray[np.int32], sigma: float, size: int, generator: np.random.Generator
+    steps: NDArray[np.int32],
+    sigma: float,
+    size: int,
+    generator: np.random.Generator,
+    levels: int = LEVELS,
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """``size`` copies of an input with noise, over 255; which are ambiguous."""
-    thresholds, cells, zero = tables(sigma)
+    """``size`` copies of an input with noise, over ``levels``; which are ambiguous."""
+    thresholds, cells, zero = tables(sigma, levels)
     u = generator.integers(0, 2**BITS, size=size * steps.size, dtype=np.int64)
     count = cells[u >> (BITS - CELL_BITS)]
     (rest,) = np.nonzero(count < 0)
@@ -146,7 +174,41 @@ def noisy(
     void = np.zeros(size, dtype=np.bool_)
     void[rest[ambiguous] // steps.size] = True
     batch = count.reshape(size, *steps.shape) + (steps - np.int32(zero))
-    return batch.astype(np.float32) / np.float32(LEVELS), void
+    return batch.astype(np.float32) / np.float32(levels), void
+
+
+def _coarse(scale: Decimal, reach: int) -> list[Decimal]:
+    """Phi at (k + 1/2)/scale, each by its own series."""
+    return [
+        _normal(min((k + Decimal("0.5")) / scale, Decimal(15))) for k in range(reach)
+    ]
+
+
+def _fine(scale: Decimal, reach: int) -> list[Decimal]:
+    """The same for scales above ``_FINE``: by Taylor's series about every 32nd.
+
+    Phi(z + t) = Phi(z) + phi(z) (t - He_1(z) t^2/2! + He_2(z) t^3/3! - ...). With t at
+    most 31/2048 and z below 9.4 the terms from the 25th on are below 1e-43: as far from
+    deciding 63 bits as makes no difference but with probability 1e-18.
+    """
+    values: list[Decimal] = []
+    for first in range(0, reach, _NODES):
+        z = (first + Decimal("0.5")) / scale
+        factor = (-z * z / 2).exp() / (2 * _PI).sqrt()
+        before, here = Decimal(0), Decimal(1)  # He_-1, He_0
+        terms = []
+        for n in range(24):
+            factor /= n + 1
+            terms.append(factor * here)
+            before, here = here, -(z * here + n * before)  # signs alternate
+        start = _normal(z)
+        for k in range(min(_NODES, reach - first)):
+            t = k / scale
+            total = Decimal(0)
+            for term in reversed(terms):
+                total = (total + term) * t
+            values.append(start + total)
+    return values
 
 
 def _normal(x: Decimal) -> Decimal:

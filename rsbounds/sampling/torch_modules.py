@@ -31,7 +31,7 @@ from rsbounds.sampling.arrays import (
     require_same_sequence,
 )
 from rsbounds.sampling.blocks import block_seeds, block_size, outcome_seeds, single
-from rsbounds.sampling.grid_noise import LEVELS
+from rsbounds.sampling.grid_noise import LEVELS, checked_grid
 from rsbounds.sampling.margins import FEW, Difference, Watch
 from rsbounds.sampling.noises import END, Deletion, Noise, require_level
 from rsbounds.sampling.torch_modes import evaluating
@@ -114,6 +114,9 @@ class TorchSampler:
     sound_noise : bool
         As in :class:`rsbounds.sampling.ArraySampler`. A scheme whose level follows the
         input must be made with ``sound=True``.
+    grid : int
+        Of sound noise: the inputs are whole numbers over this, 255 for pictures of 8
+        bits, 65535 of 16, 32767 for sound.
     noise : Noise, optional
         Another than Gaussian noise, of :mod:`rsbounds.sampling.noises`. Copies of whole
         numbers are int64, whatever the model's type; give inputs in floating point to
@@ -156,6 +159,7 @@ class TorchSampler:
         autocast: str | None = None,
         compile: bool = False,
         sound_noise: bool = False,
+        grid: int = LEVELS,
         noise: Noise | None = None,
     ) -> None:
         if sound_noise and noise is not None:
@@ -170,6 +174,7 @@ class TorchSampler:
         )
         self.num_classes = num_classes
         self.sound_noise = sound_noise
+        self.grid = checked_grid(grid, sound_noise)
         self._autocast = autocast_type(autocast)
         own = home(model)
         if own.type == "meta":
@@ -280,7 +285,7 @@ class TorchSampler:
         single(x)
         centre = self.centre(x)
         if self.sound_noise:
-            centre = torch_noise.whole(centre)
+            centre = torch_noise.whole(centre, self.grid)
         return centre.to(self.device), centre.numel()
 
     def centre(self, x: Any) -> torch.Tensor:
@@ -301,6 +306,8 @@ class TorchSampler:
         """Blocks of noisy copies, one for each seed, and which copies are void."""
         if self.noise is not None:
             return torch_discrete.copies(self.noise, x, sigma, size, seeds, generator)
+        if self.grid != LEVELS:
+            return torch_noise.on_grid(x, sigma, size, seeds, generator, self.grid)
         law = torch_noise.on_grid if self.sound_noise else torch_noise.gaussian
         return law(x, sigma, size, seeds, generator)
 
@@ -617,6 +624,13 @@ class ShapedSampler(_Shaped):
 
 class GridSampler(_Shaped):
     """Sound noise: x + mean + noise rounded to the grid of 1/255."""
+
+    def __init__(
+        self, noise: Any, model: Any, num_classes: int | None, **options: Any
+    ) -> None:
+        super().__init__(noise, model, num_classes, **options)
+        if self.grid != LEVELS:
+            raise ArgumentError("grid", "must be 255 under noise of a shape")
 
     def centre(self, x: Any) -> torch.Tensor:
         check_shape("x", x, self._shape.shape)

@@ -65,18 +65,19 @@ def on_grid(
     size: int,
     seeds: list[int],
     generator: torch.Generator,
+    levels: int = LEVELS,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """x + sigma Z rounded to the grid of 1/255, drawn exactly.
 
     Ambiguous draws are void. ``x`` holds whole numbers: 255 times the input.
     """
-    thresholds, cells, zero = _tables(float(sigma), x.device)
+    thresholds, cells, zero = _tables(float(sigma), x.device, levels)
 
     def steps(u: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         below, ambiguous = count_below(u.flatten(), thresholds, cells)
         return below.view(u.shape), ambiguous
 
-    return moved(x - zero, steps, size, seeds, generator)
+    return moved(x - zero, steps, size, seeds, generator, levels)
 
 
 def moved(
@@ -85,6 +86,7 @@ def moved(
     size: int,
     seeds: list[int],
     generator: torch.Generator,
+    levels: int = LEVELS,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """x and the steps that 63 random bits give, over 255.
 
@@ -97,7 +99,7 @@ def moved(
         u.random_(generator=generator.manual_seed(seed))  # [0, 2^63)
         count, ambiguous = steps(u)
         no.copy_(ambiguous.view(size, -1).any(1))
-        torch.div(count + x, LEVELS, out=block)
+        torch.div(count + x, levels, out=block)
     return noisy, void.flatten()
 
 
@@ -160,10 +162,10 @@ def _scores(device: torch.device) -> tuple[Any, Any, Any, Any]:
 
 @lru_cache(maxsize=16)
 def _tables(
-    sigma: float, device: torch.device
+    sigma: float, device: torch.device, levels: int
 ) -> tuple[torch.Tensor, torch.Tensor | None, int]:
     """The tables of one level on one device; cells for a CPU alone."""
-    thresholds, cells, zero = grid_noise.tables(sigma)
+    thresholds, cells, zero = grid_noise.tables(sigma, levels)
     on_cpu = torch.from_numpy(cells) if device.type == "cpu" else None
     return torch.from_numpy(thresholds).to(device), on_cpu, zero
 
@@ -189,7 +191,7 @@ def count_below(
     return count, ambiguous
 
 
-def whole(x: torch.Tensor) -> torch.Tensor:
-    """255 x in whole numbers, for :func:`on_grid`; ValueError off the grid."""
-    steps = grid_noise.on_grid(x.detach().cpu().numpy())
+def whole(x: torch.Tensor, levels: int = LEVELS) -> torch.Tensor:
+    """``levels`` x in whole numbers, for :func:`on_grid`; ValueError off the grid."""
+    steps = grid_noise.on_grid(x.detach().cpu().numpy(), levels)
     return torch.from_numpy(steps).to(x.device)

@@ -33,7 +33,7 @@ def chebyshev(coefficients: list[float], t: arb_series) -> arb_series:
 
 def mills_error(t: arb_series) -> arb_series:
     """Of (1 + 2 x) erfcx(x), relative; x = 3.75 (1 + t)/(1 - t)."""
-    [c] = numbers("normal.hpp", "inline double mills(double z)")
+    [c] = numbers("normal.hpp", "void mills(const V (&z)[N], V (&out)[N])")
     approximation = chebyshev(c, t)
     y = (1 - t) / (1 + t) / arb(3.75) if t[0] > -0.5 else None  # 1/x
     if y is not None and y[0] < arb(1) / 12:  # the series of erfcx envelops it

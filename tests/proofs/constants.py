@@ -22,8 +22,8 @@ def whole() -> Iterator[tuple[float, arb]]:
     yield named("twofold.hpp", "ln2"), arb(2).log()
     border = literal("normal.hpp", rf"if \(log_p > {ROUND}\)")
     yield border, arb("0.925").log()
-    yield literal("normal.hpp", rf"x = z \* {ROUND};"), 1 / arb(2).sqrt()
-    yield literal("normal.hpp", rf"return {ROUND} \* \(\(t \* b1"), (pi / 2).sqrt()
+    yield literal("normal.hpp", rf"= z\[i\] \* {ROUND};"), 1 / arb(2).sqrt()
+    yield literal("normal.hpp", rf"= {ROUND} \*\s+\(\(t\[i\] \* b1"), (pi / 2).sqrt()
     cubic = literal("normal.hpp", rf"v \* \({ROUND} \+ v \* rational")
     yield cubic, (2 * pi) ** arb("1.5") / 6
 

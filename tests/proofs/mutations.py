@@ -129,7 +129,7 @@ NUMBERS += [
 ]
 TAIL, CENTRE = "inline Sum2 ndtri_tail(Sum2 log_q)", "inline Sum2 ndtri_centre(Sum2 q)"
 COEFFICIENTS = [
-    Nudge("normal.hpp", "inline double mills(double z)", 0, ("mills",)),
+    Nudge("normal.hpp", "void mills(const V (&z)[N], V (&out)[N])", 0, ("mills",)),
     Nudge("normal.hpp", CENTRE, 7, ("ndtri_centre",), ulps=2**40),  # it is 1e-4 of all
     Nudge("normal.hpp", CENTRE, 6, ("ndtri_centre",), skip=1, ulps=2**24),
     Nudge("normal.hpp", TAIL, 0, ("ndtri_tail[0]",), ulps=64),  # it is small beside r

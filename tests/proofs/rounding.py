@@ -132,7 +132,7 @@ def tails() -> Iterator[arb]:
 
 def mills(z: arb) -> Rounded:
     """Q/phi, with its formula's 7e-17 (claim mills)."""
-    [c] = numbers("normal.hpp", "inline double mills(double z)")
+    [c] = numbers("normal.hpp", "void mills(const V (&z)[N], V (&out)[N])")
     x = constant(z) * Rounded(1 / arb(2).sqrt(), U)
     above = x.value + 3.75
     below = abs(x.value - 3.75)

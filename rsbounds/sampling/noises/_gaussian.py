@@ -33,10 +33,13 @@ class OnGrid(Noise):
     level = None
     whole = False
 
+    def __init__(self, levels: int = grid_noise.LEVELS) -> None:
+        self.levels = levels
+
     def checked(self, x: Any) -> NDArray[np.int32]:
-        return grid_noise.on_grid(single(x))
+        return grid_noise.on_grid(single(x), self.levels)
 
     def noisy(
         self, x: Any, sigma: float, size: int, generator: np.random.Generator
     ) -> tuple[Any, Any]:
-        return grid_noise.noisy(x, sigma, size, generator)
+        return grid_noise.noisy(x, sigma, size, generator, self.levels)

@@ -12,8 +12,10 @@
 #pragma once
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
+#include "simd.hpp"
 #include "twofold.hpp"
 
 namespace rsb {
@@ -28,8 +30,10 @@ inline double log1mexp(double x) {
 }
 
 // A Chebyshev sum for (1 + 2x) erfcx(x) in (x - 3.75)/(x + 3.75), x = z/sqrt 2, of
-// degree 27, truncated at 5e-21.
-inline double mills(double z) {
+// degree 27, truncated at 5e-21. It is one chain of dependent steps: N of them run side
+// by side, each with the operations of one alone.
+template <class V, int N>
+RSB_INLINE void mills(const V (&z)[N], V (&out)[N]) {
     static constexpr double c[] = {
         1.1775789345674017, -0.004590054580646478, -0.08424913336651792,
         0.05920993999819189, -0.026658668435305753, 0.009074997670705265,
@@ -41,17 +45,32 @@ inline double mills(double z) {
         -1.864562880419313e-15, -1.2507950530688648e-15, 7.418235256624044e-17,
         5.068148904796111e-17, -2.2370566594359995e-18, -2.187342944303018e-18,
         2.6766327399258762e-20};
-    const double x = z * 0.7071067811865476;
-    const double t = (x - 3.75) / (x + 3.75);
-    const double t2 = 2 * t;
-    double b1 = 0;
-    double b2 = 0;
-    for (int k = 27; k > 0; --k) {
-        const double b = t2 * b1 - b2 + c[k];
-        b2 = b1;
-        b1 = b;
+    V x[N];
+    V t[N];
+    V b1[N];
+    V b2[N];
+    for (int i = 0; i < N; ++i) {
+        x[i] = z[i] * 0.7071067811865476;
+        t[i] = (x[i] - 3.75) / (x[i] + 3.75);
+        b1[i] = b2[i] = spread(0, x[i]);
     }
-    return 1.2533141373155003 * ((t * b1 - b2 + c[0]) / (1 + 2 * x));
+    for (int k = 27; k > 0; --k) {
+#pragma GCC unroll 4
+        for (int i = 0; i < N; ++i) {
+            const V b = 2 * t[i] * b1[i] - b2[i] + c[k];
+            b2[i] = b1[i];
+            b1[i] = b;
+        }
+    }
+    for (int i = 0; i < N; ++i)
+        out[i] = 1.2533141373155003 *
+                 ((t[i] * b1[i] - b2[i] + c[0]) / (1 + 2 * x[i]));
+}
+inline double mills(double z) {
+    const double given[] = {z};
+    double out[1];
+    mills(given, out);
+    return out[0];
 }
 
 // exp(-z^2/2), |z| < 1e150. The rounding of the square would be z^2 1e-16 of the
@@ -62,16 +81,39 @@ inline double exp_half_square(double z) {
     return std::exp(-0.5 * hi) * (1 - 0.5 * lo);
 }
 
-inline double upper_tail(double z) { return exp_half_square(z) / sqrt_2pi * mills(z); }
+inline double upper_tail(double z, double m) {
+    return exp_half_square(z) / sqrt_2pi * m;
+}
+inline double upper_tail(double z) { return upper_tail(z, mills(z)); }
 
 // z > 0: log1p(-Q); -1 <= z <= 0: log P; below: -z^2/2 + log(M/sqrt(2 pi)), two terms
 // of one sign. The argument of every logarithm stays away from 1, so nothing cancels.
-inline double log_ndtr(double z) {
+inline double log_ndtr_from(double z, double m) {
     if (!(z < 38.6)) return z >= 38.6 ? -0.0 : z;
-    if (z > 0) return std::log1p(-upper_tail(z));
-    if (z >= -1) return std::log(upper_tail(-z));
+    if (z > 0) return std::log1p(-upper_tail(z, m));
+    if (z >= -1) return std::log(upper_tail(z, m));
     if (z < -1e150) return z < -1.8e154 ? -inf : -0.5 * z * z;
-    return -0.5 * z * z + std::log(mills(-z) / sqrt_2pi);
+    return -0.5 * z * z + std::log(m / sqrt_2pi);
+}
+// 0 for the z whose mills log_ndtr_from does not ask for: infinity would raise a flag
+inline double mills_place(double z) {
+    const double size = std::fabs(z);
+    return size <= 1e150 ? size : 0;
+}
+inline double log_ndtr(double z) { return log_ndtr_from(z, mills(mills_place(z))); }
+
+// Of many: as many at a time as registers hold
+constexpr int normal_block = 4 * lanes;
+inline void log_ndtr_block(const double (&z)[normal_block],
+                           double (&out)[normal_block]) {
+    vec at[4];
+    vec m[4];
+    double places[normal_block];
+    for (int i = 0; i < normal_block; ++i) places[i] = mills_place(z[i]);
+    std::memcpy(at, places, sizeof at);
+    mills(at, m);
+    for (int i = 0; i < normal_block; ++i)
+        out[i] = log_ndtr_from(z[i], m[i / lanes][i % lanes]);
 }
 
 // p/q, polynomials of degrees M - 1 and N in x with q(0) = 1

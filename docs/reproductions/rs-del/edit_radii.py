@@ -1,0 +1,26 @@
+"""RS-Del's radius of edits in closed form, in floating point and exactly."""
+
+from fractions import Fraction
+from math import floor, log
+
+from shared import Table, columns, publish
+
+from rsbounds import discrete
+
+DELETE = ("0.9", "0.95", "0.97", "0.99", "0.995")
+P_A = ("0.6", "0.9", "0.99", "0.9999")
+
+
+def table() -> Table:
+    rows = []
+    for delete in DELETE:
+        curve = discrete.deletion(Fraction(delete))
+        for p in P_A:
+            printed = floor(log(1.5 - float(p)) / log(float(delete)))
+            exact = curve.radius(Fraction(p))
+            rows.append((float(delete), float(p), printed, exact))
+    return columns("delete p_a formula exact", rows)
+
+
+if __name__ == "__main__":
+    publish(__file__, table())

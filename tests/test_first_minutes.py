@@ -1,0 +1,121 @@
+"""What a new user reads in the first minutes: lines that help, and nothing else."""
+
+import urllib.error
+
+import numpy as np
+import pytest
+
+from rsbounds._numerics.text import abridged
+from rsbounds.audit import Audit, Finding, Kind
+from rsbounds.certificate import ASSERTED_ENVELOPE
+from rsbounds.cli import certify, main
+from rsbounds.loading import _hf, as_data
+from rsbounds.results import Results, Row, plot, read
+
+RUN = Results("", (Row(0, 7, 7, 0.75, True, "fixed noise", sigma=0.5),))
+
+
+def refused(capsys, *words):
+    with pytest.raises(SystemExit) as left:
+        main(list(words))
+    assert left.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_what_is_missing_is_in_the_help_that_is_named(work, capsys):
+    words = ["certify", "--model", "m:f", "--data", "data.npz", "--out", "o.tsv"]
+    error = refused(capsys, *words, "--method", "semi-elastic", "--sigma", "0.25")
+    assert "--anchors, --rate; see rsbounds certify --method semi-elastic" in error
+    with pytest.raises(SystemExit):
+        main(error.rstrip().rpartition("see rsbounds ")[2].split())
+    shown = capsys.readouterr().out
+    assert "--anchors" in shown
+    assert "--rate" in shown
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_the_next_lines_stand_at_a_terminal_alone(
+    finished, capsys, monkeypatch, is_terminal
+):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal, raising=False)
+    results = read(next(finished.glob("*.tsv")))
+    certify._summary("o.tsv", results, certify.ANSWERS["class"], new=1, seconds=1.0)
+    said = capsys.readouterr().out
+    lines = "next: rsbounds report o.tsv\n      rsbounds verify o.tsv\n"
+    assert said.endswith(lines) == is_terminal
+    assert ("next:" in said) == is_terminal
+
+
+def test_an_import_that_fails_shows_nothing_of_python_s_own(work, capsys):
+    for spec in ("no_such_module:load", "no_such_file.py:load"):
+        words = ["certify", "--model", spec, "--data", "data.npz"]
+        assert main([*words, "--sigma", "0.5", "--out", "o.tsv"]) == 2
+        said = capsys.readouterr().err
+        assert "frozen" not in said
+        assert "importlib" not in said
+        assert "no_such" in said
+
+
+def test_hashes_in_messages_are_short():
+    whole = "0123456789abcdef" * 4
+    assert abridged(f"was {whole}, now 'x'") == "was 0123456789ab..., now 'x'"
+    assert abridged(whole[:-1]) == whole[:-1]
+
+
+def test_without_a_network_a_download_is_told_at_once(tmp_path, monkeypatch):
+    """It was tried six times, for 46 s, and then `--download` was advised."""
+    hub = pytest.importorskip("huggingface_hub")
+    asked = []
+
+    def fetch(name, file, *, local_files_only):
+        asked.append(local_files_only)
+        raise OSError("not here")
+
+    def unreachable(*_, **__):
+        raise urllib.error.URLError(OSError("Name or service not known"))
+
+    monkeypatch.setattr(hub, "hf_hub_download", fetch)
+    monkeypatch.setattr("urllib.request.urlopen", unreachable)
+    with pytest.raises(ValueError, match="cannot be reached from here") as caught:
+        _hf.located("hf:a/b", "a/b", "config.json", download=True)
+    assert asked == [True]  # the cache alone
+    assert "download=True" not in str(caught.value)
+    assert not _hf.reachable("hf:a/b", download=True)
+
+
+def test_results_of_no_file_have_no_name():
+    assert repr(RUN) == "<Results: 1 rows, sigma 0.5, accuracy 1.0000>"
+
+
+def test_rows_as_a_data_frame():
+    pytest.importorskip("pandas")
+    frame = RUN.to_pandas()
+    assert frame.shape[0] == 1
+    assert frame["radius"].tolist() == [0.75]
+    assert np.array_equal(frame["sigma"], [0.5])
+
+
+def test_footnotes_of_a_figure_do_not_vanish():
+    """With figsize, or without a path, or on axes of one's own, they did."""
+    pytest.importorskip("matplotlib")
+    run = Results("run", (Row(0, 7, 7, 0.75, True, ASSERTED_ENVELOPE, sigma=0.5),))
+    axes = plot([run], figsize=(3.3, 2.4), labels=["mine"])
+    (label,) = axes.get_legend_handles_labels()[1]
+    assert label == "mine [1]"
+    assert "[1]" in axes.get_figure().get_supxlabel()
+    with pytest.warns(UserWarning, match=r"marks stand for: \[1\]"):
+        plot([run], ax=axes)
+
+
+def test_an_audit_in_a_notebook_is_escaped():
+    finding = Finding(Kind.RADIUS, 3, "<b>", 5)
+    shown = Audit((finding,), ("data",), 9, 8, 2, (), 0)._repr_html_()
+    assert "9 rows, 8 of them proved" in shown
+    assert "1 finding" in shown
+    assert "&lt;b&gt;" in shown
+
+
+def test_real_outputs_are_no_labels():
+    data = as_data((np.zeros((2, 3), np.float32), np.array([1.5, 2.0])))
+    with pytest.raises(ValueError, match="for real outputs pass the inputs alone"):
+        data.item(0)

@@ -1,0 +1,114 @@
+"""Sound noise on other grids than that of 1/255: 16-bit pictures and sound."""
+
+import numpy as np
+import pytest
+import torch
+from mpmath import mp
+
+from rsbounds import certify_dataset
+from rsbounds.certify import certify
+from rsbounds.cli import main
+from rsbounds.results import read
+from rsbounds.sampling import ArraySampler, grid_noise, torch_noise
+from rsbounds.schemes import gaussian, sigma_range
+from rsbounds.torch import TorchSampler
+
+GRIDS = pytest.mark.parametrize("levels", [65535, 32767])
+
+
+def spread(count, size):
+    """Places in order, the ends and the middle among them."""
+    return sorted({0, count // 2 - 1, count // 2, count - 1, *range(0, count, size)})
+
+
+@GRIDS
+@pytest.mark.parametrize("sigma", [0.001, 0.07])
+def test_thresholds_are_exact(levels, sigma):
+    """By the series of each (few levels) and by Taylor's (many), against mpmath."""
+    thresholds, _, zero = grid_noise.tables(sigma, levels)
+    assert (levels * sigma > 2048) == (sigma == 0.07)
+    assert (np.diff(thresholds) >= 0).all()
+    with mp.workdps(60):
+        for place in spread(len(thresholds), len(thresholds) // 97):
+            score = (place - zero + mp.mpf("0.5")) / (levels * mp.mpf(sigma))
+            score = max(min(score, 15), -15)
+            assert thresholds[place] == int(mp.floor(2**63 * mp.ncdf(score)))
+
+
+def test_both_series_give_the_same_thresholds(monkeypatch):
+    fine = grid_noise.tables.__wrapped__(9.0)[0]
+    assert 9.0 * 255 > 2048
+    scale = grid_noise.LEVELS * grid_noise.Decimal(9)
+    with grid_noise.localcontext(prec=60):
+        for k in spread(len(fine) // 2, 499):
+            z = min((k + grid_noise.Decimal("0.5")) / scale, grid_noise.Decimal(15))
+            place = len(fine) // 2 + k
+            assert fine[place] == int(2**63 * grid_noise._normal(z))
+
+
+@GRIDS
+def test_noise_has_the_law_of_rounded_normal_numbers(levels):
+    sigma = 5 / levels
+    steps = np.arange(-200, 200, dtype=np.int32) + levels // 3
+    x = torch.from_numpy((steps / levels).astype(np.float32))
+    whole = torch_noise.whole(x, levels)
+    assert torch.equal(whole, torch.from_numpy(steps))
+    drawn = torch_noise.on_grid(
+        whole, sigma, 300, [1, 2, 3], torch.Generator(), levels
+    )[0].double()
+    rng = np.random.default_rng(0)
+    arrays = grid_noise.noisy(steps, sigma, 900, rng, levels)[0].astype(float)
+    for noisy in (drawn.reshape(900, -1).numpy(), arrays):
+        noise = np.rint(levels * noisy) - steps
+        exact = ((noise + steps) / levels).astype(np.float32)
+        assert (exact == noisy).all()
+        with mp.workdps(20):
+            for k in range(-15, 16):
+                p = float(mp.ncdf((k + 0.5) / 5))
+                share = (noise <= k).mean()
+                # five standard deviations
+                assert abs(share - p) < 5 * (p * (1 - p) / noise.size) ** 0.5 + 1e-9
+
+
+def test_inputs_off_the_grid_are_refused():
+    sampler = ArraySampler(lambda batch: batch, sound_noise=True, grid=65535)
+    x = (np.array([1, 40000]) / 65535).astype(np.float32)
+    found = certify(sampler, x, gaussian(0.05), n=500)
+    assert found.predict == 1
+    off = x + np.float32(0.4 / 65535)
+    for made in (
+        sampler,
+        TorchSampler(torch.nn.Identity(), sound_noise=True, grid=65535),
+    ):
+        with pytest.raises(ValueError, match="grid of 1/65535"):
+            certify(made, off, gaussian(0.05), n=100)
+    with pytest.raises(ValueError, match="sigma must be at most 2"):
+        certify(sampler, x, gaussian(2.5), n=100)
+    with pytest.raises(ValueError, match="needs sound_noise"):
+        ArraySampler(lambda batch: batch, grid=65535)
+    range_ = sigma_range(lambda x: 0.05, 0.04, 0.06, 2)
+    with pytest.raises(ValueError, match="grid must be 255"):
+        certify(sampler, x, range_, n=100)
+
+
+def test_the_command_line_records_the_grid(tmp_path, capsys):
+    x = (np.array([[1, 40000], [30000, 2]]) / 32767).astype(np.float32)
+    np.savez(tmp_path / "data.npz", x=x, y=np.array([1, 0]))
+    (tmp_path / "model.py").write_text("def make():\n    return lambda b: b\n")
+    out = tmp_path / "run.tsv"
+    given = ["--model", f"{tmp_path}/model.py:make"]
+    given += ["--data", str(tmp_path / "data.npz")]
+    words = ["certify", *given, "--sigma", "0.005", "--n", "200", "--out", str(out)]
+    assert not main([*words, "--sound-noise", "--grid", "32767"])
+    assert read(out).manifest.engine["grid"] == 32767
+    again = ["verify", str(out), *given, "--rerun", "2", "--sound-noise"]
+    assert not main([*again, "--grid", "32767"])
+    assert main(again)
+    assert "needs --grid 32767" in capsys.readouterr().err
+    results = certify_dataset(
+        ArraySampler(lambda b: b, sound_noise=True, grid=32767),
+        (x, np.array([1, 0])),
+        gaussian(0.005),
+        n=200,
+    )
+    assert [row.counts for row in results.rows] == [r.counts for r in read(out).rows]
