@@ -297,3 +297,19 @@ def test_verify_counts_the_votes_that_change(tmp_path):
     assert "votes that lead by the margin" in verify(small, **given).findings[0].text
     with pytest.raises(ValueError, match="rerun"):
         verify(sure, margin=True)
+
+
+def test_a_measured_margin_is_that_of_its_record(tmp_path):
+    path = tmp_path / "run.tsv"
+    model = uncertain()
+    certify_dataset(model, (X, Y), gaussian(5.0), out=path, n=50, margin="auto")
+    assert not verify(path).findings
+    place = tmp_path / "run.tsv.manifest.json"
+    entries = json.loads(place.read_text())
+    record = entries["engine"]["margin"]
+    for changes in ({"largest": 2 * record["largest"]}, {"multiple": 1000}):
+        engine = {**entries["engine"], "margin": {**record, **changes}}
+        place.write_text(json.dumps(entries | {"engine": engine}))
+        assert "record of a measurement" in verify(path).findings[0].text
+    place.write_text(json.dumps(entries | {"margin": entries["margin"] / 2}))
+    assert any("of a measurement" in found.text for found in verify(path).findings)

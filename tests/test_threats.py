@@ -475,3 +475,67 @@ def test_workers_of_ray_certify_sequences(work):
         for p in (Path("ray.tsv"), Path("out.tsv"))
     )
     assert ray == here
+
+
+@pytest.mark.parametrize(
+    "scheme", [schemes.flips(0.2, 0.4), schemes.uniform(0.5), schemes.mask(30, 3)]
+)
+@pytest.mark.parametrize("z", [-math.inf, -39.0, 0.0, math.inf])
+def test_extreme_scores_raise_no_floating_point_flag(scheme, z):
+    with np.errstate(all="raise"):
+        low, high = scheme.transport(z, 1.0, scheme.own_level)
+        assert low <= z <= high
+        scheme.transport(z, 0.0, scheme.own_level)
+        assert scheme.radius(3.0, scheme.own_level, -math.inf) > 0
+
+
+def test_columns_of_inputs_left_out_are_compared(tmp_path):
+    path = tmp_path / "run.tsv"
+    x = np.zeros((2, 30), np.int64)
+    numbers = {"n": 200, "n0": 20, "only_correct": True, "bound": "staged"}
+    certify_dataset(
+        by_sum,
+        (x, np.array([0, 1])),
+        Class(schemes.flips(0.2, 0.4)),
+        out=path,
+        **numbers,
+    )
+    assert verify(path).findings == ()
+    before = results.read(path)
+    row = before.rows[1]
+    assert row.is_left_out
+    for changes in (
+        {"extra": {**row.extra, "frontier": "9,9"}},
+        {"extra": {**row.extra, "drawn": "200"}},
+        {"extra": {**row.extra, "drawn": "x"}},
+        {"norm": 1.0},
+        {"bound": "exact"},
+        {"count": 5},
+        {"void": 7},
+    ):
+        place = tmp_path / "forged.tsv"
+        place.unlink(missing_ok=True)
+        place.with_name("forged.tsv.manifest.json").unlink(missing_ok=True)
+        results.write(place, before.manifest, [before.rows[0], replace(row, **changes)])
+        assert verify(place).findings, changes
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: schemes.categorical(np.float16(0.8), np.int8(4)),
+        lambda: schemes.flips(np.longdouble("0.1"), np.float32(0.4)),
+        lambda: schemes.mask(np.int64(30), np.int8(3), hidden=np.float16(0.5)),
+        lambda: schemes.blocks(
+            schemes.flips(np.float16(0.2), 0.4), schemes.flips(0.2, 0.4), splits=[2]
+        ),
+    ],
+)
+def test_parameters_of_narrow_types_are_written(make, tmp_path):
+    """A manifest once could not be written of them."""
+    path = tmp_path / "run.tsv"
+    scheme = make()
+    x = np.zeros((1, 30), np.float32)
+    certify_dataset(by_sum, (x, np.array([0])), scheme, n=100, out=path)
+    assert results.read(path).manifest.parameters == scheme.parameters
+    assert verify(path).findings == ()

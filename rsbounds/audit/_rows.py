@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any
 
+from rsbounds.answers._looks import under
 from rsbounds.audit import _looks
 from rsbounds.audit._finding import Finding, Kind, Said
-from rsbounds.audit._proof import Proof, own_level
+from rsbounds.audit._proof import Claim, Proof, answer_of, own_level
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ABSTAIN
 from rsbounds.procedure import Procedure
@@ -71,6 +72,19 @@ def _without_samples(row: Row, manifest: Manifest) -> Iterator[Said]:
     elif not row.is_left_out:
         text = f"p_a is {row.p_a}, and the selected class {_selected(row)} is wrong"
         yield Kind.CONTRADICTION, text
+    yield from _columns(row, manifest)
+
+
+def _columns(row: Row, manifest: Manifest) -> Iterator[Said]:
+    """Columns of a row without samples that no run writes."""
+    proof = PROOFS.get(manifest.answer["name"], Proof())
+    try:
+        answer = under(answer_of(manifest), manifest.procedure)
+        expected = proof.computed(row, answer, manifest)
+        claim = Claim(row, manifest, answer, expected)
+        yield from proof.compared(claim)
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+        yield Kind.CONTRADICTION, f"can't be computed again: {error}"
 
 
 def _selected(row: Row) -> int:

@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain
+from math import inf
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -52,7 +53,7 @@ from rsbounds.results import (
     read_rows,
     some,
 )
-from rsbounds.sampling.margins import Difference
+from rsbounds.sampling.margins import MULTIPLE, Difference
 from rsbounds.schemes import METHODS, Scheme
 
 # What any method's own scope may be cut to: an answer or a bound of another package
@@ -409,8 +410,25 @@ def _of_the_whole(manifest: Manifest) -> Iterator[str]:
             "gives "
             f"{now}"
         )
+    if not _is_as_measured(manifest):
+        margin = manifest.procedure.margin
+        yield f"margin is {margin}, not what its record of a measurement gives"
     if method and manifest.answer["name"] in ANSWERS:
         yield from _answered_otherwise(manifest)
+
+
+def _is_as_measured(manifest: Manifest) -> bool:
+    """Whether a margin that is called measured follows from what was measured."""
+    record = manifest.engine.get("margin")
+    if not isinstance(record, Mapping) or record.get("basis") != "measured":
+        return True
+    largest, multiple = record.get("largest"), record.get("multiple")
+    if type(largest) is not float or type(multiple) is not int:
+        return False
+    if not (multiple == MULTIPLE and 0 <= largest < inf):
+        return False
+    computed = Difference(margin=0.0, largest=largest).times(multiple)
+    return manifest.procedure.margin == computed
 
 
 def _answered_otherwise(manifest: Manifest) -> Iterator[str]:

@@ -455,12 +455,14 @@ def _score_of(infimum: Fraction | float) -> float:
 
 def _tails(z: Array) -> tuple[Array, Array]:
     """A lower bound of Phi(z) and an upper bound of Phi(-z), in doubles."""
-    with np.errstate(under="ignore"):
+    # the tails of an infinite score, set below, are inf - inf until then
+    with np.errstate(under="ignore", invalid="ignore"):
         log_p, log_q = log_ndtr(z), log_ndtr(-z)
         low = np.exp(log_p + log_p * LOG_NDTR_ERROR)
         high = np.exp(log_q - log_q * LOG_NDTR_ERROR)
-    low = np.where(low < 1e-300, 0.0, round_down(low, 8 * EPS * (1.0 - log_p)))
-    high = np.minimum(upper_float(round_up(high, 8 * EPS * (1.0 - log_q))), 1.0)
+        low = np.where(low < 1e-300, 0.0, round_down(low, 8 * EPS * (1.0 - log_p)))
+        high = round_up(high, 8 * EPS * (1.0 - log_q))
+        high = np.minimum(upper_float(high), 1.0)
     low = np.where(z == np.inf, 1.0, np.where(z == -np.inf, 0.0, low))
     high = np.where(z == np.inf, 0.0, np.where(z == -np.inf, 1.0, high))
     return low, high

@@ -115,7 +115,11 @@ class CurveScheme(Scheme):
     @classmethod
     def made_of(cls, **parameters: Any) -> Self:
         """The scheme of a user's arguments, which errors name as they are."""
-        stated = {k: value for k, value in parameters.items() if value is not None}
+        stated = {
+            name: _plain(value)
+            for name, value in parameters.items()
+            if value is not None
+        }
         try:
             return cls.from_parameters(stated)
         except ArgumentError as error:
@@ -153,6 +157,13 @@ class FrontierScheme(CurveScheme):
         ``0,4;1,2`` are the pairs (0, 4) and (1, 2); "-" where nothing is certified.
         """
         return {"frontier": _frontier(self.curve, *_ends(z_a, z_b))}
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy as Python's: noise, curve and manifest have the same one."""
+    if isinstance(value, np.floating):
+        return float(value)
+    return int(value) if isinstance(value, np.integer) else value
 
 
 def _ends(z_a: float, z_b: float | None) -> tuple[float, float | None]:

@@ -106,6 +106,7 @@ def uniform(half_width: float) -> Scheme:
     return Uniform({"sigma": POSITIVE.one("half_width", half_width)})
 
 
+@np.errstate(under="ignore")  # tails may be smaller than any double
 def lead(z_a: float, z_b: float | None) -> float:
     """Phi(z_a) - Phi(z_b) rounded down, at least 0; z_b = None stands for -z_a."""
     first = as_floats("z_a", z_a)
@@ -121,6 +122,7 @@ def lead(z_a: float, z_b: float | None) -> float:
     return max(float(np.nextafter(difference, -1.0)) - EPS, 0.0)
 
 
+@np.errstate(under="ignore")
 def shifted(z: Any, radius: Any, half_width: float) -> tuple[Any, Any]:
     """The scores of p - s and p + s, s = radius/(2 half_width), rounded outward."""
     scores = as_floats("z", z, exact=True)
