@@ -192,10 +192,12 @@ class Curve(ABC):
         return self._largest(top, rest)
 
     def _radius_of_arrays(self, p_a: Any, p_b: Any) -> Any:
-        a = as_floats("p_a", p_a, 0.0, 1.0, nan=False)
+        a = as_floats("p_a", p_a, 0.0, 1.0, nan=False, towards=-math.inf)
         if p_b is None:
             return self._radii(a, self.threshold, 1.0)
-        a, b = broadcast(p_a=a, p_b=as_floats("p_b", p_b, 0.0, 1.0, nan=False))
+        a, b = broadcast(
+            p_a=a, p_b=as_floats("p_b", p_b, 0.0, 1.0, nan=False, towards=math.inf)
+        )
         return _pairwise(self.radius, a, b)
 
     def radius_of_scores(self, z_a: ArrayLike, z_b: ArrayLike | None = None) -> Any:
@@ -204,11 +206,11 @@ class Curve(ABC):
         A float is taken as the score that it is; its probability is bounded to the safe
         side, in the tail that is the smaller.
         """
-        a = as_floats("z_a", z_a, nan=False)
+        a = as_floats("z_a", z_a, nan=False, towards=-math.inf)
         if z_b is None:
             radii = self._radii(a, self.score_threshold, math.inf)
             return _plain(radii) if np.ndim(z_a) == 0 else radii
-        a, b = broadcast(z_a=a, z_b=as_floats("z_b", z_b, nan=False))
+        a, b = broadcast(z_a=a, z_b=as_floats("z_b", z_b, nan=False, towards=math.inf))
         if np.ndim(a):
             return _pairwise(self._radius_of_pair, a, b)
         return self._radius_of_pair(float(a), float(b))
@@ -274,9 +276,10 @@ class Curve(ABC):
 
     def _key(self, name: str, r: Any) -> Hashable:
         """One number of changes, or the numbers of each kind, checked."""
-        if np.ndim(r) == 0:
-            return whole(name, r)
-        return self._counts(name, r)
+        # numbers of several kinds need not have one shape: ((1, 0), 2)
+        if isinstance(r, Sequence) or np.ndim(r):
+            return self._counts(name, r)
+        return whole(name, r)
 
     def _cases(self, name: str, r: Any) -> list[Regions]:
         return self._all_regions(self._key(name, r))
