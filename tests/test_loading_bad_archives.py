@@ -60,7 +60,7 @@ BAD = {
     ),
     "real labels": (
         lambda p: np.savez(p, x=X, y=Y + 0.5),
-        "y must be whole numbers",
+        "y must be a whole number",
     ),
     "negative labels": (
         lambda p: np.savez(p, x=X, y=Y - 1),

@@ -191,7 +191,9 @@ def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
     """The tables are made for the float64 number, whatever float32 makes of it."""
     asked, tables = [], grid_noise.tables
     monkeypatch.setattr(
-        grid_noise, "tables", lambda level: asked.append(level) or tables(level)
+        grid_noise,
+        "tables",
+        lambda level, levels: asked.append(level) or tables(level, levels),
     )
     net = network("ReLU")
     net.h[-1].bias.data.fill_(0.4)

@@ -124,6 +124,7 @@ def parser() -> Parser:
     top.add_argument(
         "--verbose",
         action="store_true",
+        default=argparse.SUPPRESS,
         help="with --version: also those of dependencies, the processor and threads",
     )
     subparsers = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
