@@ -332,6 +332,21 @@ def test_probabilities_next_to_one_keep_their_precision_as_scores():
     assert curve.radius_of_scores(z) == curve.radius(p) == counted(curve, p, end=60)
 
 
+def test_scores_that_no_samples_show_are_taken_as_12():
+    """The search of a radius at z = 40 took hours for flips."""
+    for curve in (discrete.flips(0.01, 0.6), discrete.categorical(0.2, 256)):
+        radius = curve.radius_of_scores(12.0, -12.0)
+        assert radius > 50
+        assert curve.radius_of_scores(40.0, -40.0) == radius
+        assert (
+            curve.radius_of_scores([12.0, 40.0], [-12.0, -40.0]).tolist()
+            == [radius] * 2
+        )
+        assert curve.radius_of_scores(math.inf, -40.0) == math.inf
+    curve = discrete.categorical(0.2, 256)
+    assert curve.radius_of_scores([12.0, 40.0]).tolist() == [radius] * 2
+
+
 WRONG = [math.nan, -0.1, 1.1, math.inf, "0.5", None, True, 1j]
 
 

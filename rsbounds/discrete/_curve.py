@@ -27,7 +27,9 @@ from rsbounds.discrete._regions import Regions
 from rsbounds.special import log_ndtr
 
 #: Where the search of a radius that may have no end stops.
-_FAR = 4096
+_FAR = 64
+#: The largest finite score that a search takes as it is: 1 - p is below 2e-33 there.
+_SURE = 12.0
 
 
 class Curve(ABC):
@@ -204,9 +206,10 @@ class Curve(ABC):
         """:meth:`radius` of normal scores Phi^-1(p_a) and Phi^-1(p_b), -z_a by default.
 
         A float is taken as the score that it is; its probability is bounded to the safe
-        side, in the tail that is the smaller.
+        side, in the tail that is the smaller. Finite scores above 12, which no number
+        of samples shows, are taken as 12.
         """
-        a = as_floats("z_a", z_a, nan=False, towards=-math.inf)
+        a = _not_above(as_floats("z_a", z_a, nan=False, towards=-math.inf))
         if z_b is None:
             radii = self._radii(a, self.score_threshold, math.inf)
             return _plain(radii) if np.ndim(z_a) == 0 else radii
@@ -471,6 +474,12 @@ def _tails(z: Array) -> tuple[Array, Array]:
     return low, high
 
 
+def _not_above(scores: Array) -> Array:
+    """Finite scores, none above ``_SURE``: a search for changes has an end there."""
+    lowered: Array = np.where(np.isfinite(scores), np.minimum(scores, _SURE), scores)
+    return lowered
+
+
 def _bounds_of_scores(
     z_a: float, z_b: float | None
 ) -> tuple[Fraction, Fraction | None]:
@@ -479,6 +488,7 @@ def _bounds_of_scores(
     for name, z in zip(("z_a", "z_b"), scores, strict=True):
         if not z == z:
             raise ArgumentError(name, "must be a score; got nan")
+    scores = _not_above(scores)
     low, high = _tails(scores)
     top, rest = (
         Fraction(float(p)) if z <= 0 else 1 - Fraction(float(q))
