@@ -261,3 +261,14 @@ def test_the_noise_of_smooth_can_be_exchanged():
         smooth.sigma = sigma
         found = smooth.certificate(x, 10, 100, 0.01, 10)
         assert (found.method, smooth.sigma) == (method, sigma)
+
+
+def test_soft_scores_are_certified_over_a_data_set():
+    """Its probe took histograms for counts."""
+    inputs = np.array([X, -X], np.float32)
+    run = certify_dataset(
+        SoftSampler(soft), (inputs, [0, 1]), gaussian(0.5), n=1000, bound="betting"
+    )
+    assert len(run.rows) == 2
+    one = certify(SoftSampler(soft), inputs[0], gaussian(0.5), n=1000, bound="betting")
+    assert (run.rows[0].predict, run.rows[0].radius) == (one.predict, one.radius)

@@ -236,6 +236,9 @@ def test_cdf_at_infinite_distance_and_noise():
 
 test_bad_input_is_named = refusals(
     {
+        "sigma must be in .0, inf.; got": lambda: CDFCertificate(
+            [0.5, 1.0], [1.0, 0.0]
+        ).lower_mean(0.0, -0.5),
         "scores must be in": lambda: histogram([0.5, 1.5]),
         "edges must increase from 0 to 1": lambda: ScoreHistogram(
             edges=[0.0, 0.5, 0.5, 1.0]

@@ -186,7 +186,11 @@ class Class(Answer):
         return Answered(certificate, columns)
 
     def fingerprint(self, draws: Draws, procedure: Procedure) -> Sequence[int]:
-        if BOUNDS[procedure.bound].evidence != "outcomes":
+        evidence = BOUNDS[procedure.bound].evidence
+        if evidence == "scores":
+            histograms = draws(Phase.SELECT, procedure.n0)
+            return [int(histogram.at_least(0.5)) for histogram in histograms]
+        if evidence != "outcomes":
             return super().fingerprint(draws, procedure)
         counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
         return [int(count) for count in counts]
