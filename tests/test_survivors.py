@@ -23,7 +23,13 @@ from rsbounds.answers import (
 from rsbounds.audit import Kind, verify
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.certify import ArraySampler, Memory, certify, certify_radius
+from rsbounds.certify import (
+    ArraySampler,
+    Memory,
+    Selection,
+    certify,
+    certify_radius,
+)
 from rsbounds.cluster import Workers
 from rsbounds.confidence import CDFCertificate, ScoreHistogram
 from rsbounds.results import Writer, board, card, manifest_path, read
@@ -535,3 +541,29 @@ def test_true_maps_are_compared_past_an_input_that_has_none(tmp_path):
     proof = PROOFS["maps"]
     findings = proof.against(list(enumerate(rows, 2)), file.manifest, truth)
     assert [finding.index for finding in findings] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"), [("start", -1), ("skip", 0), ("max", -2), ("shard", "2/2")]
+)
+def test_a_selection_is_checked(name, wrong):
+    with pytest.raises(ValueError, match=name):
+        Selection(**{name: wrong})
+
+
+def test_so_many_rows_are_proved_as_are_asked_for(tmp_path):
+    pytest.importorskip("flint")
+    out = tmp_path / "out.tsv"
+    certify_dataset(
+        lambda batch: batch[:, :2],
+        (INPUTS[:3], [0, 0, 0]),
+        schemes.gaussian(0.5),
+        out=out,
+        n=200,
+    )
+    assert [verify(out, sample=sample).proved for sample in (1, 2, 3, 99)] == [
+        1,
+        2,
+        3,
+        3,
+    ]
