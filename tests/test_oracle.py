@@ -5,6 +5,8 @@ values.
 import hashlib
 import math
 import random
+from decimal import Decimal
+from fractions import Fraction
 
 import make_tables
 import numpy as np
@@ -277,3 +279,54 @@ def test_below_one_degree_the_central_law_is_an_incomplete_gamma():
         assert abs(oracle.ncx2_logsf(x, df, 0, dps=25) - truth) <= mp.mpf("1e-22")
     with pytest.raises(ValueError, match="df must be > 0"):
         oracle.ncx2_tails(1, 0, 1)
+
+
+def numbers_of(value):
+    """The same number in other types: a quarter of a whole number is one of each."""
+    return [
+        np.float16(value),
+        np.float32(value),
+        np.longdouble(value),
+        np.array(value),
+        Fraction(value),
+        Decimal(value),
+        mp.mpf(value),
+        str(value),
+    ]
+
+
+ASKED = {
+    "ndtr": (oracle.ndtr, (0.75,)),
+    "log_ndtr": (oracle.log_ndtr, (-3.25,)),
+    "ndtri": (oracle.ndtri, (0.25,)),
+    "ndtri_exp": (oracle.ndtri_exp, (-2.5,)),
+    "ncx2_logsf": (oracle.ncx2_logsf, (30.5, 4.0, 2.25)),
+    "gaussian_radius": (oracle.gaussian_radius, (1.5, 0.25)),
+    "laplace_radius": (oracle.laplace_radius, (1.5, 0.25)),
+    "lower_score": (lambda alpha: oracle.lower_score(90, 100, alpha), (0.125,)),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_number_of_any_type_is_itself(name):
+    function, arguments = ASKED[name]
+    expected = function(*arguments)
+    for kind in range(len(numbers_of(0.25))):
+        typed = [numbers_of(value)[kind] for value in arguments]
+        assert function(*typed) == expected, typed
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.int64, np.array])
+def test_counts_of_narrow_types_do_not_wrap(kind):
+    for function in (oracle.upper_bound, oracle.upper_score, oracle.lower_complement):
+        assert function(kind(200), kind(201), 0.001) == function(200, 201, 0.001)
+    assert oracle.log_wealth(kind(90), kind(100), 0.5) == oracle.log_wealth(
+        90, 100, 0.5
+    )
+
+
+def test_counts_are_whole_numbers():
+    with pytest.raises(ValueError, match="count must be a whole number"):
+        oracle.lower_score(90.5, 100, 0.001)
+    with pytest.raises(ValueError, match="n must be a whole number"):
+        oracle.upper_bound(90, 100.5, 0.001)

@@ -14,6 +14,7 @@ from rsbounds.oracle._normal import (
     ndtr,
     ndtri_exp,
     rounded,
+    whole,
 )
 
 
@@ -22,7 +23,7 @@ def lower_complement(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     Pearson).
     """
     with mp.workdps(dps + GUARD):
-        log_q, _ = _log_bound(count, n, exact(alpha), dps)
+        log_q, _ = _log_bound(whole("count", count), whole("n", n), exact(alpha), dps)
         value = mp.exp(log_q)
     return rounded(value, dps)
 
@@ -30,6 +31,7 @@ def lower_complement(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
 def lower_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     """The normal score of the lower bound."""
     with mp.workdps(dps + GUARD):
+        count, n = whole("count", count), whole("n", n)
         log_q, log_p = _log_bound(count, n, exact(alpha), dps + 5)
         if log_q < log_p:
             return -ndtri_exp(log_q, dps=dps)
@@ -38,13 +40,13 @@ def lower_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
 
 def upper_bound(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     """The upper bound p: P(Binomial(n, p) <= count) = alpha."""
-    return lower_complement(n - count, n, alpha, dps=dps)
+    return lower_complement(_others(count, n), n, alpha, dps=dps)
 
 
 def upper_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     """The normal score of the upper bound."""
     with mp.workdps(dps):
-        return -lower_score(n - count, n, alpha, dps=dps)
+        return -lower_score(_others(count, n), n, alpha, dps=dps)
 
 
 def pair_scores(
@@ -55,6 +57,11 @@ def pair_scores(
         half = exact(alpha) / 2
     z_a = lower_score(count_a, n, half, dps=dps)
     return z_a, min(upper_score(count_b, n, half, dps=dps), -z_a)
+
+
+def _others(count: int, n: int) -> int:
+    """n - count, which a narrow type could not hold."""
+    return whole("n", n) - whole("count", count)
 
 
 def _log_bound(count: int, n: int, alpha: Mpf, dps: int) -> tuple[Mpf, Mpf]:
@@ -127,6 +134,7 @@ def log_wealth(hits: int, trials: int, z0: Real, *, dps: int = 30) -> Mpf:
     """
     with mp.workdps(dps + GUARD):
         p0, q0 = ndtr(z0, dps=dps + GUARD), ndtr(-exact(z0), dps=dps + GUARD)
+        hits, trials = whole("hits", hits), whole("trials", trials)
         half, misses = mp.mpf(0.5), trials - hits
         value = (
             mp.log(_beta_below(misses + half, hits + half, q0, p0))
@@ -167,6 +175,7 @@ def bound_excess(
     ``count`` successes in n trials, u the uniform number of a randomized bound.
     """
     with mp.workdps(dps + GUARD):
+        count, n = whole("count", count), whole("n", n)
         return BOUNDS[bound](count, n, exact(z), exact(alpha), u, dps)
 
 

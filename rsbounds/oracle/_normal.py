@@ -1,5 +1,8 @@
 """The normal distribution in mpmath, tails in logs."""
 
+from math import inf
+from numbers import Rational
+from operator import index
 from statistics import NormalDist
 from typing import Any
 
@@ -12,8 +15,32 @@ GUARD = 25  # decimal digits carried beyond those asked for
 
 
 def exact(value: Real) -> Mpf:
-    """``value`` as an mpf: a float exactly, a string to the working precision."""
-    return mp.mpf(value) if isinstance(value, str) else mp.mpmathify(value)
+    """``value`` as an mpf: a float of any width exactly, a string or a fraction to the
+    working precision.
+    """
+    if isinstance(value, str | mp.mpf | float | int):
+        return mp.mpf(value)
+    if getattr(value, "shape", None) == ():
+        value = value.item()  # of NumPy, which is not loaded here
+    if isinstance(value, float | int):
+        return mp.mpf(value)
+    if isinstance(value, Rational):
+        return mp.mpf(value.numerator) / value.denominator
+    try:
+        if value != value or value in (inf, -inf):
+            return mp.mpf(float(value))
+        numerator, denominator = value.as_integer_ratio()
+    except (AttributeError, TypeError, ArithmeticError, ValueError):
+        return mp.mpmathify(value)
+    return mp.mpf(numerator) / denominator
+
+
+def whole(name: str, value: Real) -> int:
+    """``value`` as a whole number, whatever its width; ValueError for another."""
+    try:
+        return index(value)
+    except TypeError:
+        raise ValueError(f"{name} must be a whole number; got {value!r}") from None
 
 
 def rounded(value: Mpf, dps: int) -> Mpf:

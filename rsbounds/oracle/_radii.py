@@ -31,7 +31,7 @@ def gaussian_radius(
     """[C] Theorem 1, and for norm > 2 the inscribed l_p ball of [L]."""
     with mp.workdps(dps):
         radius = exact(sigma) * _half_gap(z_a, z_b)
-        shrink = mp.mpf(0.5) - (0 if mp.isinf(norm) else 1 / exact(norm))
+        shrink = mp.mpf(0.5) - (0 if mp.isinf(exact(norm)) else 1 / exact(norm))
         return radius / exact(dim) ** max(shrink, 0)
 
 
@@ -48,11 +48,15 @@ def anisotropic_radius(
     """
     with mp.workdps(dps + GUARD):
         sigmas = [exact(v) for v in sigma]
-        if norm <= 2:
+        if exact(norm) <= 2:
             width = min(sigmas)
         else:
             # Hoelder: the dual exponent of p/2, 2p/(p - 2).
-            power = mp.mpf(2) if mp.isinf(norm) else 2 * exact(norm) / (exact(norm) - 2)
+            power = (
+                mp.mpf(2)
+                if mp.isinf(exact(norm))
+                else 2 * exact(norm) / (exact(norm) - 2)
+            )
             width = mp.fsum(v**-power for v in sigmas) ** (-1 / power)
         radius = _half_gap(z_a, z_b) * width
     return rounded(radius, dps)
