@@ -191,7 +191,8 @@ def complaint(stderr):
     lines = [
         line for line in stderr.splitlines() if line.startswith("rsbounds certify: ")
     ]
-    (line,) = [line for line in lines if "first 10 inputs" not in line]
+    passed_over = ("first 10 inputs", "warning: ")
+    (line,) = [line for line in lines if not any(word in line for word in passed_over)]
     return line
 
 
