@@ -38,7 +38,7 @@ from rsbounds import torch as rst
 from rsbounds.certify import certify_counts
 from rsbounds.composite import Rule
 
-N = 10_000
+COUNTS = 10_000, 100_000  # samples that estimate, of an image and network
 ASKED = "Gaussian", "consistency"
 GATED = 2  # gates of a list, at most
 SETS = "MNIST", "Fashion-MNIST"
@@ -70,7 +70,7 @@ def trained(sigma: float, train: Split, seed: int) -> dict[str, Any]:
     return nets
 
 
-def draw(name: str, seed: int, fashion: Path) -> dict[str, Any]:
+def draw(name: str, seed: int, n: int, fashion: Path) -> dict[str, Any]:
     """Train, choose on calibration images, and count votes of held-out ones."""
     torch.set_num_threads(1)
     train, calibration, held = splits(name, seed, fashion)
@@ -79,7 +79,7 @@ def draw(name: str, seed: int, fashion: Path) -> dict[str, Any]:
         for recipe, net in trained(sigma, train, seed).items():
             nets[recipe, sigma] = net
     y = calibration[1].numpy()
-    largest = ndtri((ALPHA / 10) ** (1 / N))  # about what n samples can show
+    largest = ndtri((ALPHA / 10) ** (1 / n))  # about what n samples can show
     known = {
         key: np.minimum(scores(net, calibration[0], key[1], seed), largest)
         for key, net in nets.items()
@@ -95,7 +95,7 @@ def draw(name: str, seed: int, fashion: Path) -> dict[str, Any]:
     order = sorted(needed, key=lambda key: (key[0], key[1]))
     counts = np.stack(
         [
-            votes(nets[key], held[0], key[1], N0 + N, 1000 * (seed + 1) + 500 + k)
+            votes(nets[key], held[0], key[1], N0 + n, 1000 * (seed + 1) + 500 + k)
             for k, key in enumerate(order)
         ],
         axis=1,
@@ -126,20 +126,20 @@ class Bench:
     rules: dict[str, str]
 
 
-def load(path: Path) -> Bench:
+def load(path: Path, n: int) -> Bench:
     """Certify what a file counts."""
     with np.load(path) as file:
         labels, top, kept = (
             file[key].astype(np.int64) for key in ("labels", "top", "counts")
         )
         about = json.loads(bytes(file["about"]))
-    select, counts = parted(top, kept)
+    select, counts = parted(top, kept, n)
     constants = []
     for k, (recipe, sigma) in enumerate(about["networks"]):
         if recipe == "Gaussian":
             scheme = schemes.gaussian(sigma)
             found = [
-                certify_counts(scheme, sigma, s, c, n0=N0, n=N, alpha=ALPHA)
+                certify_counts(scheme, sigma, s, c, n0=N0, n=n, alpha=ALPHA)
                 for s, c in zip(select[:, k], counts[:, k], strict=True)
             ]
             constants.append(right(found, labels))
@@ -147,7 +147,7 @@ def load(path: Path) -> Bench:
     for recipe, (used, data, _) in about["lists"].items():
         rule = Rule.from_dict(data)
         found = [
-            composite.certify_counts(rule, s, c, N, ALPHA)
+            composite.certify_counts(rule, s, c, n, ALPHA)
             for s, c in zip(select[:, used], counts[:, used], strict=True)
         ]
         lists[recipe] = right(found, labels)
@@ -160,15 +160,15 @@ def load(path: Path) -> Bench:
 
 
 def parted(
-    top: NDArray[np.int64], kept: NDArray[np.int64]
+    top: NDArray[np.int64], kept: NDArray[np.int64], n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Counts of N0 and of the other N samples, drawn without replacement."""
-    rng = np.random.default_rng(N)
+    """Counts of N0 and of the other n samples, drawn without replacement."""
+    rng = np.random.default_rng(n)
     images, nets, _ = kept.shape
     select = np.zeros((images, nets, CLASSES), np.int64)
     counts = np.zeros_like(select)
     for i, k in np.ndindex(images, nets):
-        whole = np.append(kept[i, k], N0 + N - kept[i, k].sum())
+        whole = np.append(kept[i, k], N0 + n - kept[i, k].sum())
         first = rng.multivariate_hypergeometric(whole, N0)
         select[i, k, top[i, k]] = first[:KEPT]
         counts[i, k, top[i, k]] = (whole - first)[:KEPT]
@@ -197,18 +197,29 @@ def ratios(benches: list[Bench], recipe: str, rng: Any = None) -> tuple[float, f
     return float(ratio.min()), float(ratio.mean())
 
 
+def stored(folder: Path, name: str, seed: int, n: int) -> Path:
+    return folder / f"gaussian-{name.lower()}-{seed}-{n}.npz"
+
+
+def loaded(folder: Path, name: str, n: int) -> list[Bench]:
+    """What is counted of one set, of the seeds that are there."""
+    files = [stored(folder, name, seed, n) for seed in SEEDS]
+    return [load(file, n) for file in files if file.exists()]
+
+
 def sharper(folder: Path) -> str:
-    """The sentence in front of the table."""
+    """The sentences in front of the table."""
     told = []
     for name in SETS:
-        files = sorted(folder.glob(f"gaussian-{name.lower()}-*.npz"))
-        if files:
-            least, mean = ratios([load(file) for file in files], "consistency")
-            told.append(
-                f"On {name}, one list over the levels of consistency training "
-                f"certifies {mean:.3f} of that union on average over the radii, and "
-                f"{least:.3f} where it is least."
-            )
+        for n in COUNTS:
+            benches = loaded(folder, name, n)
+            if benches:
+                least, mean = ratios(benches, "consistency")
+                told.append(
+                    f"On {name} with n = {n:,}, one list over the levels of "
+                    f"consistency training certifies {mean:.3f} of that union on "
+                    f"average over the radii, and {least:.3f} where it is least."
+                )
     return "**" + " ".join(told) + "**"
 
 
@@ -217,6 +228,7 @@ def table(folder: Path) -> str:
     columns = [
         "list over the levels of",
         "data",
+        "n",
         "least ratio",
         "mean ratio",
         "ACR of the list",
@@ -227,33 +239,41 @@ def table(folder: Path) -> str:
         "|" + " --- |" * len(columns),
     ]
     for name in SETS:
-        files = sorted(folder.glob(f"gaussian-{name.lower()}-*.npz"))
-        if not files:
-            continue
-        benches = [load(file) for file in files]
-        for recipe in ASKED:
-            rng = np.random.default_rng(0)
-            least, mean = ratios(benches, recipe)
-            drawn = np.array([ratios(benches, recipe, rng) for _ in range(DRAWS)])
-            low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-            radius = np.mean([b.lists[recipe].mean() for b in benches])
-            best = np.mean([b.union.mean(1).max() for b in benches])
-            lines.append(
-                f"| {recipe} | {name} | {least:.3f} ({low[0]:.3f}, {high[0]:.3f}) | "
-                f"{mean:.3f} ({low[1]:.3f}, {high[1]:.3f}) | {radius:.3f} | "
-                f"{best:.3f} |"
-            )
+        for n in COUNTS:
+            benches = loaded(folder, name, n)
+            if benches:
+                lines += rows(name, n, benches)
     return "\n".join(lines)
+
+
+def rows(name: str, n: int, benches: list[Bench]) -> list[str]:
+    """The table's rows of one data set and number of samples."""
+    lines = []
+    for recipe in ASKED:
+        rng = np.random.default_rng(0)
+        least, mean = ratios(benches, recipe)
+        drawn = np.array([ratios(benches, recipe, rng) for _ in range(DRAWS)])
+        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+        radius = np.mean([b.lists[recipe].mean() for b in benches])
+        best = np.mean([b.union.mean(1).max() for b in benches])
+        lines.append(
+            f"| {recipe} | {name} | {n:,} | "
+            f"{least:.3f} ({low[0]:.3f}, {high[0]:.3f}) | {mean:.3f} "
+            f"({low[1]:.3f}, {high[1]:.3f}) | {radius:.3f} | {best:.3f} |"
+        )
+    return lines
 
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    for name in sys.argv[2:] or SETS:
-        for seed in SEEDS:
-            path = folder / f"gaussian-{name.lower()}-{seed}.npz"
-            if not path.exists():
-                np.savez_compressed(path, **draw(name, seed, datasets.FASHION_FOLDER))
-                print(path, flush=True)
+    for n in COUNTS:
+        for name in sys.argv[2:] or SETS:
+            for seed in SEEDS:
+                path = stored(folder, name, seed, n)
+                if not path.exists():
+                    counted = draw(name, seed, n, datasets.FASHION_FOLDER)
+                    np.savez_compressed(path, **counted)
+                    print(path, flush=True)
     print(table(folder))
 
 
