@@ -222,7 +222,7 @@ def test_the_table_filters_and_sorts_by_keyboard(board, tmp_path):
 const form = document.querySelector("form");
 form.data.value = "mnist-demo";
 form.data.dispatchEvent(new Event("change", {bubbles: true}));
-const head = document.querySelector("section:not([hidden]) th:nth-child(3)");
+const head = document.querySelector("section:not([hidden]) th:nth-child(4)");
 head.focus();
 head.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
 document.querySelector("section:not([hidden]) tbody tr summary").focus();
@@ -238,7 +238,7 @@ document.querySelector("section:not([hidden]) tbody tr summary").focus();
     assert f"1 of {len(sections)} tables" in shown
     section = shown.split(visible[0])[1].split("</section>")[0]
     rows = section.split("<tbody>")[1].split("</tr>")[:-1]
-    values = [float(re.findall(r"<td[^>]*>([^<]*)", row)[2]) for row in rows]
+    values = [float(re.findall(r"<td[^>]*>([^<]*)", row)[3]) for row in rows]
     assert len(values) == 5
     assert values == sorted(values, reverse=True)
     assert 'class="curve on"' in section
