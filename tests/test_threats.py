@@ -26,6 +26,7 @@ from rsbounds.audit._discrete import proved_discrete
 from rsbounds.audit._finding import Kind
 from rsbounds.certificate import EDIT
 from rsbounds.cli import main
+from rsbounds.confidence import pair_bounds
 from rsbounds.results import Row
 
 DISCRETE = {
@@ -169,6 +170,39 @@ def test_forged_frontiers_norms_and_levels_are_found(tmp_path):
             Kind.CONTRADICTION,
             Kind.RADIUS,
         }
+
+
+def test_undecided_draws_count_for_the_runner_up(tmp_path):
+    """A copy may be void because its draw decided nothing: by chance, as the noise is,
+    so that the samples with a class alone would bound a smaller probability.
+    """
+    numbers = {"n0": 100, "n": 1000, "alpha": 0.001}
+    scheme = schemes.categorical(0.9, 4)
+    with_void, added = (
+        certify_counts(scheme, scheme.own_level, [100, 0, 0], counts, **numbers)
+        for counts in ([800, 100, 50], [800, 150, 50])
+    )
+    assert (with_void.z_a, with_void.z_b) == (added.z_a, added.z_b)
+    path = tmp_path / "run.tsv"
+    with pytest.warns(RuntimeWarning, match="void"):
+        run(schemes.flips(0.2, 0.4), path, model=now_and_then)
+    assert verify(path).findings == ()
+    row, *others = (before := results.read(path)).rows
+    assert row.void > 10
+    top, second = sorted(row.counts, reverse=True)
+    z_a, z_b = pair_bounds(top, second, row.n, 0.001, scores=True)
+    assert z_a == row.z_a
+    assert z_b < row.z_b
+    place = tmp_path / "forged.tsv"
+    results.write(place, before.manifest, [replace(row, z_b=float(z_b)), *others])
+    assert Kind.BOUND in {finding.kind for finding in verify(place).findings}
+
+
+def now_and_then(batch):
+    """by_sum, but for one in five outcomes no number."""
+    scores = by_sum(batch)
+    scores[np.asarray(batch).sum(axis=1) % 5 == 0] = np.nan
+    return scores
 
 
 def test_rows_that_count_edits_are_read_and_shown(tmp_path):
@@ -539,3 +573,26 @@ def test_parameters_of_narrow_types_are_written(make, tmp_path):
     certify_dataset(by_sum, (x, np.array([0])), scheme, n=100, out=path)
     assert results.read(path).manifest.parameters == scheme.parameters
     assert verify(path).findings == ()
+
+
+@pytest.mark.parametrize("make", [schemes.uniform, schemes.laplace])
+def test_wide_scores_are_rounded_to_the_safe_side_in_l1(make):
+    """A long double between two doubles is the lower of them as z_a."""
+    scheme, double = make(0.5), 1.0
+    between = np.longdouble(np.nextafter(double, 2)) - np.longdouble(2) ** -60
+    assert np.float64(between) > double
+    assert scheme.radius(between, 0.5) == scheme.radius(double, 0.5)
+    above = np.longdouble(-double) + np.longdouble(2) ** -60
+    assert np.float64(above) == -double
+    upper = float(np.nextafter(-double, 0))
+    assert scheme.radius(double, 0.5, above) == scheme.radius(double, 0.5, upper)
+
+
+def test_wide_scores_are_rounded_to_the_safe_side_by_curves():
+    """Just below the least score of a whole change more, and nearest to it."""
+    scheme = schemes.categorical(0.5, 4)
+    least = scheme.curve.score_threshold(2)
+    below = np.longdouble(least) - np.longdouble(2) ** -60
+    assert np.float64(below) == least
+    assert scheme.radius(least, scheme.own_level) == 2
+    assert scheme.radius(below, scheme.own_level) == 1

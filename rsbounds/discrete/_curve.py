@@ -11,23 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast
+from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, count
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.rationals import exact_probability
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
 from rsbounds.discrete._exact import (
     float_above,
     float_down,
-    probability,
     score_above,
     upper_float,
-    whole,
 )
 from rsbounds.discrete._regions import Regions
 from rsbounds.special import log_ndtr
 
-#: Where the search of a radius that may have no end stops.
-_FAR = 64
+#: Where the search of a radius or a frontier that may have no end stops.
+FAR = 64
 #: The largest finite score that a search takes as it is: 1 - p is below 2e-33 there.
 _SURE = 12.0
 
@@ -157,8 +156,8 @@ class Curve(ABC):
         ``p_a`` is a lower bound of the top class's probability, ``p_b`` an upper bound
         of every other class's, 1 - p_a by default; each a float or a Fraction.
         """
-        top = probability("p_a", p_a)
-        rest = None if p_b is None else 1 - probability("p_b", p_b)
+        top = exact_probability("p_a", p_a)
+        rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
         return self._holds(top, rest, self._key("r", r))
 
     def certified_by_scores(self, z_a: float, r: Any, z_b: float | None = None) -> bool:
@@ -189,8 +188,8 @@ class Curve(ABC):
         """
         if np.ndim(p_a) or np.ndim(p_b if p_b is not None else 0):
             return self._radius_of_arrays(p_a, p_b)
-        top = probability("p_a", p_a)
-        rest = None if p_b is None else 1 - probability("p_b", p_b)
+        top = exact_probability("p_a", p_a)
+        rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
         return self._largest(top, rest)
 
     def _radius_of_arrays(self, p_a: Any, p_b: Any) -> Any:
@@ -249,8 +248,8 @@ class Curve(ABC):
             r_1, each with the largest r_2 and without those that another contains.
             Empty where p_a is not above p_b.
         """
-        top = probability("p_a", p_a)
-        rest = None if p_b is None else 1 - probability("p_b", p_b)
+        top = exact_probability("p_a", p_a)
+        rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
         return self._frontier(top, rest)
 
     def frontier_of_scores(
@@ -282,7 +281,7 @@ class Curve(ABC):
         # numbers of several kinds need not have one shape: ((1, 0), 2)
         if isinstance(r, Sequence) or np.ndim(r):
             return self._counts(name, r)
-        return whole(name, r)
+        return count(name, r)
 
     def _cases(self, name: str, r: Any) -> list[Regions]:
         return self._all_regions(self._key(name, r))
@@ -329,7 +328,7 @@ class Curve(ABC):
 
         limit = self.limit
         if limit is None and 1 in (top, rest):
-            limit = _FAR  # some kinds of changes may have no end where others do
+            limit = FAR  # some kinds of changes may have no end where others do
         return max(_last(holds, limit), 0)
 
     def _radius_of_pair(self, z_a: float, z_b: float | None) -> Any:
@@ -423,7 +422,7 @@ def _each(
 ) -> Any:
     """A Fraction's answer exact, a number's rounded, an array's for each number."""
     if np.ndim(p) == 0 and not isinstance(p, np.ndarray):
-        value = probability("p", p)
+        value = exact_probability("p", p)
         if isinstance(p, Fraction):
             return exact(value)
         return rounded(value)

@@ -19,6 +19,7 @@ from rsbounds.sampling.noises import Noise
 from rsbounds.schemes._domains import Domain
 from rsbounds.schemes._options import Given, Options
 from rsbounds.schemes._scheme import Scheme
+from rsbounds.schemes._shares import checked_scores
 
 CHANCE = Domain(0.0, 1.0, "neither")
 MOST = 4096  # changes beyond which transport promises nothing
@@ -168,8 +169,7 @@ def _plain(value: Any) -> Any:
 
 def _ends(z_a: float, z_b: float | None) -> tuple[float, float | None]:
     """The scores, the second as None where it only says what the first leaves."""
-    first = float(z_a)
-    second = None if z_b is None else float(z_b)
+    first, second = checked_scores(z_a, z_b)
     return first, None if second == -first else second
 
 
