@@ -257,6 +257,28 @@ def test_other_answers_are_certified_and_proved(answer, model, scheme, tmp_path)
     assert verify(path, data=data, model=model, rerun=3).findings == ()
 
 
+@pytest.mark.parametrize("more", [0.5, 1.0, math.inf])
+def test_changes_that_the_best_k_do_not_stand_are_found(more, tmp_path):
+    """Half a change more was taken for none."""
+
+    def three_sums(batch):
+        total = np.asarray(batch, float).sum(axis=1)
+        return np.stack([total + 40, total - 0.5, 10 - total], axis=1)
+
+    path, forged = tmp_path / "run.tsv", tmp_path / "forged.tsv"
+    answer = partial(TopK, k=2)
+    scheme = schemes.mask(keep_probability=0.3)
+    run(scheme, path, answer=answer, model=three_sums, n=1000)
+    before = results.read(path)
+    (place, row) = max(enumerate(before.rows), key=lambda placed: placed[1].radius)
+    assert row.radius >= 1
+    assert row.extra["sum_of"] == "2"
+    rows = list(before.rows)
+    rows[place] = replace(row, radius=row.radius + more)
+    results.write(forged, before.manifest, rows)
+    assert Kind.RADIUS in {finding.kind for finding in verify(forged).findings}
+
+
 def test_a_sum_is_compared_by_whole_changes():
     """The largest r with low(p_l) above high(sum)/2, by the curve itself."""
     scheme = schemes.categorical(0.9, 4)
