@@ -257,6 +257,28 @@ def test_other_answers_are_certified_and_proved(answer, model, scheme, tmp_path)
     assert verify(path, data=data, model=model, rerun=3).findings == ()
 
 
+@pytest.mark.parametrize("more", [0.5, 1.0, math.inf])
+def test_changes_that_the_best_k_do_not_stand_are_found(more, tmp_path):
+    """Half a change more was taken for none."""
+
+    def three_sums(batch):
+        total = np.asarray(batch, float).sum(axis=1)
+        return np.stack([total + 40, total - 0.5, 10 - total], axis=1)
+
+    path, forged = tmp_path / "run.tsv", tmp_path / "forged.tsv"
+    answer = partial(TopK, k=2)
+    scheme = schemes.mask(keep_probability=0.3)
+    run(scheme, path, answer=answer, model=three_sums, n=1000)
+    before = results.read(path)
+    (place, row) = max(enumerate(before.rows), key=lambda placed: placed[1].radius)
+    assert row.radius >= 1
+    assert row.extra["sum_of"] == "2"
+    rows = list(before.rows)
+    rows[place] = replace(row, radius=row.radius + more)
+    results.write(forged, before.manifest, rows)
+    assert Kind.RADIUS in {finding.kind for finding in verify(forged).findings}
+
+
 def test_a_sum_is_compared_by_whole_changes():
     """The largest r with low(p_l) above high(sum)/2, by the curve itself."""
     scheme = schemes.categorical(0.9, 4)
@@ -552,6 +574,52 @@ def test_columns_of_inputs_left_out_are_compared(tmp_path):
         place.with_name("forged.tsv.manifest.json").unlink(missing_ok=True)
         results.write(place, before.manifest, [before.rows[0], replace(row, **changes)])
         assert verify(place).findings, changes
+
+
+def with_all_parameters(p, q):
+    """A scheme of each kind whose probabilities are these."""
+    return {
+        "categorical": schemes.categorical(p, 3),
+        "flips": schemes.flips(p, q),
+        "mask": schemes.mask(keep_probability=p, hidden=q),
+        "deletion": schemes.deletion(p),
+        "blocks": schemes.blocks(
+            schemes.flips(p, q), schemes.categorical(q, 5), splits=[2]
+        ),
+    }
+
+
+def test_fractions_that_are_doubles_are_taken_by_all_alike():
+    exact = with_all_parameters(Fraction(1, 8), Fraction(1, 4))
+    double = with_all_parameters(0.125, 0.25)
+    for name, scheme in exact.items():
+        assert scheme.parameters == double[name].parameters
+        assert scheme.curve == double[name].curve
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda third: schemes.categorical(third, 4),
+        lambda third: schemes.flips(third, 0.1),
+        lambda third: schemes.flips(0.1, third),
+        lambda third: schemes.mask(keep_probability=third),
+        lambda third: schemes.mask(8, 2, hidden=third),
+        lambda third: schemes.deletion(third),
+    ],
+)
+def test_fractions_that_no_file_can_hold_are_refused_by_all_alike(make):
+    with pytest.raises(ValueError, match="must be a number that a result file can"):
+        make(Fraction(1, 3))
+    with pytest.raises(ValueError, match="must be"):
+        make(Fraction(10**400))
+
+
+@pytest.mark.parametrize("split", [2.5, -1, "2", None, True])
+def test_splits_are_whole_numbers(split):
+    """2.5 was taken for 2."""
+    with pytest.raises(ValueError, match="splits must be"):
+        schemes.blocks(schemes.flips(0.1, 0.2), schemes.flips(0.1, 0.3), splits=[split])
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,13 @@ def float_up(numerator: int, denominator: int) -> float:
     return nearest
 
 
-def float_above(value: Fraction) -> float:
-    """The least double above ``value``."""
-    nearest = float_up(value.numerator, value.denominator)
-    return math.nextafter(nearest, math.inf) if nearest == value else nearest
+def float_above(numerator: int, denominator: int) -> float:
+    """The least double above numerator/denominator, which is in [0, inf)."""
+    nearest = numerator / denominator
+    top, bottom = nearest.as_integer_ratio()
+    if top * denominator <= numerator * bottom:
+        return math.nextafter(nearest, math.inf)
+    return nearest
 
 
 def score_above(value: Fraction) -> float:

@@ -14,7 +14,7 @@ from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rationals import exact_probability
 from rsbounds.discrete._curve import FAR, Curve, staircase
-from rsbounds.discrete._regions import Regions, product_of_powers
+from rsbounds.discrete._regions import Regions, product_of_powers, times
 
 _NO_NOISE = "must not make the noise the same at every input; got"
 
@@ -34,6 +34,8 @@ class Categorical(Curve):
         self._stay = stay * others
         self._move = whole_mass - stay
         self._scale = whole_mass * others
+        # the last power that was asked for: thresholds are asked for in turn
+        self._power: tuple[int, list[int]] = (0, [1])
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -47,15 +49,28 @@ class Categorical(Curve):
 
     def _regions_of(self, counts: Any) -> Regions:
         (changes,) = counts
-        elsewhere = self._move * (self.values - 2)
-        step = [self._stay, elsewhere, self._move]
         # by the number of coordinates at x's value, less those at the other input's
-        p = product_of_powers([(step, changes)])
-        p += [0] * (2 * changes + 1 - len(p))
+        p = self._power_of_step(changes)
         q = p[::-1]
         if self._stay < self._move:
             p, q = q, p
         return Regions(p, q, self._scale**changes)
+
+    def _power_of_step(self, changes: int) -> list[int]:
+        """What so many coordinates produce, from one less where that was the last."""
+        elsewhere = self._move * (self.values - 2)
+        step = [self._stay, elsewhere, self._move]
+        number, power = self._power
+        if changes == number + 1:
+            power = times(power, step)
+        elif changes != number:
+            power = product_of_powers([(step, changes)])
+            power += [0] * (2 * changes + 1 - len(power))
+        self._power = (changes, power)
+        return power
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_power": (0, [1])}
 
 
 class Flips(Curve):

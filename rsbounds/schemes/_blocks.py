@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from rsbounds import discrete
+from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.discrete import Curve
 from rsbounds.sampling import noises
@@ -178,4 +179,5 @@ def blocks(*parts: Scheme, splits: Sequence[int]) -> Scheme:
         if not isinstance(part, CurveScheme):
             raise ArgumentError("parts", f"must be schemes of blocks; got {part!r:.60}")
     stated = [{"method": part.name, **part.parameters} for part in parts]
-    return Blocks.made_of(blocks=stated, splits=[int(column) for column in splits])
+    columns = [count("splits", column) for column in splits]
+    return Blocks.made_of(blocks=stated, splits=columns)
