@@ -113,6 +113,17 @@ def test_footnotes_of_a_figure_do_not_vanish():
         plot([run], ax=axes)
 
 
+def test_a_figure_without_a_path_is_one_that_notebooks_show(tmp_path):
+    """They show those of pyplot alone."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    before = pyplot.get_fignums()
+    figure = plot([RUN]).get_figure()
+    assert pyplot.get_fignums() == [*before, figure.number]
+    plot([RUN], tmp_path / "curves.png")
+    pyplot.close(figure)
+    assert pyplot.get_fignums() == before
+
+
 def test_an_audit_in_a_notebook_is_escaped():
     finding = Finding(Kind.RADIUS, 3, "<b>", 5)
     shown = Audit((finding,), ("data",), 9, 8, 2, (), 0)._repr_html_()
