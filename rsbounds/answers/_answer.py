@@ -265,6 +265,7 @@ def require_defaults(
         alpha=procedure.alpha,
         seed=procedure.seed,
         margin=procedure.margin,
+        noise_source=procedure.noise_source,
     )
     if procedure != default:
         raise ValueError(
