@@ -190,7 +190,7 @@ class TwoMaps(torch.nn.Module):
 
 
 def test_what_has_no_margin_says_so():
-    with pytest.raises(ValueError, match="margin is not for the answer 'values'"):
+    with pytest.raises(ValueError, match="margin is for votes, and the answer 'values'"):
         certify_dataset(
             lambda batch: batch[:, :1],
             X,

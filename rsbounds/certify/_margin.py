@@ -82,7 +82,7 @@ def measure_margin(
     chosen = range(len(source)) if indices is None else indices
     chosen = chosen[:: len(chosen) // INPUTS + 1]
     difference = Difference(margin=0.0)
-    for sampler in answer.samplers(model):
+    for stage, sampler in enumerate(answer.samplers(model)):
         for index in chosen:
             try:
                 x = source.input(index)
@@ -91,7 +91,7 @@ def measure_margin(
             compared = partial(
                 require_compared(sampler).compared,
                 x,
-                answer.levels(x)[0],
+                answer.levels(x)[stage],
                 SAMPLES,
                 stream(seed, index, Phase.SELECT),
             )
