@@ -12,7 +12,13 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.confidence import ScoreHistogram
 from rsbounds.sampling.blocks import Stream, block_size
 from rsbounds.sampling.grid_noise import LEVELS, checked_grid
-from rsbounds.sampling.margins import FEW, Difference, Watch, leads
+from rsbounds.sampling.margins import (
+    FEW,
+    Difference,
+    Watch,
+    leads,
+    other_blas_threads,
+)
 from rsbounds.sampling.noises import Gaussian, Noise, OnGrid, require_level
 from rsbounds.sampling.system_bits import (
     Randomness,
@@ -115,9 +121,11 @@ class Scored:
     ) -> Difference:
         """The scores of n samples beside those of other settings.
 
-        They are of batches of 7 rows, and in float64 where the classifier answers
-        inputs of that type in it. A function's own arithmetic can't be changed from
-        outside: where it rounds to float32, only the batches differ.
+        They are of batches of 7 rows, by another number of BLAS's threads where the
+        package ``threadpoolctl`` is there to change it, and in float64 where the
+        classifier answers inputs of that type in it. A function's own arithmetic can't
+        be changed from outside: where it rounds to float32, only batches and threads
+        differ.
         """
         twin: Any = copy.copy(self)
         difference = Difference(margin=self.margin or 0.0)
@@ -129,6 +137,10 @@ class Scored:
                 piece = copy.deepcopy(batch[start : start + FEW])
                 pieces.append(np.array(self._scored(piece)))
             difference.add(kept, np.concatenate(pieces), f"batches of {FEW}")
+            with other_blas_threads() as setting:
+                if setting:
+                    again = np.array(self._scored(copy.deepcopy(batch)))
+                    difference.add(kept, again, setting)
             presented = self.noise.presented(batch)
             if getattr(presented, "dtype", None) != np.float32:
                 return

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from inspect import signature
@@ -218,11 +220,15 @@ class TorchSampler:
     def compared(
         self, x: Any, sigma: float, n: int, generator: Randomness
     ) -> Difference:
-        """The scores of n samples beside those in float64, and of batches of 7 rows.
+        """The scores of n samples beside those of other settings.
 
-        The model in float64 runs on the same noisy inputs, without mixed precision and
-        not compiled; where the device has no float64, on the CPU.
+        These are batches of 7 rows; on a CPU one thread, or several where one is usual;
+        not compiled, where the model is; and float64. The model in float64 runs on the
+        same noisy inputs, without mixed precision and not compiled; where the device
+        has no float64, on the CPU.
         """
+        bare = copy.copy(self)
+        bare._model = bare._plain
         wide = copy.copy(self)
         wide.device = torch_noise.wide_device(self.device)
         wide._plain = copy.deepcopy(self._plain).to(wide.device).double()
@@ -239,6 +245,13 @@ class TorchSampler:
             few = [self.forward(part.clone()) for part in torch.split(batch, FEW)]
             again = torch.cat(few).double().cpu().numpy()
             difference.add(kept, again, f"batches of {FEW}")
+            if self._model is not self._plain:
+                again = _scores_of(bare, batch)
+                difference.add(kept, again, "not compiled")
+            if self.device.type == "cpu":
+                with _other_threads() as setting:
+                    again = _scores_of(bare, batch)
+                difference.add(kept, again, setting)
             with evaluating(wide._plain):
                 exact = wide.forward(batch.to(wide.device)).cpu().numpy()
             difference.add(kept, exact, "float64")
@@ -486,6 +499,23 @@ class TorchSampler:
         torch.cuda.empty_cache()
         message = f"out of memory ({failure.message}); {now}"
         warnings.warn(message, RuntimeWarning, stacklevel=4)
+
+
+def _scores_of(sampler: TorchSampler, batch: torch.Tensor) -> NDArray[np.float64]:
+    """What a sampler's model returns for a batch, which it may write over."""
+    scores: NDArray[np.float64] = sampler.forward(batch.clone()).double().cpu().numpy()
+    return scores
+
+
+@contextmanager
+def _other_threads() -> Iterator[str]:
+    """torch on a CPU by one thread, or by several where one is usual; says which."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if before > 1 else max(threads.cores(), 2))
+    try:
+        yield "one thread" if before > 1 else "several threads"
+    finally:
+        torch.set_num_threads(before)
 
 
 def _takes_mask(model: torch.nn.Module) -> bool:
