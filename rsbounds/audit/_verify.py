@@ -95,7 +95,8 @@ def verify(
     margin : bool
         Compare the scores of the rows of ``rerun``, up to 10,000 samples of each, with
         those in float64 and of another batch size. In a file with a margin a vote that
-        changes is a finding.
+        changes is a finding. Rows whose noise is of the operating system have fresh
+        samples compared, and nothing else.
 
     Raises
     ------
@@ -128,6 +129,13 @@ def verify(
     manifest = Manifest.read(path)
     check_manifest(manifest, path)
     require_provable(manifest, path)
+    repeatable = manifest.procedure.noise_source == "seed"
+    if rerun and not margin and not repeatable:
+        raise ArgumentError(
+            "rerun",
+            f"can't draw the rows of {path} again: their noise is of the operating "
+            "system, and no seed repeats it",
+        )
     rows = list(enumerate(read_rows(path) if path.stat().st_size else [], start=2))
     seed = secrets.randbits(63) if seed is None else count("seed", seed)
     random = Random(seed)
@@ -166,7 +174,10 @@ def verify(
             )
         redrawn = _to_redraw(inside, findings, rerun, random)
         if redrawn:
-            findings += _given.redrawn(redrawn, manifest, source, model, scheme, truth)
+            if repeatable:
+                findings += _given.redrawn(
+                    redrawn, manifest, source, model, scheme, truth
+                )
             sound = _sound(inside, findings)
             random.shuffle(sound)
             findings += _given.probed_again(sound, manifest, source, model, scheme)
@@ -181,14 +192,14 @@ def verify(
         data=data is not None,
         as_seen=as_seen,
         truth=truth is not None,
-        redrawn=bool(redrawn),
+        redrawn=bool(redrawn) and repeatable,
     )
     return Audit(
         findings=tuple(findings),
         stated=_given.unshown(manifest, scheme, compared),
         rows=len(rows),
         proved=len(chosen),
-        drawn=len(redrawn),
+        drawn=len(redrawn) if repeatable else 0,
         corrupt=tuple(sorted(manifest.corrupt())),
         seed=seed,
         votes=votes,
