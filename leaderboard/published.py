@@ -292,7 +292,7 @@ def of_dsrs(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     name = "new-rad-general-gaussian-th-75260-0.5-x+-50000-0.0005.txt"
     path = root / DSRS / "data" / "new-radius" / model / name
     section = PAGE.read_text(encoding="utf-8").split("## DSRS")[1].split("\n## ")[0]
-    rows = int(re.search(r"(\d+) rows", section)[1])  # type: ignore[index]
+    rows = int(re.search(r"(\d+) rows", section)[1])
     found = re.findall(r"^\| (\d+) \| ([\d.]+) \| ([\d.]+) \|", section, re.M)
     file = read(path)
     kept = tuple(row for row in file.rows if row.idx % 200 == 0)
