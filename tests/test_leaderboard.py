@@ -223,6 +223,9 @@ def test_cards_have_the_figures_of_the_page_of_published_certificates(board):
     assert card["verified"]["findings"] == rounded
     (card,) = cards_of(board, "imagenet/l2", "dsrs-0.5.json")
     assert f"**{card['verified']['findings']} above the exact radius**" in page
+    answers = (ROOT / "docs" / "benchmarks" / "answers.md").read_text(encoding="utf-8")
+    (card,) = cards_of(board, "cifar-10/l2-top-3", "topk-0.25.json")
+    assert f"**{card['verified']['findings']} of the 471**" in answers
     split = cards_of(board, "cifar-10/l1", "splitting-*.json")
     assert len(split) == page.count("| cifar_split_") == 15
     for card in split:
