@@ -30,6 +30,7 @@ from rsbounds.procedure import Procedure
 from rsbounds.results import Row
 from rsbounds.sampling import Draws, Phase, Sampler, stream
 from rsbounds.sampling.margins import with_margin
+from rsbounds.sampling.system_bits import require_system_noise
 
 Counts = Sequence[int]
 
@@ -51,6 +52,9 @@ class Job:
         margin = self.procedure.margin
         samplers = tuple(with_margin(sampler, margin) for sampler in self.samplers)
         object.__setattr__(self, "samplers", samplers)
+        if self.procedure.noise_source == "os":
+            for sampler in samplers:
+                require_system_noise(sampler)
 
     @classmethod
     def of(cls, model: Any, question: Any, procedure: Procedure) -> Job:
@@ -73,6 +77,7 @@ class Job:
             seed=self.procedure.seed,
             index=index,
             label=label,
+            noise_source=self.procedure.noise_source,
         )
 
     def certify(self, x: Any, index: int, label: int) -> Answered:
@@ -90,8 +95,20 @@ class Job:
         return Answered(certificate, columns)
 
     def fingerprint(self, x: Any, index: int) -> Counts:
-        """Numbers of the selection samples, which tell one model from another."""
-        return self.answer.fingerprint(self.draws(x, index), self.procedure)
+        """Numbers of the selection samples, which tell one model from another.
+
+        They follow from the seed, also where the samples of rows don't: a number that
+        can't be drawn again tells nothing.
+        """
+        draws = self.draws(x, index)
+        draws.noise_source = "seed"
+        return self.answer.fingerprint(draws, self.procedure)
+
+    def recorded_fingerprint(self, row: Row) -> Counts | None:
+        """The fingerprint as far as a row holds it; None where it doesn't."""
+        if self.procedure.noise_source == "os":
+            return None
+        return self.answer.recorded_fingerprint(row)
 
     @property
     def has_less_noise(self) -> bool:
