@@ -182,7 +182,7 @@ def _checked(pilot: Results) -> Manifest:
     """The manifest of a pilot; ValueError where nothing can be expected from it."""
     manifest = pilot.manifest
     if manifest is None:
-        raise ArgumentError("pilot", "must have a manifest, which says of what it is")
+        raise ArgumentError("pilot", "must have a manifest, which says what was run")
     if manifest.answer["name"] != "class":
         raise ArgumentError(
             "pilot", f"must be of the class; it answers {manifest.answer['name']!r}"
