@@ -95,7 +95,9 @@ class Class(Answer):
             procedure.margin is not None
             and BOUNDS[procedure.bound].evidence != "counts"
         ):
-            raise ArgumentError("margin", "needs a bound on counts")
+            raise ArgumentError(
+                "margin", "needs a bound on counts: soft scores are not votes"
+            )
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [sampler_of(model, self.scheme)]
