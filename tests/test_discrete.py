@@ -500,6 +500,21 @@ def test_votes_are_brute_force_in_six_parts():
     assert_votes([5, 6], [2, 3])
 
 
+def test_a_patch_reaches_as_many_bands_as_the_page_says():
+    size = 7
+    for width, patch in product(range(1, size + 1), repeat=2):
+        meets = sum(
+            any((start + i) % size < patch for i in range(width))
+            for start in range(size)
+        )
+        assert meets == min(patch + width - 1, size)
+        # wherever the patch lies, and if it lies across the edge too
+        for at in range(size):
+            covered = {(at + i) % size for i in range(patch)}
+            bands = [{(s + i) % size for i in range(width)} for s in range(size)]
+            assert sum(bool(band & covered) for band in bands) == meets
+
+
 def test_votes_refuse():
     assert discrete.certify_votes([0, 0], 0) == (ABSTAIN, False, -1)
     for votes, reach in [([], 0), ([1, -1], 0), ([[1]], 0), ([1.5], 0), ([1], -1)]:
