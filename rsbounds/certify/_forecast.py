@@ -233,6 +233,7 @@ def _inputs_of(pilot: Results) -> _Inputs:
 # --- which probabilities the inputs may have
 
 
+@np.errstate(under="ignore")  # what no count allows has a likelihood of 0
 def _simulated(inputs: _Inputs, runs: int, rng: np.random.Generator) -> _Simulated:
     """Inputs drawn again from the pilot's, with scores that their counts allow."""
     likely = _likelihood(inputs)
