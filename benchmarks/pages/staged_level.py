@@ -25,9 +25,10 @@ HEAD = """# The level of staged runs
 
 The bound `staged` looks at the counts after n/100, 3n/100, n/10, 3n/10 and n samples,
 and the largest of the bounds seen holds with probability $1 - \\alpha$, whatever
-stopped the sampling ([proof](../theory/confidence.md)). Here {runs:,} inputs are simulated for
-each probability p of the class, at n = {n:,} and $\\alpha$ = {alpha}: {allowed:,}
-errors are allowed. Written by `benchmarks/pages/staged_level.py` on {machine}.
+stopped the sampling ([proof](../theory/confidence.md)). Here {runs:,} inputs are
+simulated for each probability p of the class, at n = {n:,} and $\\alpha$ = {alpha}:
+{allowed:,} errors are allowed. Written by `benchmarks/pages/staged_level.py` on
+{machine}.
 
 - **as run**: the rule stops where the radius expected at n is at most {tolerance} sigma
   above the one that is certified; an error is a row whose bound is above p.
@@ -42,8 +43,8 @@ errors are allowed. Written by `benchmarks/pages/staged_level.py` on {machine}.
 """
 TAIL = """
 The rule errs far less often than it may wherever most inputs stop early: the early
-looks have small shares of alpha. Where no input stops, the last look has .9 of alpha, and a
-Clopper-Pearson bound keeps below its level where few counts are possible. Peeking
+looks have small shares of alpha. Where no input stops, the last look has .9 of alpha,
+and a Clopper-Pearson bound keeps below its level where few counts are possible. Peeking
 without paying errs up to {worst:.1f} times as often as alpha says.
 """
 
