@@ -73,7 +73,7 @@ def test_half_precision_scores_lead_as_float64_has_them():
     assert row.dtype == np.float16
     assert leads(row, 0.0009)[0]
     assert not leads(row, 2.0**-10)[0]
-    overflowed = np.array([[70_000.0, 1.0]]).astype(np.float16)
+    overflowed = np.array([[np.inf, 1.0]], np.float16)
     assert not leads(overflowed, 0.0)[0]  # infinite: at no finite distance of 70,000
 
 
