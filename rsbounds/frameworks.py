@@ -2,6 +2,7 @@
 here.
 """
 
+import importlib
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -265,8 +266,24 @@ def _of_art(model: Any) -> Function:
 
 
 def _flat(method: Function) -> Function:
-    """A method that takes tables, for inputs of any shape."""
-    return lambda batch: method(batch.reshape(len(batch), -1))
+    """A method that takes tables, for inputs of any shape.
+
+    An estimator that was fitted on a frame is given frames: a ``ColumnTransformer``
+    finds its columns by their names, and scikit-learn warns about arrays.
+    """
+
+    def of_tables(batch: NDArray[np.float32]) -> Any:
+        table = batch.reshape(len(batch), -1)
+        names = getattr(getattr(method, "__self__", None), "feature_names_in_", None)
+        if names is None or len(names) != table.shape[1]:
+            return method(table)
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError:
+            return method(table)
+        return method(pandas.DataFrame(table, columns=list(names), copy=False))
+
+    return of_tables
 
 
 def _two_columns(scores: Any) -> NDArray[Any]:

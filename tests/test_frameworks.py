@@ -198,3 +198,38 @@ def test_a_torch_module_and_a_function_stay_as_they_are():
     torch = pytest.importorskip("torch")
     module = torch.nn.Linear(2, 2)
     assert as_function(module) is module
+
+
+def test_frames_and_series_are_read_by_position():
+    """``frame[0]`` is a column: those of a square frame were certified."""
+    pd = pytest.importorskip("pandas")
+    rows = np.array([[0.9, 0.1], [-0.9, 0.2]], np.float32)
+    shuffled = [1, 0]
+    frame = pd.DataFrame(rows, index=shuffled)
+    labels = pd.Series([1, 0], index=shuffled)
+    found = rs.certify_dataset(linear, (frame, labels), gaussian(0.25), n=1000)
+    want = rs.certify_dataset(linear, (rows, [1, 0]), gaussian(0.25), n=1000)
+    assert [row.count for row in found.rows] == [row.count for row in want.rows]
+    assert found.clean_accuracy() == 1.0
+    assert np.array_equal(as_data((frame, labels)).input(1), rows[1])
+    with pytest.raises(ValueError, match="give one of labels"):
+        rs.certify_dataset(linear, frame, gaussian(0.25), n=1000)
+
+
+def test_an_estimator_fitted_on_a_frame_is_given_frames():
+    """A ColumnTransformer finds its columns by name; others warn about arrays."""
+    pd = pytest.importorskip("pandas")
+
+    class Fitted:
+        classes_ = np.array([0, 1])
+        feature_names_in_ = np.array(["a", "b"], dtype=object)
+
+        def predict(self, table):
+            assert isinstance(table, pd.DataFrame)
+            return (table["a"] > 0).astype(int)
+
+    model = as_function(Fitted())
+    assert model(X).tolist() == linear(X).argsort().tolist()
+    three = np.zeros((1, 3), np.float32)  # its own error, not one about names
+    with pytest.raises(AssertionError):
+        model(three)

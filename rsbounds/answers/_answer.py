@@ -343,12 +343,18 @@ def sampler_of(model: Any, scheme: Scheme) -> Sampler:
     return sampler
 
 
-def void_votes(counts: ClassCounts, n: int, procedure: Procedure) -> int:
-    """How many samples of n may be any other class's: with a margin the void ones.
+def void_votes(
+    counts: ClassCounts, n: int, procedure: Procedure, scheme: Scheme
+) -> int:
+    """How many samples of n may be any other class's, though none has them.
 
-    Without one a sample without a class is one that the model itself left without.
+    These are the void ones with a margin, and those of noise that counts changes: such
+    a copy may be void because its draw decided nothing. Otherwise a sample without a
+    class is one that the model itself left without.
     """
-    return 0 if procedure.margin is None else n - total(counts)
+    if procedure.margin is None and not scheme.whole:
+        return 0
+    return n - total(counts)
 
 
 def require_scheme(scheme: Any) -> None:

@@ -18,11 +18,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rsbounds._numerics.checks import on_host
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.threads import processor
 from rsbounds.answers import Answer, Answered, asked, scope_of
 from rsbounds.answers._answer import class_counts
 from rsbounds.answers._looks import under
 from rsbounds.loading import Data, as_data, guarded, prefetched
+from rsbounds.loading.data import is_array
 from rsbounds.procedure import Procedure
 from rsbounds.results import Row
 from rsbounds.sampling import Draws, Phase, Sampler, stream
@@ -240,8 +243,28 @@ def source_of(data: Any, answer: Answer, labels: Sequence[Any] | None = None) ->
     """The data as the engine reads them; an answer without classes needs no labels."""
     if not answer.classifies and hasattr(data, "shape"):
         data = data, np.zeros(len(data), dtype=np.int64)
+    elif not answer.classifies:
+        _require_no_targets(data, answer)
     whole = answer.scheme.of_whole_numbers
     return as_data(data, labels=labels, whole=whole)
+
+
+def _require_no_targets(data: Any, answer: Answer) -> None:
+    """ValueError for arrays (x, y) whose y are a regression's targets, not labels.
+
+    Targets such as 151.0 and 75.0 would pass for labels, until one is not whole.
+    """
+    if not (isinstance(data, tuple) and len(data) == 2 and is_array(data[1])):
+        return
+    y = np.asarray(on_host("y", data[1]))
+    is_label = y.ndim == 1 and y.dtype.kind in "iubU"
+    if is_label and not (y.dtype.kind == "i" and (y < 0).any()):
+        return
+    raise ArgumentError(
+        "data",
+        f"must hold no targets for the answer {answer.name!r}: pass the inputs alone; "
+        f"got y of {y.dtype} and shape {y.shape}",
+    )
 
 
 def machine() -> dict[str, Any]:

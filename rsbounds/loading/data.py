@@ -157,8 +157,8 @@ def as_data(
         return open_data(
             data, preprocess=preprocess, scale=scale, whole=whole, labels=labels
         )
-    if isinstance(data, tuple) and len(data) == 2 and _is_array(data[1]):
-        x, y = data
+    if isinstance(data, tuple) and len(data) == 2 and is_array(data[1]):
+        x, y = by_position(data[0]), by_position(data[1])
         if np.ndim(y) != 1:
             raise ValueError(
                 f"data: y must be a label for each input; got shape {np.shape(y)}"
@@ -168,10 +168,23 @@ def as_data(
                 f"data: x and y must have one length; got {len(x)} and {len(y)}"
             )
         data = _Pairs(x, y)
-    return SequenceData(data, "data", preprocess, scale, labels, whole=whole)
+    return SequenceData(
+        by_position(data), "data", preprocess, scale, labels, whole=whole
+    )
 
 
-def _is_array(y: Any) -> bool:
+def by_position(table: Any) -> Any:
+    """The array of a frame or series; anything else as it is.
+
+    ``frame[0]`` is a column and ``series[0]`` the row that is named 0: neither is the
+    first input.
+    """
+    if isinstance(table, np.ndarray) or not hasattr(table, "to_numpy"):
+        return table
+    return table.to_numpy()
+
+
+def is_array(y: Any) -> bool:
     """Whether y is one of labels, rather than the second of two pairs."""
     return hasattr(y, "shape") or (
         isinstance(y, list | tuple) and not any(map(np.ndim, y))
@@ -235,8 +248,11 @@ class SequenceData(Data):
         pair = guarded(what, lambda: self._pairs[i])
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             length = f" of length {len(pair)}" if hasattr(pair, "__len__") else ""
+            hint = ""
+            if isinstance(self._pairs, np.ndarray):
+                hint = "; with an array of inputs give one of labels: (x, y)"
             raise ValueError(
-                f"{what} must be a pair (x, y); got {type(pair).__name__}{length}"
+                f"{what} must be a pair (x, y); got {type(pair).__name__}{length}{hint}"
             )
         x, y = pair
         number = class_numbers(f"{what}: label", y, self._classes)[()]

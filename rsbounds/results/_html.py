@@ -253,24 +253,33 @@ def _write(
         (_PAGE / f"page.{kind}").read_text(encoding="utf-8")
         for kind in ("html", "css", "js")
     )
-    digests = (hashlib.sha256(own.encode()).digest() for own in (*scripts, script))
-    own = " ".join(
-        f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests
-    )
-    nothing = "default-src 'none'; form-action 'none'; base-uri 'none'"
     parts = {
-        "policy": (
-            f"{nothing}; style-src 'unsafe-inline'; img-src data: blob:; script-src "
-            f"{own}"
-        ),
+        "policy": policy([*scripts, script]),
         "title": escape(title),
         "style": style,
         "version": escape(rsbounds.__version__),
         "body": "\n".join(body),
         "script": script,
     }
-    text = re.sub(r"@(\w+)@", lambda match: parts[match[1]], template)  # in one pass
-    _replace(place, text)
+    _replace(place, filled(template, parts))
+
+
+def policy(scripts: Iterable[str]) -> str:
+    """What lets a browser run these scripts, and no other, and load nothing."""
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    allowed = " ".join(
+        f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests
+    )
+    nothing = "default-src 'none'; form-action 'none'; base-uri 'none'"
+    return (
+        f"{nothing}; style-src 'unsafe-inline'; img-src data: blob:; script-src "
+        f"{allowed}"
+    )
+
+
+def filled(template: str, parts: Mapping[str, str]) -> str:
+    """A template with its parts, in one pass: what is filled in is no template."""
+    return re.sub(r"@(\w+)@", lambda match: parts[match[1]], template)
 
 
 def _sortable(lines: Sequence[Sequence[str]]) -> str:
