@@ -222,8 +222,8 @@ def sharper(folder: Path) -> str:
                 for n, (least, mean) in ratios_of.items()
             )
             told.append(
-                f"On {name}, one list over the levels of consistency training certifies,"
-                f" as shares of that union on average and at the least, {shares}."
+                f"On {name}, one list over the levels of consistency training "
+                f"certifies, as shares of that union on average and at the least, {shares}."
             )
     return "**" + " ".join(told) + "**"
 
