@@ -223,7 +223,8 @@ def sharper(folder: Path) -> str:
             )
             told.append(
                 f"On {name}, one list over the levels of consistency training "
-                f"certifies, as shares of that union on average and at the least, {shares}."
+                f"certifies, as shares of that union on average and at "
+                f"the least, {shares}."
             )
     return "**" + " ".join(told) + "**"
 
