@@ -53,6 +53,9 @@ class Procedure:
         >= 0; others are void, and count against the class. If computed scores are
         within half of it of those of exact arithmetic, the certificate holds for the
         exact network and for every program as near to it.
+    noise_source : {"seed", "os"}
+        Whether samples follow from the seed, or their bits come from the operating
+        system through ChaCha20: nobody can predict them, and nobody repeat them.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class Procedure:
     tolerance: float | None = None
     only_correct: bool = False
     margin: float | None = None
+    noise_source: str = "seed"
 
     def __post_init__(self) -> None:
         self._settle("n0", count("n0", self.n0, 1))
@@ -105,6 +109,13 @@ class Procedure:
             # rounded up: less would count more samples than were asked for
             margin = as_floats("margin", self.margin, 0, nan=False, towards=np.inf)
             self._settle("margin", number("margin", margin))
+        choice("noise_source", self.noise_source, ("seed", "os"))
+        if self.noise_source == "os" and BOUNDS[self.bound].uniform:
+            raise ArgumentError(
+                "noise_source",
+                f"'os' is not for the bound {self.bound!r}: its random number follows "
+                "from the seed, to be verified",
+            )
 
     def require_provable(self) -> None:
         """ValueError for more samples than rows of a file can be proved for."""
@@ -129,8 +140,8 @@ class Procedure:
     def to_dict(self) -> dict[str, Any]:
         """The numbers by name, as a manifest holds them.
 
-        Without ``tolerance``, ``only_correct`` and ``margin`` where they are not
-        asked for.
+        Without ``tolerance``, ``only_correct``, ``margin`` and ``noise_source`` where
+        they are not asked for.
         """
         entries = asdict(self)
         for name in _LEFT_OUT:
@@ -141,7 +152,7 @@ class Procedure:
     def _asks_for(self, name: str) -> bool:
         """Whether an entry is other than its default."""
         default = {field.name: field.default for field in fields(self)}[name]
-        return bool(getattr(self, name) is not default)
+        return bool(getattr(self, name) != default)
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:
@@ -160,7 +171,7 @@ class Procedure:
 
 
 #: Entries of few procedures: others don't state them.
-_LEFT_OUT = ("tolerance", "only_correct", "margin")
+_LEFT_OUT = ("tolerance", "only_correct", "margin", "noise_source")
 
 
 def _bound_at_any_time(bound: str) -> str:

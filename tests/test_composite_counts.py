@@ -228,7 +228,7 @@ def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
     assert 0.5 * alpha < error(both) <= alpha
     halves = _Bounds.__init__
     monkeypatch.setattr(
-        _Bounds, "__init__", lambda self, c, m, a: halves(self, c, m, 2 * a)
+        _Bounds, "__init__", lambda self, c, m, a, v: halves(self, c, m, 2 * a, v)
     )
     # two independent stages: 1 - (1 - alpha)^2
     assert error(both) == pytest.approx(0.19, rel=1e-3)

@@ -1,6 +1,7 @@
 """Curves of discrete noise against brute force over all outcomes, in rationals."""
 
 import math
+import pickle
 from fractions import Fraction
 from itertools import product
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
+from scipy.special import ndtri
 
 from rsbounds import discrete
 from rsbounds._numerics.errors import ArgumentError
@@ -345,6 +347,41 @@ def test_scores_that_no_samples_show_are_taken_as_12():
         assert curve.radius_of_scores(math.inf, -40.0) == math.inf
     curve = discrete.categorical(0.2, 256)
     assert curve.radius_of_scores([12.0, 40.0]).tolist() == [radius] * 2
+
+
+@BY_NAME
+def test_what_was_asked_before_changes_nothing(curve):
+    """Curves keep powers, regions and thresholds: none depends on the order."""
+
+    def fresh():
+        return pickle.loads(pickle.dumps(curve))
+
+    alone = [fresh().threshold(r, exact=True) for r in range(7)]
+    for order in ([0, 1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1, 0], [3, 4, 5, 2, 6, 3, 1]):
+        kept = fresh()
+        assert [kept.threshold(r, exact=True) for r in order] == [
+            alone[r] for r in order
+        ]
+    few = np.array([0.3, 0.6])
+    many = np.array([0.5, 0.7, 0.9, 0.97])
+    kept = fresh()
+    for points in (few, many, few, np.append(many, 1.0)):
+        assert np.array_equal(kept.radius(points), fresh().radius(points))
+        scores = ndtri(points)
+        assert np.array_equal(
+            kept.radius_of_scores(scores), fresh().radius_of_scores(scores)
+        )
+
+
+def test_regions_of_megabytes_are_not_kept():
+    """A curve that hardly falls once kept gigabytes of them."""
+    curve = discrete.categorical(0.999, 256)
+    for r in (300, 900, 901, 902, 600):
+        curve.threshold(r)
+        sizes = [regions.bits for regions in curve._regions.values()]
+        assert curve._bits == sum(sizes)
+        assert sum(sizes) <= 2**30
+    assert len(sizes) < 5
 
 
 WRONG = [math.nan, -0.1, 1.1, math.inf, "0.5", None, True, 1j]

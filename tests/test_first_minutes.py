@@ -1,18 +1,23 @@
 """What a new user reads in the first minutes: lines that help, and nothing else."""
 
+import io
+import sys
 import urllib.error
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from rsbounds import certify_dataset
+from rsbounds._numerics.progress import Progress
 from rsbounds._numerics.text import abridged
+from rsbounds.answers import Values
 from rsbounds.audit import Audit, Finding, Kind
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.certify import certify as certify_one
 from rsbounds.cli import certify, main
 from rsbounds.loading import _hf, as_data, open_data
-from rsbounds.results import Results, Row, plot, read
+from rsbounds.results import Results, Row, card, plot, read, read_card, write_card
 from rsbounds.schemes import gaussian
 
 RUN = Results("", (Row(0, 7, 7, 0.75, True, "fixed noise", sigma=0.5),))
@@ -110,12 +115,72 @@ def test_footnotes_of_a_figure_do_not_vanish():
         plot([run], ax=axes)
 
 
+def test_a_figure_without_a_path_is_one_that_notebooks_show(tmp_path):
+    """They show those of pyplot alone."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    before = pyplot.get_fignums()
+    figure = plot([RUN]).get_figure()
+    assert pyplot.get_fignums() == [*before, figure.number]
+    plot([RUN], tmp_path / "curves.png")
+    pyplot.close(figure)
+    assert pyplot.get_fignums() == before
+
+
 def test_an_audit_in_a_notebook_is_escaped():
     finding = Finding(Kind.RADIUS, 3, "<b>", 5)
     shown = Audit((finding,), ("data",), 9, 8, 2, (), 0)._repr_html_()
     assert "9 rows, 8 of them proved" in shown
     assert "1 finding" in shown
     assert "&lt;b&gt;" in shown
+
+
+def test_results_in_a_notebook_have_their_table():
+    shown = RUN._repr_html_()
+    assert "<th>radius</th><th>0</th><th>0.1</th>" in shown
+    assert "<td>certified accuracy</td><td>1.000</td>" in shown
+    assert "<table>" not in Results("none", ())._repr_html_()
+
+
+def test_a_card_in_a_notebook_is_escaped(tmp_path):
+    made = card(RUN, [0.5])
+    made["notes"].append("<b>")
+    shown = made._repr_html_()
+    assert "<td>0.5</td><td>1.000</td><td>0.025 to 1.000</td>" in shown
+    assert "<li>checked by rsbounds verify: no</li>" in shown
+    assert "&lt;b&gt;" in shown
+    write_card(made, tmp_path / "card.json")
+    assert read_card(tmp_path / "card.json")._repr_html_() == shown
+    del made["scope"]
+    assert made._repr_html_() is None  # no card: a notebook shows the dict
+
+
+@pytest.mark.parametrize(
+    "y", [np.array([151.0, 75.0]), np.array([-1, 2]), [1.0, 2.0], np.zeros((2, 2))]
+)
+def test_targets_of_a_regression_are_refused_at_once(y):
+    """Whole ones passed for labels, those of the first inputs that is."""
+    x = np.zeros((2, 3), np.float32)
+    answer = Values(gaussian(0.5), radii=[0.1])
+    with pytest.raises(ValueError, match="'values': pass the inputs alone; got y of"):
+        certify_dataset(lambda batch: batch, (x, y), answer, n=100)
+    labelled = certify_dataset(
+        lambda batch: batch, (x, np.array([3, 4])), answer, n=100
+    )
+    assert [row.label for row in labelled.rows] == [3, 4]  # kept, as the docs say
+
+
+class NotebookStream(io.StringIO):
+    """What a kernel has for standard error, by the name of its module."""
+
+    __module__ = "ipykernel.iostream"
+
+
+@pytest.mark.parametrize("stream", [NotebookStream, io.StringIO])
+def test_a_notebook_without_widgets_has_a_bar_of_text(stream, monkeypatch):
+    """There was none in the first minute: a kernel's stream is no terminal."""
+    monkeypatch.setattr("sys.stderr", stream())
+    assert list(Progress(2, "input").over("ab")) == ["a", "b"]
+    assert ("100%" in sys.stderr.getvalue()) == (stream is NotebookStream)
 
 
 def test_real_outputs_are_no_labels():

@@ -190,7 +190,7 @@ class TwoMaps(torch.nn.Module):
 
 
 def test_what_has_no_margin_says_so():
-    with pytest.raises(ValueError, match="margin is not for the answer 'values'"):
+    with pytest.raises(ValueError, match="margin is for votes, and the answer"):
         certify_dataset(
             lambda batch: batch[:, :1],
             X,
@@ -209,6 +209,11 @@ def test_what_has_no_margin_says_so():
             Procedure(margin=margin)
 
 
+def other_threads():
+    """The other number of threads that a module on a CPU is compared with."""
+    return ["one thread" if torch.get_num_threads() > 1 else "several threads"]
+
+
 def test_a_margin_is_measured_against_float64():
     weights = np.linspace(0.1, 0.9, 6, dtype=np.float32).reshape(3, 2) / 3
     model = torch.nn.Linear(2, 3)
@@ -217,11 +222,51 @@ def test_a_margin_is_measured_against_float64():
     for dtype in (torch.float32, torch.bfloat16):
         made = model.to(dtype)
         margin, record = measure_margin(made, (X, Y), gaussian(SIGMA))
-        assert record["settings"] == ["batches of 7", "float64"]
+        assert record["settings"] == ["batches of 7", *other_threads(), "float64"]
         assert margin >= 16 * record["largest"] > 0
         assert next(made.parameters()).dtype == dtype
         margins[dtype] = margin
     assert margins[torch.bfloat16] > 1000 * margins[torch.float32]
+
+
+class ByThreads(torch.nn.Module):
+    """Scores that depend on how many threads there are."""
+
+    def forward(self, batch):
+        return batch + 1e-3 * torch.get_num_threads() * torch.tensor([1.0, -1.0])
+
+
+def test_a_margin_is_measured_by_another_number_of_threads():
+    before = torch.get_num_threads()
+    record = measure_margin(ByThreads(), (X, Y), gaussian(SIGMA)).record
+    assert record["largest"] >= 0.9e-3
+    assert other_threads()[0] in record["settings"]
+    assert torch.get_num_threads() == before
+
+
+def test_threads_of_numpy_are_changed_where_something_can():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def threads():
+        pools = threadpoolctl.threadpool_info()
+        return max(pool["num_threads"] for pool in pools if pool["user_api"] == "blas")
+
+    def by_threads(batch):
+        return batch + 1e-3 * threads() * np.array([1.0, -1.0], batch.dtype)
+
+    before = threads()
+    record = measure_margin(by_threads, (X, Y), gaussian(SIGMA)).record
+    assert record["largest"] >= 0.9e-3
+    assert record["settings"][1].endswith("of BLAS")
+    assert threads() == before
+
+
+def test_a_compiled_model_is_compared_with_itself(monkeypatch):
+    """The compiler is a stand-in here: a real one takes seconds."""
+    monkeypatch.setattr(torch, "compile", lambda model, **_: torch.nn.Sequential(model))
+    sampler = TorchSampler(linear(), compile=True)
+    record = measure_margin(sampler, (X, Y), gaussian(SIGMA)).record
+    assert record["settings"][1] == "not compiled"
 
 
 def uncertain():

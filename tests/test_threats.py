@@ -26,6 +26,7 @@ from rsbounds.audit._discrete import proved_discrete
 from rsbounds.audit._finding import Kind
 from rsbounds.certificate import EDIT
 from rsbounds.cli import main
+from rsbounds.confidence import pair_bounds
 from rsbounds.results import Row
 
 DISCRETE = {
@@ -171,6 +172,39 @@ def test_forged_frontiers_norms_and_levels_are_found(tmp_path):
         }
 
 
+def test_undecided_draws_count_for_the_runner_up(tmp_path):
+    """A copy may be void because its draw decided nothing: by chance, as the noise is,
+    so that the samples with a class alone would bound a smaller probability.
+    """
+    numbers = {"n0": 100, "n": 1000, "alpha": 0.001}
+    scheme = schemes.categorical(0.9, 4)
+    with_void, added = (
+        certify_counts(scheme, scheme.own_level, [100, 0, 0], counts, **numbers)
+        for counts in ([800, 100, 50], [800, 150, 50])
+    )
+    assert (with_void.z_a, with_void.z_b) == (added.z_a, added.z_b)
+    path = tmp_path / "run.tsv"
+    with pytest.warns(RuntimeWarning, match="void"):
+        run(schemes.flips(0.2, 0.4), path, model=now_and_then)
+    assert verify(path).findings == ()
+    row, *others = (before := results.read(path)).rows
+    assert row.void > 10
+    top, second = sorted(row.counts, reverse=True)
+    z_a, z_b = pair_bounds(top, second, row.n, 0.001, scores=True)
+    assert z_a == row.z_a
+    assert z_b < row.z_b
+    place = tmp_path / "forged.tsv"
+    results.write(place, before.manifest, [replace(row, z_b=float(z_b)), *others])
+    assert Kind.BOUND in {finding.kind for finding in verify(place).findings}
+
+
+def now_and_then(batch):
+    """by_sum, but for one in five outcomes no number."""
+    scores = by_sum(batch)
+    scores[np.asarray(batch).sum(axis=1) % 5 == 0] = np.nan
+    return scores
+
+
 def test_rows_that_count_edits_are_read_and_shown(tmp_path):
     row = Row(0, 1, 1, 3.0, True, "fixed noise", norm=EDIT)
     columns = results.COLUMNS
@@ -221,6 +255,28 @@ def test_other_answers_are_certified_and_proved(answer, model, scheme, tmp_path)
     path = tmp_path / "run.tsv"
     data = run(scheme, path, answer=answer, model=model, n=1000)
     assert verify(path, data=data, model=model, rerun=3).findings == ()
+
+
+@pytest.mark.parametrize("more", [0.5, 1.0, math.inf])
+def test_changes_that_the_best_k_do_not_stand_are_found(more, tmp_path):
+    """Half a change more was taken for none."""
+
+    def three_sums(batch):
+        total = np.asarray(batch, float).sum(axis=1)
+        return np.stack([total + 40, total - 0.5, 10 - total], axis=1)
+
+    path, forged = tmp_path / "run.tsv", tmp_path / "forged.tsv"
+    answer = partial(TopK, k=2)
+    scheme = schemes.mask(keep_probability=0.3)
+    run(scheme, path, answer=answer, model=three_sums, n=1000)
+    before = results.read(path)
+    (place, row) = max(enumerate(before.rows), key=lambda placed: placed[1].radius)
+    assert row.radius >= 1
+    assert row.extra["sum_of"] == "2"
+    rows = list(before.rows)
+    rows[place] = replace(row, radius=row.radius + more)
+    results.write(forged, before.manifest, rows)
+    assert Kind.RADIUS in {finding.kind for finding in verify(forged).findings}
 
 
 def test_a_sum_is_compared_by_whole_changes():
@@ -520,6 +576,52 @@ def test_columns_of_inputs_left_out_are_compared(tmp_path):
         assert verify(place).findings, changes
 
 
+def with_all_parameters(p, q):
+    """A scheme of each kind whose probabilities are these."""
+    return {
+        "categorical": schemes.categorical(p, 3),
+        "flips": schemes.flips(p, q),
+        "mask": schemes.mask(keep_probability=p, hidden=q),
+        "deletion": schemes.deletion(p),
+        "blocks": schemes.blocks(
+            schemes.flips(p, q), schemes.categorical(q, 5), splits=[2]
+        ),
+    }
+
+
+def test_fractions_that_are_doubles_are_taken_by_all_alike():
+    exact = with_all_parameters(Fraction(1, 8), Fraction(1, 4))
+    double = with_all_parameters(0.125, 0.25)
+    for name, scheme in exact.items():
+        assert scheme.parameters == double[name].parameters
+        assert scheme.curve == double[name].curve
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda third: schemes.categorical(third, 4),
+        lambda third: schemes.flips(third, 0.1),
+        lambda third: schemes.flips(0.1, third),
+        lambda third: schemes.mask(keep_probability=third),
+        lambda third: schemes.mask(8, 2, hidden=third),
+        lambda third: schemes.deletion(third),
+    ],
+)
+def test_fractions_that_no_file_can_hold_are_refused_by_all_alike(make):
+    with pytest.raises(ValueError, match="must be a number that a result file can"):
+        make(Fraction(1, 3))
+    with pytest.raises(ValueError, match="must be"):
+        make(Fraction(10**400))
+
+
+@pytest.mark.parametrize("split", [2.5, -1, "2", None, True])
+def test_splits_are_whole_numbers(split):
+    """2.5 was taken for 2."""
+    with pytest.raises(ValueError, match="splits must be"):
+        schemes.blocks(schemes.flips(0.1, 0.2), schemes.flips(0.1, 0.3), splits=[split])
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -539,3 +641,26 @@ def test_parameters_of_narrow_types_are_written(make, tmp_path):
     certify_dataset(by_sum, (x, np.array([0])), scheme, n=100, out=path)
     assert results.read(path).manifest.parameters == scheme.parameters
     assert verify(path).findings == ()
+
+
+@pytest.mark.parametrize("make", [schemes.uniform, schemes.laplace])
+def test_wide_scores_are_rounded_to_the_safe_side_in_l1(make):
+    """A long double between two doubles is the lower of them as z_a."""
+    scheme, double = make(0.5), 1.0
+    between = np.longdouble(np.nextafter(double, 2)) - np.longdouble(2) ** -60
+    assert np.float64(between) > double
+    assert scheme.radius(between, 0.5) == scheme.radius(double, 0.5)
+    above = np.longdouble(-double) + np.longdouble(2) ** -60
+    assert np.float64(above) == -double
+    upper = float(np.nextafter(-double, 0))
+    assert scheme.radius(double, 0.5, above) == scheme.radius(double, 0.5, upper)
+
+
+def test_wide_scores_are_rounded_to_the_safe_side_by_curves():
+    """Just below the least score of a whole change more, and nearest to it."""
+    scheme = schemes.categorical(0.5, 4)
+    least = scheme.curve.score_threshold(2)
+    below = np.longdouble(least) - np.longdouble(2) ** -60
+    assert np.float64(below) == least
+    assert scheme.radius(least, scheme.own_level) == 2
+    assert scheme.radius(below, scheme.own_level) == 1

@@ -1,5 +1,5 @@
 """How long discrete noise takes: beside a loop over samples, and beside one draw of
-floating-point numbers that are compared with a probability.
+floating-point numbers that are compared with a probability; and its exact radii.
 
 Run as ``python benchmarks/pages/noises.py``; it writes ``docs/benchmarks/noises.md``.
 """
@@ -7,6 +7,7 @@ Run as ``python benchmarks/pages/noises.py``; it writes ``docs/benchmarks/noises
 import random
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,14 @@ import torch
 from machine import machine
 from scipy import sparse
 
+from rsbounds import discrete
 from rsbounds.sampling import noises, torch_discrete
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "noises.md"
 ROUNDS = 7
 NODES = 10_000
 EDGES = 20_000
+SIZES = (100_000, 1_000_000)
 CPU = torch.device("cpu")
 
 rng = np.random.default_rng(0)
@@ -187,6 +190,75 @@ def sparse_rows() -> list[list[str]]:
     return rows
 
 
+# --- curves, in rational numbers
+
+
+def thresholds(make: Callable[[], Any]) -> Callable[[], Any]:
+    """All thresholds up to 50 changes, by a curve that has computed nothing yet."""
+
+    def call() -> Any:
+        curve = make()
+        return [curve.threshold(r) for r in range(51)]
+
+    return call
+
+
+def curve_rows() -> list[list[str]]:
+    cases: list[tuple[str, str, Callable[[], Any]]] = [
+        (
+            "categorical, keep .2 of 256, 51 thresholds",
+            "10",
+            thresholds(lambda: discrete.categorical(0.2, 256)),
+        ),
+        (
+            "the same, keep 1/5 as a Fraction",
+            "10",
+            thresholds(lambda: discrete.categorical(Fraction(1, 5), 256)),
+        ),
+        (
+            "categorical, keep .1 of 128,256, 51 thresholds",
+            "10",
+            thresholds(lambda: discrete.categorical(0.1, 128_256)),
+        ),
+        (
+            "mask, 45 of 150,528, 51 thresholds",
+            "10",
+            thresholds(lambda: discrete.mask(150_528, 45)),
+        ),
+        (
+            "deletion of .9, 51 thresholds",
+            "10",
+            thresholds(lambda: discrete.deletion(0.9)),
+        ),
+        (
+            "flips, .01 and .6, threshold of 50 added and 50 deleted",
+            "50",
+            lambda: discrete.flips(0.01, 0.6).threshold((50, 50)),
+        ),
+        (
+            "flips, .01 and .6, frontier at .9",
+            "",
+            lambda: discrete.flips(0.01, 0.6).frontier(0.9),
+        ),
+    ]
+    return [[name, f"{least(call) * 1e3:.2g}", goal] for name, goal, call in cases]
+
+
+def radius_rows() -> list[list[str]]:
+    p_a = rng.uniform(0.5, 1.0, 1_000_000)
+    curves = [
+        ("categorical, keep .2 of 256", discrete.categorical(0.2, 256)),
+        ("mask, 45 of 150,528", discrete.mask(150_528, 45)),
+        ("deletion of .9", discrete.deletion(0.9)),
+        ("flips, .01 and .6", discrete.flips(0.01, 0.6)),
+    ]
+    rows = []
+    for name, curve in curves:
+        each = [least(lambda p=p_a[:n], c=curve: c.radius(p)) / n for n in SIZES]
+        rows.append([name, *(f"{seconds * 1e9:.0f}" for seconds in each)])
+    return rows
+
+
 def table(head: list[str], rows: list[list[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -204,9 +276,14 @@ def page() -> str:
         dense_rows(),
     )
     matrices = table(["noise", "ms a copy", "dense / rsbounds"], sparse_rows())
+    curves = table(["exact", "ms", "goal"], curve_rows())
+    radii = table(
+        ["radius of an array, ns each", *(f"{n:,} numbers" for n in SIZES)],
+        radius_rows(),
+    )
     return f"""# Discrete noise
 
-What drawing costs, by
+What drawing and what exact radii cost, by
 
 ```sh
 python benchmarks/pages/noises.py
@@ -230,6 +307,19 @@ An undirected graph of {NODES:,} nodes and {EDGES:,} edges, a copy in CSR form. 
 draws a number for each pair of nodes.
 
 {matrices}
+
+## Radii
+
+Curves are computed in rational numbers, each here by an object that has computed
+nothing yet; a float's parameters have 53 bits and a denominator to match, which is why
+a `Fraction` of few digits is faster.
+
+{curves}
+
+An array's radii are places among these thresholds. The first call for a curve computes
+them; what it costs from then on, drawn from [1/2, 1]:
+
+{radii}
 """
 
 

@@ -65,3 +65,14 @@ def truncated(value: float, digits: int | None = None) -> str:
         text = str(Context(prec=precision, rounding=ROUND_DOWN).create_decimal(exact))
         precision += 1
     return text
+
+
+def round_radii(largest: float) -> list[float]:
+    """Up to eight round radii, from 0 to ``largest``, finite and >= 0."""
+    if largest == 0:
+        return [0.0]
+    power = Decimal(10) ** (Decimal(largest).adjusted() - 1)
+    steps = (power * Decimal(k) for k in ("2.5", "5", "10", "25"))
+    step = next(s for s in steps if largest < 8 * s)
+    radii = [float(k * step) for k in range(int(Decimal(largest) / step) + 1)]
+    return list(dict.fromkeys(radii))  # the smallest of all are no multiples

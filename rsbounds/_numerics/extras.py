@@ -11,6 +11,7 @@ _EXTRAS = {  # what each brings
     "hf": ("safetensors", "transformers", "datasets", "diffusers", "huggingface_hub"),
     "onnx": ("onnx", "onnxruntime"), "images": ("PIL", "torchvision"), "art": ("art",),
     "sklearn": ("skops", "sklearn"), "demo": ("mlxtend",),
+    "os": ("cryptography",),
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -24,14 +25,17 @@ class Progress:
     """
 
     def __init__(self, total: int, unit: str, done: int = 0) -> None:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            # that ipywidgets is missing: a notebook without it has a bar of text
+            warnings.filterwarnings("ignore", message="IProgress not found")
+            from tqdm.auto import tqdm
 
         class Bar(tqdm):  # type: ignore[misc]
             monitor_interval = 0  # no thread: it would have to survive a fork
 
         stream = Stream()
         notebook = any(base.__module__ == "tqdm.notebook" for base in Bar.__mro__)
-        watched = notebook or stream.isatty()
+        watched = notebook or stream.is_rewritten()
         self._bar: Any = Bar(
             total=total,
             initial=done,
@@ -66,11 +70,15 @@ class Stream:
     def isatty(self) -> bool:
         return sys.stderr is not None and sys.stderr.isatty()
 
+    def is_rewritten(self) -> bool:
+        """Whether a line can be written over: at a terminal, and in a notebook."""
+        return self.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
+
     def fileno(self) -> int:
         return sys.stderr.fileno()
 
     def write(self, text: str) -> int:
-        if not self.isatty():  # a log keeps its lines
+        if not self.is_rewritten():  # a log keeps its lines
             text = text.replace("\r", "\n").rstrip(" ")
         with suppress(OSError, ValueError):
             sys.stderr.write(text)

@@ -23,7 +23,7 @@ from rsbounds.answers._answer import (
 from rsbounds.answers._class import Class, certify_counts
 from rsbounds.answers._list import List
 from rsbounds.answers._looks import ByLooks
-from rsbounds.answers._maps import Maps, certify_map, map_summary
+from rsbounds.answers._maps import Maps, certified_maps, certify_map, map_summary
 from rsbounds.answers._sets import (
     SetRule,
     conformal_level,
@@ -51,6 +51,7 @@ __all__ = [
     "TopK",
     "Values",
     "Votes",
+    "certified_maps",
     "certify_counts",
     "certify_map",
     "class_counts",

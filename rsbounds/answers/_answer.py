@@ -258,18 +258,29 @@ def require_defaults(
     ``has_margin`` says whether the answer counts void samples against the class.
     """
     if procedure.margin is not None and not has_margin:
-        raise ArgumentError("margin", f"is not for the answer {answer!r}")
+        raise ArgumentError(
+            "margin",
+            f"is for votes, and the answer {answer!r} has real outputs: add the error "
+            "of these to the ends of its intervals",
+        )
+    if procedure.only_correct:
+        raise ArgumentError(
+            "only_correct",
+            "needs one selected class to compare with the label, which the answer "
+            f"{answer!r} does not have",
+        )
     default = Procedure(
         n0=procedure.n0,
         n=procedure.n,
         alpha=procedure.alpha,
         seed=procedure.seed,
         margin=procedure.margin,
+        noise_source=procedure.noise_source,
     )
     if procedure != default:
         raise ValueError(
-            f"the answer {answer!r} has its own bounds: target_radius, bound, "
-            "runner_up and only_correct are not for it"
+            f"the answer {answer!r} has its own bounds: target_radius, bound "
+            "and runner_up are not for it"
         )
 
 
@@ -332,12 +343,18 @@ def sampler_of(model: Any, scheme: Scheme) -> Sampler:
     return sampler
 
 
-def void_votes(counts: ClassCounts, n: int, procedure: Procedure) -> int:
-    """How many samples of n may be any other class's: with a margin the void ones.
+def void_votes(
+    counts: ClassCounts, n: int, procedure: Procedure, scheme: Scheme
+) -> int:
+    """How many samples of n may be any other class's, though none has them.
 
-    Without one a sample without a class is one that the model itself left without.
+    These are the void ones with a margin, and those of noise that counts changes: such
+    a copy may be void because its draw decided nothing. Otherwise a sample without a
+    class is one that the model itself left without.
     """
-    return 0 if procedure.margin is None else n - total(counts)
+    if procedure.margin is None and not scheme.whole:
+        return 0
+    return n - total(counts)
 
 
 def require_scheme(scheme: Any) -> None:

@@ -95,7 +95,9 @@ class Class(Answer):
             procedure.margin is not None
             and BOUNDS[procedure.bound].evidence != "counts"
         ):
-            raise ArgumentError("margin", "needs a bound on counts")
+            raise ArgumentError(
+                "margin", "needs a bound on counts: soft scores are not votes"
+            )
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [sampler_of(model, self.scheme)]
@@ -239,7 +241,7 @@ class Class(Answer):
         first = int(counts[top]) if top < len(counts) else 0
         below, above = counts[:top], counts[top + 1 :]
         second = int(max(below.max(initial=0), above.max(initial=0)))
-        second += void_votes(counts, n, procedure)
+        second += void_votes(counts, n, procedure, self.scheme)
         return _pair(
             procedure.bound,
             first,

@@ -401,9 +401,7 @@ def map_summary(rows: Sequence[Recorded]) -> dict[str, float]:
     true maps. ``rows`` are those of a run or of a file; ValueError for rows of another
     answer.
     """
-    if not rows or not all("certified" in row.extra for row in rows):
-        raise ArgumentError("rows", "must be of the answer 'maps', at least one")
-    positions = sum(from_runs(row.extra["chosen"]).size for row in rows)
+    positions = sum(from_runs(row.extra["chosen"]).size for row in _of_maps(rows))
     certified = sum(int(row.extra["certified"]) for row in rows)
     summary = {
         "accuracy": np.nan,
@@ -418,6 +416,66 @@ def map_summary(rows: Sequence[Recorded]) -> dict[str, float]:
         summary["accuracy"] = right / positions
         summary["miou"] = float(np.mean(overlap[seen] / union[seen]))
     return summary
+
+
+def certified_maps(rows: Sequence[Recorded], *, tau: float, alpha: float) -> Labels:
+    """The classes that rows of maps certify, position by position.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        Of a run or of a file, with one number of positions.
+    tau, alpha : float
+        As the run had them.
+
+    Returns
+    -------
+    int64 array of shape (rows, positions)
+        A class, or -1 where a position abstains; positions in the order of the model's
+        output, its last axis fastest.
+
+    Raises
+    ------
+    ValueError
+        For rows of another answer or of maps of several sizes, a number out of its
+        domain, or numbers by which a row certifies another number of positions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds import certify_dataset
+    >>> from rsbounds.answers import Maps, certified_maps
+    >>> from rsbounds.schemes import gaussian
+    >>> x = np.array([[2.0, -2.0, 0.0]], np.float32)
+    >>> answer = Maps(gaussian(1.0), 0.75)
+    >>> run = certify_dataset(lambda b: np.stack([b, -b], 1), x, answer, alpha=0.001)
+    >>> certified_maps(run.rows, tau=0.75, alpha=0.001)
+    array([[ 0,  1, -1]])
+    """
+    threshold = _tau(tau)
+    maps = []
+    for row in _of_maps(rows):
+        chosen = from_runs(row.extra["chosen"])
+        held = holm(from_runs(row.extra["hits"]), row.n, threshold, alpha)
+        if held.sum() != int(row.extra["certified"]):
+            raise ArgumentError(
+                "tau and alpha",
+                f"must be those of the run; input {row.idx} has "
+                f"{row.extra['certified']} certified positions, and {held.sum()} by "
+                "these",
+            )
+        maps.append(np.where(held, chosen, ABSTAIN))
+    sizes = {labels.size for labels in maps}
+    if len(sizes) > 1:
+        raise ArgumentError("rows", f"must be of one size; got {sorted(sizes)}")
+    return np.stack(maps)
+
+
+def _of_maps(rows: Sequence[Recorded]) -> Sequence[Recorded]:
+    """The rows, or ValueError for those of another answer."""
+    if not rows or not all("certified" in row.extra for row in rows):
+        raise ArgumentError("rows", "must be of the answer 'maps', at least one")
+    return rows
 
 
 def _summed(columns: Any) -> NDArray[Any]:

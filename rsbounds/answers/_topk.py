@@ -443,7 +443,7 @@ class TopK(Answer):
             alpha=procedure.alpha,
             scheme=self.scheme,
             sigma=evidence.sigma,
-            void=void_votes(counts, procedure.n, procedure),
+            void=void_votes(counts, procedure.n, procedure, self.scheme),
         )
         order = np.argsort(-padded(select, max(len(select), self.k)), kind="stable")
         selected = tuple(order[: self.k].tolist())

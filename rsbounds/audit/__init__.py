@@ -8,8 +8,8 @@ kernels propose where to look, the balls decide.
 from rsbounds.audit._card import check_card, verified
 from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._published import verify_printed
-from rsbounds.audit._verify import contradictions as contradictions  # for commands
 from rsbounds.audit._verify import verify
+from rsbounds.audit._whole import contradictions as contradictions  # for commands
 
 __all__ = [
     "Audit",

@@ -65,7 +65,8 @@ class Audit:
     stated : tuple of str
         What the file rests on and nothing given here shows: names of the manifest's
         parameters; "sigma": the noise levels of the rows; "sound_noise": how noise was
-        drawn; "margin": that scores are within half of it of those of exact arithmetic;
+        drawn; "noise_source": that its bits came from the operating system; "margin":
+        that scores are within half of it of those of exact arithmetic;
         "counts": that the model draws them, of the manifest's seed, n0 and margin;
         "outputs": the same of real outputs, so the ends of all intervals; "data":
         labels and hashes of inputs; "truth": how maps agree with the true ones;

@@ -134,6 +134,8 @@ def unshown(
         rests_on.append("sigma")
     if not what.redrawn:
         rests_on += ["sound_noise"] if manifest.engine.get("sound_noise") else []
+        if manifest.procedure.noise_source == "os":
+            rests_on.append("noise_source")
         rests_on += proof.stated
     # that scores are as near to those of exact arithmetic as that
     if manifest.procedure.margin is not None:
@@ -378,7 +380,7 @@ def probed_again(
         if stated is None:
             continue
         job = _job_of(row, manifest, drawer, None)
-        if job.answer.recorded_fingerprint(row) is not None:
+        if job.recorded_fingerprint(row) is not None:
             return  # every row was compared with it
         fingerprint = partial(job.fingerprint, data.input(row.idx), row.idx)
         drawn = sparse_counts(guarded(f"input {row.idx}", fingerprint))

@@ -51,6 +51,7 @@ class ListProof(Proof):
             procedure.n,
             procedure.alpha,
             row.radius,
+            void_against=procedure.margin is not None,
         ):
             yield Kind.RADIUS, f"{stated}, more than the counts prove"
 
@@ -63,9 +64,13 @@ def list_proved(
     n: int,
     alpha: float,
     radius: float,
+    *,
+    void_against: bool,
 ) -> bool:
     """Whether within the radius the item fires for the plan's class and none before for
     others.
+
+    ``void_against``: samples without a class may be of any, where they would do harm.
     """
     if item not in plan.items or not radius > 0:
         return False
@@ -74,11 +79,15 @@ def list_proved(
         """Whether a lower bound at a part of the level is at least Phi(z)."""
         return bool(parts * _bounds.tail(hits, n, *event(z)) <= level)
 
-    def margin(hits: int, others: int, gap: Arb) -> bool:
+    def counted(row: Sequence[int]) -> int:
+        """How many samples are known not to be of a class without hits."""
+        return sum(row) if void_against else n
+
+    def margin(row: Sequence[int], hits: int, others: int, gap: Arb) -> bool:
         """Whether half the difference of two scores is at least the gap."""
         low = gap * 0 + float(lower_bound(hits, n, float(level) / 2, scores=True))
         high = low - 2 * gap
-        second = -low <= high or above(n - others, -high, 2)
+        second = -low <= high or above(counted(row) - others, -high, 2)
         return bool(second) and above(hits, low, 2)
 
     def fires(q: Cond) -> bool:
@@ -90,7 +99,8 @@ def list_proved(
             return False
         z = (reach + q.threshold) / rule.sigmas[q.stage]
         if q.kind == "margin":
-            return margin(row[cls], max(c for b, c in enumerate(row) if b != cls), z)
+            second = max(c for b, c in enumerate(row) if b != cls)
+            return margin(row, row[cls], second, z)
         return above(sum(row[c] for c in q.classes or (cls,)), z)
 
     def blocks(i: int) -> bool:
@@ -108,8 +118,12 @@ def list_proved(
         return all(misses(*component) for component in components)
 
     def misses(q: Cond, lead: int | None, hits: int) -> bool:
+        row = counts[q.stage]
+        assert row is not None  # the component was made of it
         z = (reach - q.threshold) / rule.sigmas[q.stage]
-        return above(n - hits, z) if lead is None else margin(lead, hits, z)
+        if lead is None:
+            return above(counted(row) - hits, z)
+        return margin(row, lead, hits, z)
 
     with ctx.workprec(_bounds.PRECISION):
         level, reach = arb(alpha) / len(plan.items), arb(radius)

@@ -60,7 +60,7 @@ class TopKProof(Proof):
         if is_below(row.radius, expected.radius, row.sigma):
             yield Kind.WEAK, f"{stated}, below what the counts show"
         rest = procedure.n - _compared(row, answer.k, choice)
-        rest -= void_votes(row, procedure)
+        rest -= void_votes(row, manifest)
         ends = [
             ("z_a", row.z_a, expected.z_a, row.count, 2),
             ("z_b", -row.z_b, -expected.z_b, rest, choice.parts),
@@ -123,6 +123,9 @@ def _stays(manifest: Manifest, row: Row, t: int) -> bool:
     noise = (manifest.method, manifest.parameters, row.sigma, row.radius)
     if t == 1:
         return _radii.proved(*noise, row.z_a, row.z_b)
+    if manifest.method in _radii.DISCRETE and not row.radius.is_integer():
+        # half a change is none: what holds within 2 changes holds within 2.5
+        return False
     with ctx.workprec(_bounds.PRECISION):
         low = _radii.least(*noise, arb(row.z_a))
         rest = _radii.least(*noise, -arb(row.z_b))  # of what is not in the sum

@@ -31,6 +31,7 @@ def certify_dataset(
     tolerance: float | None = None,
     only_correct: bool = False,
     margin: float | Literal["auto"] | None = None,
+    noise_source: str = "seed",
     start: int = 0,
     skip: int = 1,
     max: int = -1,
@@ -46,8 +47,8 @@ def certify_dataset(
     """Certify the inputs of a data set; with ``out``, into a file that a second call
     goes on with.
 
-    Rows are functions of seed and index: they depend neither on shards nor on
-    interruptions.
+    Rows are functions of seed and index, but for noise of the operating system: they
+    depend neither on shards nor on interruptions.
 
     Parameters
     ----------
@@ -73,6 +74,9 @@ def certify_dataset(
     margin : float or "auto", optional
         As in :class:`Procedure`; "auto" measures it, see :func:`measure_margin`, or
         takes the one measured for the file that is gone on with.
+    noise_source : {"seed", "os"}
+        As in :class:`Procedure`; "os" needs sound noise. A run that goes on keeps the
+        rows that are there and draws the others fresh.
     start, skip, max : int
         Certify every ``skip``-th input from index ``start``, below index ``max`` (-1:
         all).
@@ -133,6 +137,7 @@ def certify_dataset(
         tolerance=tolerance,
         only_correct=only_correct,
         margin=margin,
+        noise_source=noise_source,
     )
     settings = Settings(
         describe=describe or {},

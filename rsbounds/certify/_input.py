@@ -30,6 +30,7 @@ def certify(
     bound: str = "clopper-pearson",
     runner_up: bool = True,
     margin: float | None = None,
+    noise_source: str = "seed",
 ) -> Certificate:
     """Certify one input: n0 samples choose the class, n fresh ones bound its
     probability.
@@ -43,7 +44,7 @@ def certify(
         One input, in whatever form ``sampler`` and ``scheme`` take.
     scheme : Scheme
         Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``.
-    n0, n, alpha, seed, bound, runner_up, margin
+    n0, n, alpha, seed, bound, runner_up, margin, noise_source
         As in :class:`Procedure`.
     index : int
         Names the random samples together with ``seed``, >= 0; give each input its own.
@@ -84,6 +85,7 @@ def certify(
         bound=bound,
         runner_up=runner_up,
         margin=margin,
+        noise_source=noise_source,
     )
     return _certified(sampler, x, scheme, procedure, index)
 

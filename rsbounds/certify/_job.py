@@ -18,15 +18,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rsbounds._numerics.checks import on_host
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.threads import processor
 from rsbounds.answers import Answer, Answered, asked, scope_of
 from rsbounds.answers._answer import class_counts
 from rsbounds.answers._looks import under
 from rsbounds.loading import Data, as_data, guarded, prefetched
+from rsbounds.loading.data import is_array
 from rsbounds.procedure import Procedure
 from rsbounds.results import Row
 from rsbounds.sampling import Draws, Phase, Sampler, stream
 from rsbounds.sampling.margins import with_margin
+from rsbounds.sampling.system_bits import require_system_noise
 
 Counts = Sequence[int]
 
@@ -48,6 +52,9 @@ class Job:
         margin = self.procedure.margin
         samplers = tuple(with_margin(sampler, margin) for sampler in self.samplers)
         object.__setattr__(self, "samplers", samplers)
+        if self.procedure.noise_source == "os":
+            for sampler in samplers:
+                require_system_noise(sampler)
 
     @classmethod
     def of(cls, model: Any, question: Any, procedure: Procedure) -> Job:
@@ -70,6 +77,7 @@ class Job:
             seed=self.procedure.seed,
             index=index,
             label=label,
+            noise_source=self.procedure.noise_source,
         )
 
     def certify(self, x: Any, index: int, label: int) -> Answered:
@@ -87,8 +95,20 @@ class Job:
         return Answered(certificate, columns)
 
     def fingerprint(self, x: Any, index: int) -> Counts:
-        """Numbers of the selection samples, which tell one model from another."""
-        return self.answer.fingerprint(self.draws(x, index), self.procedure)
+        """Numbers of the selection samples, which tell one model from another.
+
+        They follow from the seed, also where the samples of rows don't: a number that
+        can't be drawn again tells nothing.
+        """
+        draws = self.draws(x, index)
+        draws.noise_source = "seed"
+        return self.answer.fingerprint(draws, self.procedure)
+
+    def recorded_fingerprint(self, row: Row) -> Counts | None:
+        """The fingerprint as far as a row holds it; None where it doesn't."""
+        if self.procedure.noise_source == "os":
+            return None
+        return self.answer.recorded_fingerprint(row)
 
     @property
     def has_less_noise(self) -> bool:
@@ -223,8 +243,28 @@ def source_of(data: Any, answer: Answer, labels: Sequence[Any] | None = None) ->
     """The data as the engine reads them; an answer without classes needs no labels."""
     if not answer.classifies and hasattr(data, "shape"):
         data = data, np.zeros(len(data), dtype=np.int64)
+    elif not answer.classifies:
+        _require_no_targets(data, answer)
     whole = answer.scheme.of_whole_numbers
     return as_data(data, labels=labels, whole=whole)
+
+
+def _require_no_targets(data: Any, answer: Answer) -> None:
+    """ValueError for arrays (x, y) whose y are a regression's targets, not labels.
+
+    Targets such as 151.0 and 75.0 would pass for labels, until one is not whole.
+    """
+    if not (isinstance(data, tuple) and len(data) == 2 and is_array(data[1])):
+        return
+    y = np.asarray(on_host("y", data[1]))
+    is_label = y.ndim == 1 and y.dtype.kind in "iubU"
+    if is_label and not (y.dtype.kind == "i" and (y < 0).any()):
+        return
+    raise ArgumentError(
+        "data",
+        f"must hold no targets for the answer {answer.name!r}: pass the inputs alone; "
+        f"got y of {y.dtype} and shape {y.shape}",
+    )
 
 
 def machine() -> dict[str, Any]:

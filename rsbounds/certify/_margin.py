@@ -72,8 +72,8 @@ def measure_margin(
     >>> from rsbounds.schemes import gaussian
     >>> x, y = np.array([[0.5, 0.0]], np.float32), np.array([0])
     >>> margin, record = measure_margin(lambda b: b / 3, (x, y), gaussian(0.25))
-    >>> 0 < margin < 1e-5, record["basis"], record["settings"]
-    (True, 'measured', ['batches of 7', 'float64'])
+    >>> 0 < margin < 1e-5, record["basis"], record["settings"][-1]
+    (True, 'measured', 'float64')
     """
     if hasattr(model, "begin"):  # rsbounds.cluster.Workers
         raise ArgumentError("margin", "can be measured in this process alone")
@@ -82,7 +82,7 @@ def measure_margin(
     chosen = range(len(source)) if indices is None else indices
     chosen = chosen[:: len(chosen) // INPUTS + 1]
     difference = Difference(margin=0.0)
-    for sampler in answer.samplers(model):
+    for stage, sampler in enumerate(answer.samplers(model)):
         for index in chosen:
             try:
                 x = source.input(index)
@@ -91,7 +91,7 @@ def measure_margin(
             compared = partial(
                 require_compared(sampler).compared,
                 x,
-                answer.levels(x)[0],
+                answer.levels(x)[stage],
                 SAMPLES,
                 stream(seed, index, Phase.SELECT),
             )

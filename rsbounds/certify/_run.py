@@ -310,15 +310,18 @@ class Run:
         """ValueError unless the model draws again what rows hold.
 
         A few fingerprints tell models apart that decide otherwise, and a whole row
-        those whose scores differ by little.
+        those whose scores differ by little. Of rows that no seed repeats there is
+        nothing to compare: the manifest's probe tells models apart.
         """
+        if self.procedure.noise_source == "os":
+            return
         there = [row for row in rows if row.idx < len(self.source)]
         if not there:
             return
         recorded = [
             (row, counts)
             for row in there
-            if (counts := self.answer.recorded_fingerprint(row)) is not None
+            if (counts := self.job.recorded_fingerprint(row)) is not None
         ]
         recorded.sort(key=lambda pair: _lead(pair[1]))
         for row, counts in recorded[:FEW_PROBES]:

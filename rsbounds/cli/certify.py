@@ -159,6 +159,15 @@ def _add_procedure(group: Any) -> None:
         ),
     )
     group.add_argument(
+        "--noise-source",
+        choices=("seed", "os"),
+        default="seed",
+        help=(
+            "os: bits of the noise from the operating system, through ChaCha20, that "
+            "no seed repeats; with --sound-noise (seed)"
+        ),
+    )
+    group.add_argument(
         "--seed",
         type=partial(whole, 0),
         default=0,
@@ -371,6 +380,7 @@ def _procedure(args: argparse.Namespace) -> Procedure:
         tolerance=args.tolerance,
         only_correct=args.only_correct,
         margin=None if args.margin == "auto" else args.margin,
+        noise_source=args.noise_source,
     )
 
 

@@ -280,8 +280,8 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
             )
         if run.manifest.procedure.margin is not None:
             raise ValueError(
-                f"{path} has votes by a margin: a rule does not count void samples "
-                "against its class"
+                f"{path} has votes by a margin of its own run: certify the rule itself "
+                "with one margin for all levels"
             )
         method, scope = run.manifest.method, run.manifest.scope
         answer = run.manifest.answer["name"]

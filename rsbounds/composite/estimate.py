@@ -132,6 +132,7 @@ def certify_drawn(
     *,
     n: int,
     alpha: float,
+    void_against: bool = False,
 ) -> CompositeCertificate:
     """The certificate of a decision list, whose stages are drawn where it needs them.
 
@@ -143,12 +144,24 @@ def certify_drawn(
         ``counts_of(stage)`` gives the class counts of n fresh samples at that level, an
         array of int of shape (C,). It is called once for each stage that the radius
         depends on, in the order of the items.
+    void_against : bool
+        Whether a sample without a class may be of any class, as those are that a margin
+        leaves: they count against whatever an upper bound is of. Otherwise they are of
+        none.
     """
     select = checked_select(rule, select)
     n = count("n", n, 1)
     alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
     chosen = plan(rule, select, n, alpha)
-    return estimate(rule, select, chosen, counts_of, n=n, alpha=alpha)
+    return estimate(
+        rule,
+        select,
+        chosen,
+        counts_of,
+        n=n,
+        alpha=alpha,
+        void_against=void_against,
+    )
 
 
 class _Component(NamedTuple):
@@ -174,11 +187,13 @@ def estimate(
     *,
     n: int,
     alpha: float,
+    void_against: bool = False,
 ) -> CompositeCertificate:
     """The certificate of a plan; a stage's counts are asked for only where the radius
     depends on them.
     """
-    stages = _Bounds(counts_of, n, divided(alpha, len(chosen.items)))
+    level = divided(alpha, len(chosen.items))
+    stages = _Bounds(counts_of, n, level, void_against)
     best = _best_item(rule, chosen, stages)
     # where no item was reached, its stages may not have been drawn: take the first that
     # was
@@ -247,7 +262,10 @@ def checked_stage(name: str, counts: Any, classes: int, n: int) -> NDArray[np.in
 class _Bounds:
     """Clopper-Pearson bounds of the stages at one level, each solved once."""
 
-    def __init__(self, counts_of: CountsOf, n: int, level: Array) -> None:
+    def __init__(
+        self, counts_of: CountsOf, n: int, level: Array, void_against: bool = False
+    ) -> None:
+        self._void_against = void_against
         self.used: dict[int, NDArray[np.int64]] = {}
         self._counts_of = counts_of
         self._n = n
@@ -260,12 +278,17 @@ class _Bounds:
             self.used[stage] = self._counts_of(stage)
         return self.used[stage]
 
+    def misses(self, stage: int, hits: Any) -> Any:
+        """How many samples are certainly not among the hits."""
+        counted = int(self.counts(stage).sum()) if self._void_against else self._n
+        return counted - hits
+
     def lower(self, stage: int, *, halved: bool, failures: bool = False) -> End:
         """Lower ends of all probabilities, or of those of their complements."""
         key = (stage, halved, failures)
         if key not in self._solved:
             counts = self.counts(stage)
-            hits = self._n - counts if failures else counts
+            hits = self.misses(stage, counts) if failures else counts
             level = self._half if halved else self._level
             self._solved[key] = end(*arguments(hits, self._n, level))
         return self._solved[key]
@@ -278,7 +301,7 @@ class _Bounds:
         """Score of a lower or, ``above``, an upper bound of a set's probability."""
         hits = self.counts(q.stage)[list(q.classes or ())].sum()
         if above:
-            misses = self._n - hits
+            misses = self.misses(q.stage, hits)
             return float(-end(*arguments(misses, self._n, self._level)).z)
         return float(end(*arguments(hits, self._n, self._level)).z)
 

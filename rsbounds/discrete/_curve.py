@@ -11,23 +11,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast
+from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, count
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.rationals import exact_probability
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
 from rsbounds.discrete._exact import (
     float_above,
     float_down,
-    probability,
     score_above,
     upper_float,
-    whole,
 )
 from rsbounds.discrete._regions import Regions
 from rsbounds.special import log_ndtr
 
-#: Where the search of a radius that may have no end stops.
-_FAR = 64
+#: Where the search of a radius or a frontier that may have no end stops.
+FAR = 64
+#: How many bits of regions are kept.
+_KEPT = 2**30
 #: The largest finite score that a search takes as it is: 1 - p is below 2e-33 there.
 _SURE = 12.0
 
@@ -47,7 +48,10 @@ class Curve(ABC):
 
     def __init__(self) -> None:
         self._regions: dict[Hashable, Regions] = {}
-        self._infima: list[Fraction | float] = []
+        self._bits = 0  # of all regions that are kept
+        # of 0, 1, ... changes, as many as arrays have asked for
+        self._thresholds: list[float] = []
+        self._score_thresholds: list[float] = []
 
     # what a kernel says ---------------------------------------------------------------
 
@@ -139,9 +143,11 @@ class Curve(ABC):
             inf where even p_A = 1 does not certify r.
         """
         infimum = self._infimum(self._key("r", r))
-        if exact or infimum == math.inf:
-            return infimum
-        bound = float_above(Fraction(infimum))
+        if infimum is None:
+            return math.inf
+        if exact:
+            return Fraction(*infimum)
+        bound = float_above(*infimum)
         return bound if bound <= 1.0 else math.inf
 
     def score_threshold(self, r: Any) -> float:
@@ -149,7 +155,11 @@ class Curve(ABC):
 
         At most 1e-14 of it is rounding: probabilities next to 1 keep their precision.
         """
-        return _score_of(self._infimum(self._key("r", r)))
+        infimum = self._infimum(self._key("r", r))
+        # the number 1 is exceeded by no probability
+        if infimum is None or infimum[0] == infimum[1]:
+            return math.inf
+        return score_above(Fraction(*infimum))
 
     def certified(self, p_a: Any, r: Any, p_b: Any = None) -> bool:
         """Whether low(p_a, r) > high(p_b, r) for all ways to make r changes, exactly.
@@ -157,8 +167,8 @@ class Curve(ABC):
         ``p_a`` is a lower bound of the top class's probability, ``p_b`` an upper bound
         of every other class's, 1 - p_a by default; each a float or a Fraction.
         """
-        top = probability("p_a", p_a)
-        rest = None if p_b is None else 1 - probability("p_b", p_b)
+        top = exact_probability("p_a", p_a)
+        rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
         return self._holds(top, rest, self._key("r", r))
 
     def certified_by_scores(self, z_a: float, r: Any, z_b: float | None = None) -> bool:
@@ -189,14 +199,16 @@ class Curve(ABC):
         """
         if np.ndim(p_a) or np.ndim(p_b if p_b is not None else 0):
             return self._radius_of_arrays(p_a, p_b)
-        top = probability("p_a", p_a)
-        rest = None if p_b is None else 1 - probability("p_b", p_b)
+        top = exact_probability("p_a", p_a)
+        rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
         return self._largest(top, rest)
 
     def _radius_of_arrays(self, p_a: Any, p_b: Any) -> Any:
         a = as_floats("p_a", p_a, 0.0, 1.0, nan=False, towards=-math.inf)
         if p_b is None:
-            return self._radii(a, self.threshold, 1.0)
+            thresholds = self._extended(self._thresholds, self.threshold, a, 1.0)
+            self._thresholds = thresholds
+            return self._radii(a, thresholds, 1.0)
         a, b = broadcast(
             p_a=a, p_b=as_floats("p_b", p_b, 0.0, 1.0, nan=False, towards=math.inf)
         )
@@ -211,7 +223,11 @@ class Curve(ABC):
         """
         a = _not_above(as_floats("z_a", z_a, nan=False, towards=-math.inf))
         if z_b is None:
-            radii = self._radii(a, self.score_threshold, math.inf)
+            thresholds = self._extended(
+                self._score_thresholds, self.score_threshold, a, math.inf
+            )
+            self._score_thresholds = thresholds
+            radii = self._radii(a, thresholds, math.inf)
             return _plain(radii) if np.ndim(z_a) == 0 else radii
         a, b = broadcast(z_a=a, z_b=as_floats("z_b", z_b, nan=False, towards=math.inf))
         if np.ndim(a):
@@ -249,8 +265,8 @@ class Curve(ABC):
             r_1, each with the largest r_2 and without those that another contains.
             Empty where p_a is not above p_b.
         """
-        top = probability("p_a", p_a)
-        rest = None if p_b is None else 1 - probability("p_b", p_b)
+        top = exact_probability("p_a", p_a)
+        rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
         return self._frontier(top, rest)
 
     def frontier_of_scores(
@@ -273,7 +289,13 @@ class Curve(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what can be computed again."""
-        return {**self.__dict__, "_regions": {}, "_infima": []}
+        computed = {
+            "_regions": {},
+            "_bits": 0,
+            "_thresholds": [],
+            "_score_thresholds": [],
+        }
+        return {**self.__dict__, **computed}
 
     # how they are found ---------------------------------------------------------------
 
@@ -282,7 +304,7 @@ class Curve(ABC):
         # numbers of several kinds need not have one shape: ((1, 0), 2)
         if isinstance(r, Sequence) or np.ndim(r):
             return self._counts(name, r)
-        return whole(name, r)
+        return count(name, r)
 
     def _cases(self, name: str, r: Any) -> list[Regions]:
         return self._all_regions(self._key(name, r))
@@ -293,14 +315,27 @@ class Curve(ABC):
         return [self._region(key)]
 
     def _region(self, counts: Hashable) -> Regions:
-        if counts not in self._regions:
-            if len(self._regions) >= 1024:
+        regions = self._regions.get(counts)
+        if regions is None:
+            regions = self._regions_of(counts)
+            # a curve that hardly falls has regions of megabytes
+            if len(self._regions) >= 1024 or self._bits + regions.bits > _KEPT:
                 self._regions.clear()
-            self._regions[counts] = self._regions_of(counts)
-        return self._regions[counts]
+                self._bits = 0
+            self._regions[counts] = regions
+            self._bits += regions.bits
+        return regions
 
-    def _infimum(self, key: Hashable) -> Fraction | float:
-        return max(regions.infimum() for regions in self._all_regions(key))
+    def _infimum(self, key: Hashable) -> tuple[int, int] | None:
+        """The number that p must exceed, as numerator and denominator; None: none."""
+        largest = (0, 1)
+        for regions in self._all_regions(key):
+            parts = regions.infimum_parts()
+            if parts is None:
+                return None
+            if parts[0] * largest[1] > largest[0] * parts[1]:
+                largest = parts
+        return largest
 
     def _holds(self, top: Fraction, rest: Fraction | None, key: Hashable) -> bool:
         """Whether low(top) + low(rest) > 1 for all ways; ``rest`` None: as ``top``."""
@@ -329,30 +364,42 @@ class Curve(ABC):
 
         limit = self.limit
         if limit is None and 1 in (top, rest):
-            limit = _FAR  # some kinds of changes may have no end where others do
+            limit = FAR  # some kinds of changes may have no end where others do
         return max(_last(holds, limit), 0)
 
     def _radius_of_pair(self, z_a: float, z_b: float | None) -> Any:
         return self._largest(*_bounds_of_scores(z_a, z_b))
 
-    def _radii(
-        self, values: Array, threshold: Callable[[int], float], sure: float
-    ) -> Array:
-        """The places of values among the thresholds of 0, 1, ... changes.
+    def _extended(
+        self,
+        known: list[float],
+        threshold: Callable[[int], float],
+        values: Array,
+        sure: float,
+    ) -> list[float]:
+        """Thresholds of 0, 1, ... changes, to one above all values below ``sure``.
 
-        ``sure`` is the value of p = 1, which may have no place.
+        A new list: another thread may be reading the known one.
         """
         finite = np.asarray(values)[np.asarray(values) < sure]
         top = float(np.max(finite)) if finite.size else -math.inf
-        thresholds: list[float] = []
+        thresholds = list(known)
         while not thresholds or thresholds[-1] <= top:
             if self.limit is not None and len(thresholds) > self.limit:
                 break
             thresholds.append(threshold(len(thresholds)))
+        return thresholds
+
+    def _radii(self, values: Array, thresholds: list[float], sure: float) -> Array:
+        """The places of values among the thresholds of 0, 1, ... changes.
+
+        ``sure`` is the value of p = 1, which may have no place.
+        """
         places = np.searchsorted(thresholds, values, side="right") - 1.0
         radii = np.maximum(places, 0.0)
-        if finite.size < np.size(values):
-            radii = np.where(values == sure, self._largest(Fraction(1), None), radii)
+        is_sure = values == sure
+        if np.any(is_sure):
+            radii = np.where(is_sure, self._largest(Fraction(1), None), radii)
         return np.asarray(radii)
 
     def _lowered(self, z: Array, cases: Sequence[Regions]) -> Array:
@@ -423,7 +470,7 @@ def _each(
 ) -> Any:
     """A Fraction's answer exact, a number's rounded, an array's for each number."""
     if np.ndim(p) == 0 and not isinstance(p, np.ndarray):
-        value = probability("p", p)
+        value = exact_probability("p", p)
         if isinstance(p, Fraction):
             return exact(value)
         return rounded(value)
@@ -451,12 +498,6 @@ def float_down_signed(value: Fraction) -> float:
     """The largest double at most ``value``, of either sign."""
     nearest = value.numerator / value.denominator
     return math.nextafter(nearest, -math.inf) if nearest > value else nearest
-
-
-def _score_of(infimum: Fraction | float) -> float:
-    if infimum == 1:  # reached by p = 1 alone, if at all
-        return math.inf
-    return math.inf if infimum == math.inf else score_above(Fraction(infimum))
 
 
 def _tails(z: Array) -> tuple[Array, Array]:

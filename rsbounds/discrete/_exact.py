@@ -2,56 +2,15 @@
 
 import math
 from fractions import Fraction
-from numbers import Integral, Rational
 from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, TINY, round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR
 from rsbounds.special import ndtri_exp
 
 _LN2 = math.log(2.0)
-
-
-def probability(name: str, value: Any) -> Fraction:
-    """``value`` as the rational number that it is, in [0, 1], or ArgumentError."""
-    if isinstance(value, bool | np.bool_):
-        raise ArgumentError(name, f"must be a number in [0, 1]; got {value!r}")
-    try:
-        exact = Fraction(value) if isinstance(value, Rational) else as_ratio(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(
-            name, f"must be a number in [0, 1]; got {value!r}"
-        ) from None
-    if not 0 <= exact <= 1:
-        raise ArgumentError(name, f"must be in [0, 1]; got {value!r}")
-    return exact
-
-
-def as_ratio(value: Any) -> Fraction:
-    """A float of any width as the rational number that it is."""
-    if isinstance(value, str):
-        raise TypeError
-    return (
-        Fraction(*value.as_integer_ratio())
-        if hasattr(value, "as_integer_ratio")
-        else Fraction(float(value))
-    )
-
-
-def whole(name: str, value: Any, low: int = 0) -> int:
-    """``value`` as a whole number of at least ``low``, or ArgumentError."""
-    number = value.item() if isinstance(value, np.generic | np.ndarray) else value
-    if isinstance(number, float) and number.is_integer():
-        number = int(number)
-    if isinstance(number, bool) or not isinstance(number, Integral):
-        raise ArgumentError(name, f"must be a whole number; got {value!r}")
-    checked = int(number)
-    if not checked >= low:
-        raise ArgumentError(name, f"must be >= {low}; got {value!r}")
-    return checked
 
 
 def float_down(numerator: int, denominator: int) -> float:
@@ -72,10 +31,13 @@ def float_up(numerator: int, denominator: int) -> float:
     return nearest
 
 
-def float_above(value: Fraction) -> float:
-    """The least double above ``value``."""
-    nearest = float_up(value.numerator, value.denominator)
-    return math.nextafter(nearest, math.inf) if nearest == value else nearest
+def float_above(numerator: int, denominator: int) -> float:
+    """The least double above numerator/denominator, which is in [0, inf)."""
+    nearest = numerator / denominator
+    top, bottom = nearest.as_integer_ratio()
+    if top * denominator <= numerator * bottom:
+        return math.nextafter(nearest, math.inf)
+    return nearest
 
 
 def score_above(value: Fraction) -> float:

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.discrete._curve import Curve, staircase
-from rsbounds.discrete._exact import probability, whole
-from rsbounds.discrete._regions import Regions, product_of_powers
+from rsbounds._numerics.rationals import exact_probability
+from rsbounds.discrete._curve import FAR, Curve, staircase
+from rsbounds.discrete._regions import Regions, product_of_powers, times
 
 _NO_NOISE = "must not make the noise the same at every input; got"
 
@@ -23,8 +24,8 @@ class Categorical(Curve):
 
     def __init__(self, keep: Any, values: Any) -> None:
         super().__init__()
-        self.keep = probability("keep", keep)
-        self.values = whole("values", values, 2)
+        self.keep = exact_probability("keep", keep)
+        self.values = count("values", values, 2)
         others = self.values - 1
         if self.keep * self.values == 1:
             raise ArgumentError("keep", f"{_NO_NOISE} {keep!r}, 1/values")
@@ -33,6 +34,8 @@ class Categorical(Curve):
         self._stay = stay * others
         self._move = whole_mass - stay
         self._scale = whole_mass * others
+        # the last power that was asked for: thresholds are asked for in turn
+        self._power: tuple[int, list[int]] = (0, [1])
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -46,15 +49,28 @@ class Categorical(Curve):
 
     def _regions_of(self, counts: Any) -> Regions:
         (changes,) = counts
-        elsewhere = self._move * (self.values - 2)
-        step = [self._stay, elsewhere, self._move]
         # by the number of coordinates at x's value, less those at the other input's
-        p = product_of_powers([(step, changes)])
-        p += [0] * (2 * changes + 1 - len(p))
+        p = self._power_of_step(changes)
         q = p[::-1]
         if self._stay < self._move:
             p, q = q, p
         return Regions(p, q, self._scale**changes)
+
+    def _power_of_step(self, changes: int) -> list[int]:
+        """What so many coordinates produce, from one less where that was the last."""
+        elsewhere = self._move * (self.values - 2)
+        step = [self._stay, elsewhere, self._move]
+        number, power = self._power
+        if changes == number + 1:
+            power = times(power, step)
+        elif changes != number:
+            power = product_of_powers([(step, changes)])
+            power += [0] * (2 * changes + 1 - len(power))
+        self._power = (changes, power)
+        return power
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_power": (0, [1])}
 
 
 class Flips(Curve):
@@ -62,8 +78,8 @@ class Flips(Curve):
 
     def __init__(self, add: Any, delete: Any) -> None:
         super().__init__()
-        self.add = probability("add", add)
-        self.delete = probability("delete", delete)
+        self.add = exact_probability("add", add)
+        self.delete = exact_probability("delete", delete)
         if self.add + self.delete == 1:
             raise ArgumentError("add", f"{_NO_NOISE} {add!r}, 1 - delete")
         scale = math.lcm(self.add.denominator, self.delete.denominator)
@@ -106,15 +122,15 @@ class Mask(Curve):
 
     def __init__(self, dim: Any, kept: Any = None, *, probability: Any = None) -> None:
         super().__init__()
-        self.dim = whole("dim", dim, 1)
+        self.dim = count("dim", dim, 1)
         if (kept is None) == (probability is None):
             raise ArgumentError("kept", "must be given, or probability, and not both")
-        self.kept = None if kept is None else whole("kept", kept, 1)
+        self.kept = None if kept is None else count("kept", kept, 1)
         if self.kept is not None and not self.kept <= self.dim:
             raise ArgumentError("kept", f"must be at most dim = {dim}; got {kept!r}")
         self.probability = None
         if probability is not None:
-            self.probability = _positive("probability", probability)
+            self.probability = exact_probability("probability", probability, "right")
         self.limit = self.dim
 
     @property
@@ -149,7 +165,7 @@ class Deletion(Curve):
 
     def __init__(self, delete: Any) -> None:
         super().__init__()
-        self.delete = probability("delete", delete)
+        self.delete = exact_probability("delete", delete)
         if self.delete == 1:
             raise ArgumentError("delete", "must be in [0, 1); got 1")
 
@@ -410,15 +426,12 @@ def _pairs(curve: Curve, top: Fraction, rest: Fraction | None) -> list[tuple[Any
     if curve._endless(top, rest):
         return [(math.inf, math.inf)]
     # a kind that has no end at p = 1 is searched no further than this
-    limits = [_END if 1 in (top, rest) else None] * 2
+    limits = [FAR if 1 in (top, rest) else None] * 2
 
     def holds(first: int, second: int) -> bool:
         return curve._holds(top, rest, curve._counts("r", (first, second)))
 
     return list(staircase(holds, limits))
-
-
-_END = 4096
 
 
 def _partly_common(at_x: Fraction, at_other: Fraction) -> Regions:
@@ -442,11 +455,4 @@ def _numbers(name: str, r: Any, kinds: int) -> tuple[int, ...]:
         raise ArgumentError(
             name, f"must be a whole number, or {kinds} of them; got {r!r}"
         )
-    return tuple(whole(name, number) for number in numbers)
-
-
-def _positive(name: str, value: Any) -> Fraction:
-    exact = probability(name, value)
-    if not exact > 0:
-        raise ArgumentError(name, f"must be in (0, 1]; got {value!r}")
-    return exact
+    return tuple(count(name, number) for number in numbers)

@@ -70,15 +70,24 @@ class Regions:
         numerator = self.below_q[full] * there * bottom + rest * here
         return numerator, there * bottom * self.scale
 
-    def infimum(self) -> Fraction | float:
-        """The number that p must exceed so that :meth:`low` exceeds 1/2; inf: none."""
+    def infimum_parts(self) -> tuple[int, int] | None:
+        """The number that p must exceed so that :meth:`low` exceeds 1/2; None: none.
+
+        As numerator and denominator, not reduced: the greatest common divisor of
+        numbers of thousands of bits would take longer than all else.
+        """
         full = bisect_right(self.below_q, self.scale // 2) - 1
         if full == len(self.q):
-            return math.inf
+            return None
         there, here = self.p[full], self.q[full]
         rest = self.scale - 2 * self.below_q[full]
         numerator = 2 * self.below_p[full] * here + rest * there
-        return Fraction(numerator, 2 * self.scale * here)
+        return numerator, 2 * self.scale * here
+
+    @property
+    def bits(self) -> int:
+        """About how many bits all its numbers have."""
+        return 4 * len(self.p) * self.scale.bit_length()
 
     @property
     def covers(self) -> bool:
@@ -165,8 +174,8 @@ def product_of_powers(factors: Iterable[tuple[Weights, int]]) -> list[int]:
     degree = 0
     for f, power in kept:
         slope = [power * k * c for k, c in enumerate(f)][1:] or [0]
-        derived = _sum(_times(derived, f), _times(together, slope))
-        together = _times(together, f)
+        derived = _sum(times(derived, f), times(together, slope))
+        together = times(together, f)
         start *= f[0] ** power
         degree += power * (len(f) - 1)
     result = [start]
@@ -180,7 +189,8 @@ def product_of_powers(factors: Iterable[tuple[Weights, int]]) -> list[int]:
     return [0] * shift + result
 
 
-def _times(a: Weights, b: Weights) -> list[int]:
+def times(a: Weights, b: Weights) -> list[int]:
+    """The coefficients of the product of two polynomials."""
     result = [0] * (len(a) + len(b) - 1)
     for i, x in enumerate(a):
         for j, y in enumerate(b):

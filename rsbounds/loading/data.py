@@ -157,7 +157,7 @@ def as_data(
         return open_data(
             data, preprocess=preprocess, scale=scale, whole=whole, labels=labels
         )
-    if isinstance(data, tuple) and len(data) == 2 and _is_array(data[1]):
+    if isinstance(data, tuple) and len(data) == 2 and is_array(data[1]):
         x, y = by_position(data[0]), by_position(data[1])
         if np.ndim(y) != 1:
             hint = ": maps are given to the answer, Maps(scheme, truth=...)"
@@ -191,7 +191,7 @@ def by_position(table: Any) -> Any:
     return table.to_numpy()
 
 
-def _is_array(y: Any) -> bool:
+def is_array(y: Any) -> bool:
     """Whether y is one of labels, rather than the second of two pairs."""
     return hasattr(y, "shape") or (
         isinstance(y, list | tuple) and not any(map(np.ndim, y))

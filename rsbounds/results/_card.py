@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,14 @@ from rsbounds.results._program import LEAD
 from rsbounds.results._results import Results
 from rsbounds.results._table import _markdown, _radii
 from rsbounds.results._terms import footnote, setting
-from rsbounds.results._text import as_path, conform, literal, plain, quoted
+from rsbounds.results._text import (
+    as_path,
+    conform,
+    html_table,
+    literal,
+    plain,
+    quoted,
+)
 
 _SCHEMA = Path(__file__).parent / "card.schema.json"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -43,12 +51,32 @@ _DOUBTS = "What this card can't show:"
 _SEEN = "Whether the model was trained or chosen on these inputs."
 
 
+class Card(dict[str, Any]):
+    """A card as JSON can hold it: a dict that a notebook shows as the card's text.
+
+    Examples
+    --------
+    >>> from rsbounds.results import Results, Row, card
+    >>> run = Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),))
+    >>> "<h3>Certified accuracy: run</h3>" in card(run)._repr_html_()
+    True
+    """
+
+    def _repr_html_(self) -> str | None:
+        """As a notebook shows it; None, so its entries as they are, of no card."""
+        try:
+            require_card(self)
+        except ValueError:  # without rows, or changed by hand
+            return None
+        return _as_html(self)
+
+
 def card(
     file: Results,
     radii: Sequence[float] | None = None,
     *,
     verified: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> Card:
     """What a certification file says, as JSON can hold it: its card.
 
     Parameters
@@ -63,9 +91,9 @@ def card(
 
     Returns
     -------
-    dict
-        After the schema ``card.schema.json``, if the file has rows: else shares are
-        None.
+    Card
+        A dict after the schema ``card.schema.json``, if the file has rows: else shares
+        are None.
 
     Raises
     ------
@@ -91,7 +119,9 @@ def card(
     spec = {"model": shown(model["spec"])} if isinstance(model.get("spec"), str) else {}
     line = file.program().removeprefix(f"{LEAD}: ")
     program = {LEAD: line} if line else {}
-    places = {"rows": path, "manifest": manifest_path(path)}
+    places = dict[str, Path]()
+    if file.name:  # results of a run without a file have none
+        places = {"rows": path, "manifest": manifest_path(path)}
     hashes = {
         name: digest(content_of(p, LARGE)) for name, p in places.items() if p.is_file()
     }
@@ -123,8 +153,7 @@ def card(
         "unknown": [_COMMITTED if commitment else _RUNS, _COUNTS, _SEEN],
         "notes": [note for note in file.notes() if not note.startswith(LEAD)],
     }
-    card: dict[str, Any] = plain(made)
-    return card
+    return Card(plain(made))
 
 
 def _measured(file: Results, radii: Sequence[float] | None) -> dict[str, Any]:
@@ -205,7 +234,7 @@ def write_card(made: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
 
 def require_card(made: Mapping[str, Any]) -> None:
     """ValueError unless it is a card after the schema."""
-    conform("", made, _schema())
+    conform("", dict(made), _schema())
 
 
 def card_places(path: str | os.PathLike[str]) -> tuple[Path, Path]:
@@ -222,7 +251,7 @@ def card_places(path: str | os.PathLike[str]) -> tuple[Path, Path]:
     return place, text
 
 
-def read_card(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_card(path: str | os.PathLike[str]) -> Card:
     """The card of a JSON file.
 
     Parameters
@@ -257,7 +286,7 @@ def read_card(path: str | os.PathLike[str]) -> dict[str, Any]:
             raise ValueError(f"acr must be a number or inf; got {quoted(made['acr'])}")
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{place} can't be read as a card: {error}") from None
-    return made
+    return Card(made)
 
 
 def _refuse(name: str) -> None:
@@ -271,19 +300,11 @@ def accuracy_of(own: Mapping[str, float]) -> tuple[str, str]:
 
 def _as_markdown(made: Mapping[str, Any]) -> str:
     """The card as a section of a model's README."""
-    report, scope = made["report"], made["scope"]
-    if report is None:
-        what = "Certified accuracy"
-        table = [["radius", "certified accuracy", "95 % interval"]]
-        table += [[f"{at['radius']:g}", *accuracy_of(at)] for at in made["accuracy"]]
-    else:
-        what = f"Certified {literal(made['answer']['name'])}"
-        table = [[literal(cell) for cell in line] for line in report["table"]]
+    report = made["report"]
+    table = [[literal(cell) for cell in line] for line in _lines(made)]
     about = {name: f"`{literal(text)}`" for name, text in made["about"].items()}
     about["method"] = literal(made["noise"]["method"])
-    about["scope"] = literal(
-        ". ".join(filter(None, (scope["text"], scope["footnote"])))
-    )
+    about["scope"] = literal(_scope(made))
     about["inputs"] = made["inputs"]
     if report is None:
         quantiles = (f"{float(q):.0%}: {literal(p)}" for q, p in made["p_a"].items())
@@ -292,19 +313,63 @@ def _as_markdown(made: Mapping[str, Any]) -> str:
         about["p_A of the true class, quantiles"] = ", ".join(quantiles)
     else:
         about["answer"] = literal(report["title"])
-    about["checked by rsbounds verify"] = proof(made["verified"])
+    about["checked by rsbounds verify"] = literal(proof(made["verified"]))
     for name, sha256 in made["hashes"].items():
         about[f"SHA-256 of its {name}"] = f"`{literal(sha256)}`" if sha256 else ""
     facts = [f"- {name}: {value}" for name, value in about.items() if value]
     doubts = [f"- {literal(text)}" for text in (*made["unknown"], *made["notes"])]
     parts = [
-        f"## {what}: {literal(made['name'])}",
+        f"## {literal(_what(made))}: {literal(made['name'])}",
         _markdown(table),
         "\n".join(facts),
         _DOUBTS,
         "\n".join(doubts),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _as_html(made: Mapping[str, Any]) -> str:
+    """The card as a notebook shows it: its table, what it is about, its doubts."""
+    about = {
+        **made["about"],
+        "method": made["noise"]["method"],
+        "scope": _scope(made),
+        "inputs": made["inputs"],
+        "checked by rsbounds verify": proof(made["verified"]),
+    }
+    facts = [f"{name}: {value}" for name, value in about.items() if value]
+    doubts = [*made["unknown"], *made["notes"]]
+    title = f"{_what(made)}: {made['name']}"
+    return (
+        f"<h3>{escape(shown(title))}</h3>"
+        f"{html_table(_lines(made))}"
+        f"{_html_list(facts)}<p>{_DOUBTS}</p>{_html_list(doubts)}"
+    )
+
+
+def _html_list(texts: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(shown(text))}</li>' for text in texts)}</ul>"
+
+
+def _what(made: Mapping[str, Any]) -> str:
+    """What the card's table says, in words."""
+    if made["report"] is None:
+        return "Certified accuracy"
+    return f"Certified {made['answer']['name']}"
+
+
+def _lines(made: Mapping[str, Any]) -> list[Sequence[str]]:
+    """The lines of the card's table, the first its head."""
+    if made["report"] is not None:
+        return list(made["report"]["table"])
+    head = ["radius", "certified accuracy", "95 % interval"]
+    return [head, *([f"{at['radius']:g}", *accuracy_of(at)] for at in made["accuracy"])]
+
+
+def _scope(made: Mapping[str, Any]) -> str:
+    """For which classifier the card's certificates hold, with its footnote."""
+    scope = made["scope"]
+    return ". ".join(filter(None, (scope["text"], scope["footnote"])))
 
 
 def proof(verified: Mapping[str, Any] | None) -> str:
@@ -317,7 +382,7 @@ def proof(verified: Mapping[str, Any] | None) -> str:
     ]
     parts += verified["first"][:3]
     stated = ", ".join(verified["stated"]) or "nothing"
-    return literal("; ".join([*parts, f"taken as stated: {stated}"]))
+    return "; ".join([*parts, f"taken as stated: {stated}"])
 
 
 def _cut(value: float) -> float:

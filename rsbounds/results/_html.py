@@ -24,7 +24,7 @@ from rsbounds._numerics.extras import need
 from rsbounds._numerics.files import require_writable
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import ABSTAIN
-from rsbounds.results._card import QUANTILES, accuracy_of, proof, share_of
+from rsbounds.results._card import QUANTILES, proof, share_of
 from rsbounds.results._card import card as card_of
 from rsbounds.results._file import _replace
 from rsbounds.results._plot import COLOURS, Curve, curves, steps
@@ -253,24 +253,33 @@ def _write(
         (_PAGE / f"page.{kind}").read_text(encoding="utf-8")
         for kind in ("html", "css", "js")
     )
-    digests = (hashlib.sha256(own.encode()).digest() for own in (*scripts, script))
-    own = " ".join(
-        f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests
-    )
-    nothing = "default-src 'none'; form-action 'none'; base-uri 'none'"
     parts = {
-        "policy": (
-            f"{nothing}; style-src 'unsafe-inline'; img-src data: blob:; script-src "
-            f"{own}"
-        ),
+        "policy": policy([*scripts, script]),
         "title": escape(title),
         "style": style,
         "version": escape(rsbounds.__version__),
         "body": "\n".join(body),
         "script": script,
     }
-    text = re.sub(r"@(\w+)@", lambda match: parts[match[1]], template)  # in one pass
-    _replace(place, text)
+    _replace(place, filled(template, parts))
+
+
+def policy(scripts: Iterable[str]) -> str:
+    """What lets a browser run these scripts, and no other, and load nothing."""
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    allowed = " ".join(
+        f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests
+    )
+    nothing = "default-src 'none'; form-action 'none'; base-uri 'none'"
+    return (
+        f"{nothing}; style-src 'unsafe-inline'; img-src data: blob:; script-src "
+        f"{allowed}"
+    )
+
+
+def filled(template: str, parts: Mapping[str, str]) -> str:
+    """A template with its parts, in one pass: what is filled in is no template."""
+    return re.sub(r"@(\w+)@", lambda match: parts[match[1]], template)
 
 
 def _sortable(lines: Sequence[Sequence[str]]) -> str:
@@ -302,7 +311,7 @@ def _side_by_side(
     head = ["run", *map(heading, radii), "abstain", "ACR", "inputs"]
     lines = [[*head, *(f"p_A {q:.0%}" for q in QUANTILES), "verified"]]
     for card, name, about in zip(cards, names, settings, strict=True):
-        at = {own["radius"]: accuracy_of(own) for own in card["accuracy"]}
+        at = {own["radius"]: share_and_interval(own) for own in card["accuracy"]}
         # an abstention rate cut off would be too small: it is rounded
         abstain = "-" if card["abstain"] is None else f"{card['abstain']:.4f}"
         means = (abstain, _number(card["acr"]))
@@ -314,6 +323,12 @@ def _side_by_side(
             about = f"{title}, {about}" if about else title
         lines.append([_cell(name, about), *certified, *map(_cell, rest)])
     return lines
+
+
+def share_and_interval(point: Mapping[str, float]) -> tuple[str, str]:
+    """A certified accuracy, and its interval in few characters: columns are many."""
+    ends = (f"{point[end]:.3f}".removeprefix("0") for end in ("low", "high"))
+    return f"{point['accuracy']:.3f}", "\N{EN DASH}".join(ends)
 
 
 def _number(value: float | str | None) -> str:

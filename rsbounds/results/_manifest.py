@@ -256,11 +256,14 @@ class Manifest:
 
     def unfixed(self) -> list[str]:
         """What a commitment of this run does not fix, in words."""
+        unfixed = []
         models = self.model.get("stages", [self.model])
         known = [isinstance(own, Mapping) and own.get("parameters") for own in models]
-        if all(known):
-            return []
-        return ["the model's parameters: nothing in it could be hashed"]
+        if not all(known):
+            unfixed.append("the model's parameters: nothing in it could be hashed")
+        if self.procedure.noise_source == "os":
+            unfixed.append("the noise: it is of the operating system")
+        return unfixed
 
     def uncommitted(self) -> Manifest:
         """The manifest of a file that is computed from a committed one."""

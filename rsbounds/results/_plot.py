@@ -121,7 +121,8 @@ def plot(
         The picture; its ending chooses the format (png, pdf, svg).
     ax : matplotlib axes, optional
         Where to draw; by default in a figure of its own, below which footnotes
-        stand: on axes that are given they are a warning.
+        stand: on axes that are given they are a warning. Without a path it is a figure
+        of pyplot, which a notebook shows.
     figsize : (float, float), optional
         Width and height of that figure in inches, (7, 4.5) by default. Below 4.5 in
         width it is one for a column of a paper: smaller type, no title.
@@ -154,7 +155,10 @@ def plot(
     is_own = ax is None
     if is_own:
         size = (7.0, 4.5) if figsize is None else figsize
-        figure = matplotlib.Figure(figsize=size, layout="constrained")
+        make = matplotlib.Figure
+        if place is None:  # nobody would see it: notebooks show those of pyplot
+            make = need("matplotlib.pyplot", "a plot").figure
+        figure = make(figsize=size, layout="constrained")
         ax = figure.add_subplot()
     figure = ax.get_figure()
     small = float(figure.get_size_inches()[0]) < NARROW

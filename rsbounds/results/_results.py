@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from functools import cached_property
@@ -14,6 +14,7 @@ import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
+from rsbounds._numerics.decimals import round_radii
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.text import abridged, shown
 from rsbounds.answers import ANSWERS, Summary
@@ -21,7 +22,7 @@ from rsbounds.certificate import ABSTAIN
 from rsbounds.results._manifest import Manifest
 from rsbounds.results._program import program
 from rsbounds.results._row import Row
-from rsbounds.results._text import some
+from rsbounds.results._text import html_table, some
 
 
 @dataclass(frozen=True)
@@ -129,9 +130,27 @@ class Results:
         return f"<Results{name}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        """As a notebook shows it: the line, and the notes of a report below."""
+        """As a notebook shows it: the line, the table of a report, its notes."""
+        title = f"<p><code>{escape(repr(self))}</code></p>"
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes())
-        return f"<p><code>{escape(repr(self))}</code></p><ul>{notes}</ul>"
+        return f"{title}{html_table(self._shown())}<ul>{notes}</ul>"
+
+    def _shown(self) -> list[Sequence[str]]:
+        """The head and the lines of the table that a notebook shows; none of rows that
+        can't be reported.
+        """
+        try:
+            report = self.report()
+        except ValueError:  # columns are missing: the line still says what it is
+            return []
+        if report is not None:
+            return list(report.table)
+        if not self.rows or not self.classifies:
+            return []
+        radii = round_radii(self.counted.largest)
+        shares = self.certified_accuracy(radii).tolist()
+        head = ["radius", *(f"{radius:.12g}" for radius in radii)]
+        return [head, ["certified accuracy", *(f"{share:.3f}" for share in shares)]]
 
     def to_pandas(self) -> Any:
         """The rows as a data frame of pandas, a line for each, their further columns

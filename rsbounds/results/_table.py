@@ -4,14 +4,13 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
-from rsbounds._numerics.decimals import truncated
+from rsbounds._numerics.decimals import round_radii, truncated
 from rsbounds._numerics.text import shown
 from rsbounds.answers import Summary
 from rsbounds.results._results import Results
@@ -47,14 +46,7 @@ def with_accuracies(files: Sequence[Results]) -> list[Results]:
 
 def default_radii(files: Iterable[Results]) -> list[float]:
     """Up to eight round radii, from 0 to the largest finite radius of the files."""
-    largest = max((file.counted.largest for file in files), default=0.0)
-    if largest == 0:
-        return [0.0]
-    power = Decimal(10) ** (Decimal(largest).adjusted() - 1)
-    steps = (power * Decimal(k) for k in ("2.5", "5", "10", "25"))
-    step = next(s for s in steps if largest < 8 * s)
-    radii = [float(k * step) for k in range(int(Decimal(largest) / step) + 1)]
-    return list(dict.fromkeys(radii))  # the smallest of all are no multiples
+    return round_radii(max((file.counted.largest for file in files), default=0.0))
 
 
 def summary(file: Results, radii: Sequence[float] | None = None) -> dict[str, Any]:

@@ -87,6 +87,18 @@ def literal(text: object) -> str:
     return re.sub(r"([\\`*_\[\]|~#])", r"\\\1", escape(shown(text), quote=False))
 
 
+def html_table(lines: Sequence[Sequence[object]]) -> str:
+    """Lines of cells as a table of HTML, the first line its head; "" without lines."""
+    if not lines:
+        return ""
+    rows = [[escape(shown(cell)) for cell in line] for line in lines]
+    head = "".join(f"<th>{cell}</th>" for cell in rows[0])
+    body = "".join(
+        f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows[1:]
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
 def plain(value: Any) -> Any:
     """The value as JSON can hold it: null for NaN, "inf" for infinity, also inside of
     others.

@@ -21,6 +21,7 @@ from rsbounds.sampling.blocks import Phase, noise_level, noisy, stream
 from rsbounds.sampling.blocks import block_size as block_size
 from rsbounds.sampling.draws import Draws, GrowingDraws
 from rsbounds.sampling.strings import OnStrings, on_strings
+from rsbounds.sampling.system_bits import SystemBits
 
 __all__ = [
     "ArraySampler",
@@ -30,6 +31,7 @@ __all__ = [
     "Phase",
     "Sampler",
     "SoftSampler",
+    "SystemBits",
     "as_sampler",
     "noise_level",
     "noises",

@@ -12,8 +12,19 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.confidence import ScoreHistogram
 from rsbounds.sampling.blocks import Stream, block_size
 from rsbounds.sampling.grid_noise import LEVELS, checked_grid
-from rsbounds.sampling.margins import FEW, Difference, Watch, leads
+from rsbounds.sampling.margins import (
+    FEW,
+    Difference,
+    Watch,
+    leads,
+    other_blas_threads,
+)
 from rsbounds.sampling.noises import Gaussian, Noise, OnGrid, require_level
+from rsbounds.sampling.system_bits import (
+    Randomness,
+    SystemBits,
+    require_system_noise,
+)
 
 Kind = Literal["values", "maps"]  # of outputs that are not scores of classes
 _SHAPES = {
@@ -36,6 +47,8 @@ class Scored:
 
     #: A sample counts only if its largest score leads the second by more than this.
     margin: float | None = None
+    #: Whether noise that whole numbers decide may come from the operating system.
+    takes_system_bits = True
     #: Shown each block and its scores, to compare them with those of another setting.
     watch: Watch | None = None
 
@@ -80,9 +93,7 @@ class Scored:
         self._classes = scores.shape[1]
         return scores
 
-    def scores(
-        self, batch: Any, number: int, generator: np.random.Generator
-    ) -> NDArray[Any]:
+    def scores(self, batch: Any, number: int, generator: Randomness) -> NDArray[Any]:
         """Scores of a call's block of that number, shape (count, classes)."""
         self._batches += 1
         middle = len(batch) // 2
@@ -107,13 +118,15 @@ class Scored:
         return other
 
     def compared(
-        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+        self, x: Any, sigma: float, n: int, generator: Randomness
     ) -> Difference:
         """The scores of n samples beside those of other settings.
 
-        They are of batches of 7 rows, and in float64 where the classifier answers
-        inputs of that type in it. A function's own arithmetic can't be changed from
-        outside: where it rounds to float32, only the batches differ.
+        They are of batches of 7 rows, by another number of BLAS's threads where the
+        package ``threadpoolctl`` is there to change it, and in float64 where the
+        classifier answers inputs of that type in it. A function's own arithmetic can't
+        be changed from outside: where it rounds to float32, only batches and threads
+        differ.
         """
         twin: Any = copy.copy(self)
         difference = Difference(margin=self.margin or 0.0)
@@ -125,6 +138,10 @@ class Scored:
                 piece = copy.deepcopy(batch[start : start + FEW])
                 pieces.append(np.array(self._scored(piece)))
             difference.add(kept, np.concatenate(pieces), f"batches of {FEW}")
+            with other_blas_threads() as setting:
+                if setting:
+                    again = np.array(self._scored(copy.deepcopy(batch)))
+                    difference.add(kept, again, setting)
             presented = self.noise.presented(batch)
             if getattr(presented, "dtype", None) != np.float32:
                 return
@@ -145,7 +162,7 @@ class Scored:
         return self.checked(returned, len(batch))
 
     def _looked_at(
-        self, batch: Any, number: int, generator: np.random.Generator
+        self, batch: Any, number: int, generator: Randomness
     ) -> NDArray[Any]:
         """The scores of a batch, if each row's depend on that row alone."""
         place = place_of(generator, number)
@@ -174,9 +191,11 @@ class Scored:
         return scores.copy()
 
     def blocks(
-        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+        self, x: Any, sigma: float, n: int, generator: Randomness
     ) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_]]]:
         """The scores of n noisy copies of an input, block by block; which are void."""
+        if isinstance(generator, SystemBits):
+            require_system_noise(self)
         require_level(self.noise, sigma)
         x = self.noise.checked(x)
         size = block_size(n, self.noise.numbers(x))
@@ -184,7 +203,8 @@ class Scored:
         for number, start in enumerate(range(0, n, size)):
             void: Any = False
             if self.noise.outcomes is None:
-                batch, void = self.noise.noisy(x, sigma, size, generator)
+                source: Any = generator
+                batch, void = self.noise.noisy(x, sigma, size, source)
             else:
                 batch = self.noise.all_outcomes(x, start, size)
             scores = self.scores(batch, number, generator)
@@ -192,7 +212,7 @@ class Scored:
             yield scores[: n - start], flags[: n - start]
 
     def drawn(
-        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+        self, x: Any, sigma: float, n: int, generator: Randomness
     ) -> Iterator[Array]:
         """The scores of n noisy copies of an input, block by block; NaN where void."""
         for scores, void in self.blocks(x, sigma, n, generator):
@@ -216,9 +236,9 @@ def look_is_due(bits: int) -> bool:
     return bits < _LOOKS
 
 
-def place_of(generator: np.random.Generator, number: int) -> str:
+def place_of(generator: Randomness, number: int) -> str:
     """Which block of which input, as far as the stream tells."""
-    if isinstance(generator, Stream):
+    if isinstance(generator, Stream | SystemBits):
         return f", at block {number} of input {generator.index}"
     return f", at block {number}"
 
@@ -335,7 +355,7 @@ class ArraySampler(Scored):
         self.sound_noise = sound_noise
 
     def __call__(
-        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+        self, x: Any, sigma: float, n: int, generator: Randomness
     ) -> NDArray[np.int64]:
         """Counts of the classes; see :class:`Sampler`.
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_floats, on_host
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds.sampling.system_bits import Randomness, SystemBits
 
 _TINY = float(np.finfo(np.float32).tiny)
 _LARGEST = float(np.finfo(np.float32).max)
@@ -165,10 +166,14 @@ def _start(seed: int, key: tuple[int, ...]) -> int:
 stream = Stream  # for callers it is a function
 
 
-def block_seeds(generator: np.random.Generator, blocks: int) -> list[int]:
+def block_seeds(generator: Randomness, blocks: int) -> list[int]:
     """Seeds of 32 bits for ``blocks`` blocks: of a stream's own, else distinct ones
     drawn.
+
+    The operating system's noise has no seeds: the blocks are numbered in their place.
     """
+    if isinstance(generator, SystemBits):
+        return outcome_seeds(blocks)
     if isinstance(generator, Stream):
         return generator.seeds(blocks)
     drawn: list[int] = generator.choice(2**32, blocks, replace=False).tolist()
@@ -176,8 +181,8 @@ def block_seeds(generator: np.random.Generator, blocks: int) -> list[int]:
 
 
 def outcome_seeds(blocks: int) -> list[int]:
-    """In place of seeds for noise whose outcomes are gone through: the blocks' numbers,
-    spread like seeds over 32 bits.
+    """In place of seeds for noise that is not drawn by any: the blocks' numbers, spread
+    like seeds over 32 bits.
     """
     return [number * _ODD % 2**32 for number in range(blocks)]
 

@@ -8,6 +8,7 @@ import numpy as np
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.sampling.adapters import Sampler
 from rsbounds.sampling.blocks import Phase, stream
+from rsbounds.sampling.system_bits import Randomness, SystemBits
 
 
 class Draws:
@@ -15,7 +16,8 @@ class Draws:
 
     A scheme of one level has one sampler and one level; a rule of several levels has
     one of each for every stage. Each phase, and each stage of it, has a random stream
-    of its own: calls may come in any order, and the same call returns the same samples.
+    of its own: calls may come in any order, and the same call returns the same samples
+    (of the operating system's noise fresh ones).
 
     Parameters
     ----------
@@ -29,6 +31,8 @@ class Draws:
         Of the run and of the input, >= 0: they choose the streams.
     label : int, optional
         The label of the input, for an answer that asks whether to draw more.
+    noise_source : {"seed", "os"}
+        Whether streams follow from the seed or are of the operating system's bits.
 
     Attributes
     ----------
@@ -60,6 +64,7 @@ class Draws:
         seed: int,
         index: int,
         label: int | None = None,
+        noise_source: str = "seed",
     ) -> None:
         if not len(samplers) == len(levels) >= 1:
             raise ValueError(
@@ -72,6 +77,7 @@ class Draws:
         self.seed = seed
         self.index = index
         self.label = label
+        self.noise_source = noise_source
 
     @property
     def sigma(self) -> float:
@@ -91,16 +97,17 @@ class Draws:
         """
         return self.more(self.generator(phase, stage), n, stage)
 
-    def generator(self, phase: Phase, stage: int | None = None) -> np.random.Generator:
+    def generator(self, phase: Phase, stage: int | None = None) -> Randomness:
         """The stream of a phase at its start, for callers that draw step by step."""
+        if self.noise_source == "os":
+            return SystemBits(self.index)
         return stream(self.seed, self.index, phase, stage)
 
-    def more(
-        self, generator: np.random.Generator, n: int, stage: int | None = None
-    ) -> Any:
+    def more(self, generator: Randomness, n: int, stage: int | None = None) -> Any:
         """What the sampler returns for the next n samples of a stream."""
         place = stage or 0
-        return self.samplers[place](self.x, self.levels[place], n, generator)
+        sampler: Any = self.samplers[place]
+        return sampler(self.x, self.levels[place], n, generator)
 
 
 class GrowingDraws(Draws):
@@ -134,8 +141,9 @@ class GrowingDraws(Draws):
             seed=draws.seed,
             index=draws.index,
             label=draws.label,
+            noise_source=draws.noise_source,
         )
-        self._streams: dict[tuple[Phase, int | None], np.random.Generator] = {}
+        self._streams: dict[tuple[Phase, int | None], Randomness] = {}
         self._returned: dict[tuple[Phase, int | None], dict[int, Any]] = {}
 
     def __call__(self, phase: Phase, n: int, stage: int | None = None) -> Any:

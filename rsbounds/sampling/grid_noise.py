@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds.sampling.system_bits import Randomness, SystemBits
 
 LEVELS = 255
 BITS = 63
@@ -161,12 +162,16 @@ def noisy(
     steps: NDArray[np.int32],
     sigma: float,
     size: int,
-    generator: np.random.Generator,
+    generator: Randomness,
     levels: int = LEVELS,
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """``size`` copies of an input with noise, over ``levels``; which are ambiguous."""
     thresholds, cells, zero = tables(sigma, levels)
-    u = generator.integers(0, 2**BITS, size=size * steps.size, dtype=np.int64)
+    numbers = size * steps.size
+    if isinstance(generator, SystemBits):
+        u = generator.whole(numbers)
+    else:
+        u = generator.integers(0, 2**BITS, size=numbers, dtype=np.int64)
     count = cells[u >> (BITS - CELL_BITS)]
     (rest,) = np.nonzero(count < 0)
     count[rest] = np.searchsorted(thresholds, u[rest], side="right")

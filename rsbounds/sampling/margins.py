@@ -10,8 +10,10 @@ batch size, compiler or precision whose scores are within delta/2.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from math import isfinite, nextafter
 from typing import Any
 
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.threads import cores
 
 #: Rows of the other batches that scores are compared with.
 FEW = 7
@@ -115,6 +118,29 @@ class Difference:
                 "margin", "can't be measured: scores of two settings differ by infinity"
             )
         return nextafter(margin, np.inf) if margin else 0.0
+
+
+@contextmanager
+def other_blas_threads() -> Iterator[str]:
+    """NumPy's sums by one thread, or by several where one is usual; says which.
+
+    "" where nothing can change their number: without the package ``threadpoolctl``, or
+    without a library of sums that has threads.
+    """
+    try:
+        threadpoolctl = import_module("threadpoolctl")
+    except ImportError:
+        yield ""
+        return
+    pools = threadpoolctl.threadpool_info()
+    blas = [pool["num_threads"] for pool in pools if pool["user_api"] == "blas"]
+    if not blas:
+        yield ""
+        return
+    several = max(blas) > 1
+    name = "one thread of BLAS" if several else "several threads of BLAS"
+    with threadpoolctl.threadpool_limits(1 if several else max(cores(), 2), "blas"):
+        yield name
 
 
 def with_margin(sampler: Any, margin: float | None) -> Any:

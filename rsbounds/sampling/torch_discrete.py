@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.sampling import torch_edges
 from rsbounds.sampling.blocks import noise_level, outcome_block
 from rsbounds.sampling.noises import (
@@ -96,7 +97,11 @@ def drawn(
     noise: Noise, x: Any, sigma: float, size: int, generator: torch.Generator
 ) -> Drawn:
     """One block of copies, and which are void."""
-    raise NotImplementedError(f"{noise} is not drawn by torch")
+    raise ArgumentError(
+        "noise",
+        f"must be one that torch draws; got {noise}, which a sampler of NumPy arrays "
+        "draws",
+    )
 
 
 @drawn.register

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from inspect import signature
@@ -36,8 +38,16 @@ from rsbounds.sampling.blocks import block_seeds, block_size, outcome_seeds, sin
 from rsbounds.sampling.grid_noise import LEVELS, checked_grid
 from rsbounds.sampling.margins import FEW, Difference, Watch
 from rsbounds.sampling.noises import END, Deletion, Noise, require_level
+from rsbounds.sampling.system_bits import (
+    Randomness,
+    SystemBits,
+    require_system_noise,
+)
 from rsbounds.sampling.torch_modes import evaluating
 
+#: What blocks of noise are drawn of: torch's generator, seeded for each, or the
+#: operating system.
+NoiseBits = torch.Generator | SystemBits
 _CELLS = {"cpu": 2**18, "cuda": 2**25}  # numbers in a block
 _TYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 # the allocators, cuDNN and cuBLAS each have words of their own
@@ -200,6 +210,9 @@ class TorchSampler:
         self.margin: float | None = None
         self.watch: Watch | None = None
 
+    #: Whether noise that whole numbers decide may come from the operating system.
+    takes_system_bits = True
+
     def with_margin(self, margin: float) -> Self:
         """The same sampler, whose votes are void unless they lead by the margin."""
         other = copy.copy(self)
@@ -207,13 +220,17 @@ class TorchSampler:
         return other
 
     def compared(
-        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+        self, x: Any, sigma: float, n: int, generator: Randomness
     ) -> Difference:
-        """The scores of n samples beside those in float64, and of batches of 7 rows.
+        """The scores of n samples beside those of other settings.
 
-        The model in float64 runs on the same noisy inputs, without mixed precision and
-        not compiled; where the device has no float64, on the CPU.
+        These are batches of 7 rows; on a CPU one thread, or several where one is usual;
+        not compiled, where the model is; and float64. The model in float64 runs on the
+        same noisy inputs, without mixed precision and not compiled; where the device
+        has no float64, on the CPU.
         """
+        bare = copy.copy(self)
+        bare._model = bare._plain
         wide = copy.copy(self)
         wide.device = torch_noise.wide_device(self.device)
         wide._plain = copy.deepcopy(self._plain).to(wide.device).double()
@@ -230,6 +247,13 @@ class TorchSampler:
             few = [self.forward(part.clone()) for part in torch.split(batch, FEW)]
             again = torch.cat(few).double().cpu().numpy()
             difference.add(kept, again, f"batches of {FEW}")
+            if self._model is not self._plain:
+                again = _scores_of(bare, batch)
+                difference.add(kept, again, "not compiled")
+            if self.device.type == "cpu":
+                with _other_threads() as setting:
+                    again = _scores_of(bare, batch)
+                difference.add(kept, again, setting)
             with evaluating(wide._plain):
                 exact = wide.forward(batch.to(wide.device)).cpu().numpy()
             difference.add(kept, exact, "float64")
@@ -239,9 +263,7 @@ class TorchSampler:
         twin(x, sigma, n, generator)
         return difference
 
-    def __call__(
-        self, x: Any, sigma: float, n: int, generator: np.random.Generator
-    ) -> Counts:
+    def __call__(self, x: Any, sigma: float, n: int, generator: Randomness) -> Counts:
         """Counts of the classes; see :class:`rsbounds.sampling.Sampler`."""
         with evaluating(self._plain):
             for part in self._plain.modules():
@@ -253,7 +275,7 @@ class TorchSampler:
             return self._drawn_counts(x, sigma, n, generator)
 
     def _drawn_counts(
-        self, x: Any, sigma: float, n: int, generator: np.random.Generator
+        self, x: Any, sigma: float, n: int, generator: Randomness
     ) -> Counts:
         """Counts of the classes, the model being in eval mode."""
         centre, dim = self._begun(x, sigma, n)
@@ -261,6 +283,11 @@ class TorchSampler:
         if self._model is not self._plain:  # compiled, for few shapes
             size = 1 << (size - 1).bit_length()
         blocks = -(-n // size)
+        # its own: another thread may be in a call of this sampler
+        noise: NoiseBits = torch.Generator(self.device)
+        if isinstance(generator, SystemBits):
+            require_system_noise(self)
+            noise = generator
         by_chance = self.noise is None or self.noise.outcomes is None
         call = _Call(
             x=centre,
@@ -270,8 +297,7 @@ class TorchSampler:
             seeds=block_seeds(generator, blocks)
             if by_chance
             else outcome_seeds(blocks),
-            # its own: another thread may be in a call of this sampler
-            noise=torch.Generator(self.device),
+            noise=noise,
             source=generator,
         )
         return Counts(self._total(call))
@@ -303,15 +329,15 @@ class TorchSampler:
         sigma: float,
         size: int,
         seeds: list[int],
-        generator: torch.Generator,
+        generator: NoiseBits,
     ) -> tuple[Any, torch.Tensor]:
         """Blocks of noisy copies, one for each seed, and which copies are void."""
+        if self.sound_noise:
+            return torch_noise.on_grid(x, sigma, size, seeds, generator, self.grid)
+        assert not isinstance(generator, SystemBits)  # of sound noise alone
         if self.noise is not None:
             return torch_discrete.copies(self.noise, x, sigma, size, seeds, generator)
-        if self.grid != LEVELS:
-            return torch_noise.on_grid(x, sigma, size, seeds, generator, self.grid)
-        law = torch_noise.on_grid if self.sound_noise else torch_noise.gaussian
-        return law(x, sigma, size, seeds, generator)
+        return torch_noise.gaussian(x, sigma, size, seeds, generator)
 
     def forward(self, batch: torch.Tensor) -> Any:
         """What the model returns for a float32 batch on the device, or for one of whole
@@ -478,6 +504,23 @@ class TorchSampler:
         warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
+def _scores_of(sampler: TorchSampler, batch: torch.Tensor) -> NDArray[np.float64]:
+    """What a sampler's model returns for a batch, which it may write over."""
+    scores: NDArray[np.float64] = sampler.forward(batch.clone()).double().cpu().numpy()
+    return scores
+
+
+@contextmanager
+def _other_threads() -> Iterator[str]:
+    """torch on a CPU by one thread, or by several where one is usual; says which."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if before > 1 else max(threads.cores(), 2))
+    try:
+        yield "one thread" if before > 1 else "several threads"
+    finally:
+        torch.set_num_threads(before)
+
+
 def _takes_mask(model: torch.nn.Module) -> bool:
     """Whether a model's ``forward`` has an argument ``attention_mask``."""
     return "attention_mask" in signature(model.forward).parameters
@@ -513,8 +556,8 @@ class _Call:
     n: int
     size: int
     seeds: list[int]
-    noise: torch.Generator
-    source: np.random.Generator
+    noise: NoiseBits
+    source: Randomness
     done: int = 0  # blocks counted
     total: Any = None
     first: _Seen | None = None  # of the first block
@@ -647,7 +690,7 @@ class GridSampler(_Shaped):
         sigma: float,
         size: int,
         seeds: list[int],
-        generator: torch.Generator,
+        generator: NoiseBits,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         scale = LEVELS * self._noise.shape.detach().cpu().double()
         with torch.no_grad():

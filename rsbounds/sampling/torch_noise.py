@@ -14,6 +14,7 @@ import torch
 from rsbounds.sampling import grid_noise
 from rsbounds.sampling.blocks import is_single, noise_level
 from rsbounds.sampling.grid_noise import LEVELS, STEP
+from rsbounds.sampling.system_bits import SystemBits
 
 # thirty times the rounding of scale Z + centre, which is below 5e-16 (10 scale +
 # centre)
@@ -64,7 +65,7 @@ def on_grid(
     sigma: float,
     size: int,
     seeds: list[int],
-    generator: torch.Generator,
+    generator: torch.Generator | SystemBits,
     levels: int = LEVELS,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """x + sigma Z rounded to the grid of 1/255, drawn exactly.
@@ -85,7 +86,7 @@ def moved(
     steps: Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]],
     size: int,
     seeds: list[int],
-    generator: torch.Generator,
+    generator: torch.Generator | SystemBits,
     levels: int = LEVELS,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """x and the steps that 63 random bits give, over 255.
@@ -96,11 +97,19 @@ def moved(
     void = torch.zeros((len(seeds), size), dtype=torch.bool, device=x.device)
     u = torch.empty((size, *x.shape), dtype=torch.int64, device=x.device)
     for block, no, seed in zip(noisy, void, seeds, strict=True):
-        u.random_(generator=generator.manual_seed(seed))  # [0, 2^63)
+        _fill(u, generator, seed)
         count, ambiguous = steps(u)
         no.copy_(ambiguous.view(size, -1).any(1))
         torch.div(count + x, levels, out=block)
     return noisy, void.flatten()
+
+
+def _fill(u: torch.Tensor, generator: torch.Generator | SystemBits, seed: int) -> None:
+    """Random whole numbers in [0, 2^63), those of a seed or of the operating system."""
+    if isinstance(generator, SystemBits):  # on the CPU, and moved
+        u.copy_(torch.from_numpy(generator.whole(u.numel())).view(u.shape))
+    else:
+        u.random_(generator=generator.manual_seed(seed))
 
 
 def rounded(

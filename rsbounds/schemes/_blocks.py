@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from rsbounds import discrete
+from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.discrete import Curve
 from rsbounds.sampling import noises
 from rsbounds.sampling.noises import Noise
 from rsbounds.schemes._categorical import Categorical
 from rsbounds.schemes._curves import CurveScheme, FrontierScheme
-from rsbounds.schemes._flips import Flips
+from rsbounds.schemes._flips import Flips, as_switch
 from rsbounds.schemes._mask import Mask
 from rsbounds.schemes._options import Option
 from rsbounds.schemes._scheme import Scheme
@@ -25,7 +26,7 @@ _EXPECTED = "must be METHOD:NAME=NUMBER,... for each block, separated by semicol
 
 
 def as_blocks(text: str) -> tuple[dict[str, Any], ...]:
-    """``flips:add=.001,delete=.8;flips:add=.003,delete=.4`` as parameters."""
+    """``flips:add=.01,delete=.6,symmetric=on;flips:add=.003,delete=.4``, read."""
     return tuple(_block(part) for part in text.split(";"))
 
 
@@ -35,11 +36,17 @@ def _block(text: str) -> dict[str, Any]:
     for argument in arguments.split(","):
         name, _, value = argument.strip().partition("=")
         try:
-            number = float(value)
+            block[name] = _parameter(name, value)
         except ValueError:
             raise ValueError(f"blocks {_EXPECTED}; got {text!r}") from None
-        block[name] = int(number) if name == "values" else number
     return block
+
+
+def _parameter(name: str, value: str) -> float | bool:
+    if name == "symmetric":
+        return as_switch(value)
+    number = float(value)
+    return int(number) if name == "values" else number
 
 
 def as_splits(text: str) -> list[int]:
@@ -130,6 +137,8 @@ def _check_block(block: Any) -> None:
         )
     own = {key: value for key, value in block.items() if key != "method"}
     unknown = own.keys() - PARTS[method].domains.keys()
+    if method == Flips.name:
+        unknown.discard("symmetric")  # of the noise: the curve does not depend on it
     if "keep_count" in own or "dim" in own:
         unknown |= {"keep_count"}  # whose number of coordinates the splits don't say
     if unknown:
@@ -153,7 +162,7 @@ def blocks(*parts: Scheme, splits: Sequence[int]) -> Scheme:
     ----------
     *parts : Scheme
         Of :func:`flips`, :func:`categorical` or :func:`mask` with a probability, two or
-        more.
+        more. Symmetric flips are those of an undirected graph's adjacency matrix.
     splits : sequence of int
         The columns (along the last axis) at which the second and further groups begin.
 
@@ -178,4 +187,5 @@ def blocks(*parts: Scheme, splits: Sequence[int]) -> Scheme:
         if not isinstance(part, CurveScheme):
             raise ArgumentError("parts", f"must be schemes of blocks; got {part!r:.60}")
     stated = [{"method": part.name, **part.parameters} for part in parts]
-    return Blocks.made_of(blocks=stated, splits=[int(column) for column in splits])
+    columns = [count("splits", column) for column in splits]
+    return Blocks.made_of(blocks=stated, splits=columns)

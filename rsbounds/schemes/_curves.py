@@ -6,6 +6,7 @@ says which curve and which noise its parameters mean.
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Self
 
@@ -19,6 +20,7 @@ from rsbounds.sampling.noises import Noise
 from rsbounds.schemes._domains import Domain
 from rsbounds.schemes._options import Given, Options
 from rsbounds.schemes._scheme import Scheme
+from rsbounds.schemes._shares import checked_scores
 
 CHANCE = Domain(0.0, 1.0, "neither")
 MOST = 4096  # changes beyond which transport promises nothing
@@ -116,7 +118,7 @@ class CurveScheme(Scheme):
     def made_of(cls, **parameters: Any) -> Self:
         """The scheme of a user's arguments, which errors name as they are."""
         stated = {
-            name: _plain(value)
+            name: _plain(name, value)
             for name, value in parameters.items()
             if value is not None
         }
@@ -159,17 +161,33 @@ class FrontierScheme(CurveScheme):
         return {"frontier": _frontier(self.curve, *_ends(z_a, z_b))}
 
 
-def _plain(value: Any) -> Any:
+def _plain(name: str, value: Any) -> Any:
     """A number of NumPy as Python's: noise, curve and manifest have the same one."""
+    if isinstance(value, Fraction):
+        return _double(name, value)
     if isinstance(value, np.floating):
         return float(value)
     return int(value) if isinstance(value, np.integer) else value
 
 
+def _double(name: str, value: Fraction) -> float:
+    """A rational number that a manifest can hold: one that is a double."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        nearest = math.inf
+    if nearest != value:
+        raise ArgumentError(
+            name,
+            f"must be a number that a result file can hold, a double such as {nearest}"
+            f"; got {value} (rsbounds.discrete takes any fraction)",
+        )
+    return nearest
+
+
 def _ends(z_a: float, z_b: float | None) -> tuple[float, float | None]:
     """The scores, the second as None where it only says what the first leaves."""
-    first = float(z_a)
-    second = None if z_b is None else float(z_b)
+    first, second = checked_scores(z_a, z_b)
     return first, None if second == -first else second
 
 

@@ -48,10 +48,18 @@ def moved_score(z: Any, low: Moved, high: Moved) -> Array:
     return np.asarray(np.where(np.isnan(scores), np.nan, moved))
 
 
+def checked_scores(z_a: Any, z_b: Any) -> tuple[float, float | None]:
+    """Two scores in float64, rounded to the safe side; None as ``z_b`` stays None."""
+    first = float(as_floats("z_a", z_a, towards=-np.inf))
+    if z_b is None:
+        return first, None
+    return first, float(as_floats("z_b", z_b, towards=np.inf))
+
+
 def score_pair(p_a: Any, p_b: Any, scores: bool) -> tuple[float, float | None]:
     """Scores of two probabilities, or the scores that they are, to the safe side."""
     if scores:
-        return float(p_a), None if p_b is None else float(p_b)
+        return checked_scores(p_a, p_b)
     first = as_floats("p_a", p_a, 0.0, 1.0, towards=-np.inf)
     z_a = float(round_down(ndtri(first), NDTRI_ERROR))
     if p_b is None:

@@ -24,6 +24,7 @@ from rsbounds.schemes._domains import POSITIVE, Domains
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import Scheme
 from rsbounds.schemes._shares import (
+    checked_scores,
     moved_score,
     score_pair,
     share_above,
@@ -109,8 +110,8 @@ def uniform(half_width: float) -> Scheme:
 @np.errstate(under="ignore")  # tails may be smaller than any double
 def lead(z_a: float, z_b: float | None) -> float:
     """Phi(z_a) - Phi(z_b) rounded down, at least 0; z_b = None stands for -z_a."""
-    first = as_floats("z_a", z_a)
-    second = -first if z_b is None else as_floats("z_b", z_b)
+    first, given = checked_scores(z_a, z_b)
+    second = -first if given is None else given
     if not first > second:
         return float(np.where(np.isnan(first) | np.isnan(second), np.nan, 0.0))
     if first < 0:  # both are small

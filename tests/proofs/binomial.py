@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from flint import arb
 
-from .balls import literal, named
+from .balls import literal, named, require
 from .contour import hull
 from .rounding import U
 
@@ -29,8 +29,10 @@ ANGLE, EXPONENT = 25, 24
 def nodes() -> Iterator[arb]:
     """Counts over what is allowed, for j >= 1, whole or above 60, and all theta."""
     allowed = arb(named("binomial.hpp", "node_error")) / U
+    room = literal("binomial.hpp", r"constexpr int most_binomial_nodes = (\d+);")
     for j, share in cases():
         rule, count = half(j, share)
+        require(count <= room, f"{room:g} nodes")
         first = (arb.pi() / (2 * rule)).lower()
         cells = 6 * math.ceil(math.log(math.pi / float(first)))
         edges = [

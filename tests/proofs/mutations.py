@@ -66,6 +66,7 @@ CONSTANTS = [
     ),
 ]
 BORDERS = [
+    Edit("binomial.hpp", "nodes = 52;", "nodes = 48;", ("binomial nodes",)),
     Edit("ball.hpp", "(c2 < 30 ? small", "(c2 < 1 ? small", ("score (small)",)),
     Edit("central.hpp", "central_most = 60", "central_most = 600", ("central",)),
     Edit("central.hpp", "sqrt(75 * a)", "sqrt(60 * a)", ("central",)),

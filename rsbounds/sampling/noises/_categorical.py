@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
+from rsbounds._numerics.rationals import exact_probability
 from rsbounds.sampling.noises._noise import (
     Noise,
     as_whole,
-    exact_probability,
     happens,
     spelled,
 )
@@ -21,7 +21,7 @@ class Categorical(Noise):
     """See :func:`categorical`."""
 
     def __init__(self, keep: Any, values: int) -> None:
-        self.keep = exact_probability("keep", keep)
+        self.keep = exact_probability("keep", keep, "neither")
         self.values = count("values", values, 2)
         self.law = f"categorical keep={spelled(self.keep)} values={self.values}"
 
@@ -46,10 +46,9 @@ def categorical(keep: Any, values: int) -> Categorical:
     The probabilities are exactly ``keep`` and (1 - keep)/(values - 1): a float is the
     rational number that it is. NumPy's samples have no other law than that. torch's
     have it but for void ones: 63 bits leave a coordinate undecided with a probability
-    below values/2^63, and then the sample counts for no class. A lower bound of a
-    class's probability stays one; an upper bound of another class's misses no more than
-    the void ones, fewer than one in 10^11 for 3 million coordinates of 10 values, or
-    150,528 of 255.
+    below values/2^63, and then the sample counts for no class, and against the selected
+    one: fewer than one in 10^11 for 3 million coordinates of 10 values, or 150,528 of
+    255.
 
     Parameters
     ----------

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.rationals import exact_probability
 from rsbounds.sampling.noises._noise import (
     Noise,
     as_whole,
-    exact_probability,
     happens,
     spelled,
 )
@@ -24,7 +24,7 @@ class Deletion(Noise):
     """See :func:`deletion`."""
 
     def __init__(self, delete: Any, *, padding: int = 0) -> None:
-        self.delete = exact_probability("delete", delete)
+        self.delete = exact_probability("delete", delete, "neither")
         self.padding = count("padding", padding)
         self.law = f"deletion delete={spelled(self.delete)}"
 

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.rationals import exact_probability
 from rsbounds.sampling.noises import _edges
 from rsbounds.sampling.noises._noise import (
     Noise,
     as_whole,
-    exact_probability,
     happens,
     spelled,
 )
@@ -22,8 +22,8 @@ class Flips(Noise):
     """See :func:`flips`."""
 
     def __init__(self, add: Any, delete: Any, *, symmetric: bool = False) -> None:
-        self.add = exact_probability("add", add, zero=True, one=True)
-        self.delete = exact_probability("delete", delete, zero=True, one=True)
+        self.add = exact_probability("add", add)
+        self.delete = exact_probability("delete", delete)
         if self.add + self.delete == 1:
             raise ArgumentError(
                 "add",

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from rsbounds.sampling import grid_noise
 from rsbounds.sampling.blocks import noisy, single
 from rsbounds.sampling.noises._noise import Noise
+from rsbounds.sampling.system_bits import Randomness
 
 
 class Gaussian(Noise):
@@ -40,6 +41,6 @@ class OnGrid(Noise):
         return grid_noise.on_grid(single(x), self.levels)
 
     def noisy(
-        self, x: Any, sigma: float, size: int, generator: np.random.Generator
+        self, x: Any, sigma: float, size: int, generator: Randomness
     ) -> tuple[Any, Any]:
         return grid_noise.noisy(x, sigma, size, generator, self.levels)

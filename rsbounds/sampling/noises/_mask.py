@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count, number
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.rationals import exact_probability
 from rsbounds.sampling.noises._noise import (
     Noise,
     as_real,
-    exact_probability,
     happens,
     spelled,
 )
@@ -134,9 +134,6 @@ def mask(
             "kept", "must be given, or probability in its place, and not both"
         )
     if kept is None:
-        return Mask(probability_kept=_chance(probability), hidden=value)
+        chance = exact_probability("probability", probability, "neither")
+        return Mask(probability_kept=chance, hidden=value)
     return Mask(count("kept", kept, 1), hidden=value)
-
-
-def _chance(value: Any) -> Fraction:
-    return exact_probability("probability", value)

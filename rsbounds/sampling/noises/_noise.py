@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from numbers import Rational
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import check, number, on_host
+from rsbounds._numerics.checks import check, on_host
 from rsbounds._numerics.errors import ArgumentError
 
 _BITS = 16  # of a draw in :func:`happens`; more are drawn where these don't decide
@@ -80,27 +79,6 @@ def require_level(noise: Noise, sigma: float) -> None:
         raise ArgumentError(
             "sigma", f"must be the level of the noise, {noise.level}; got {sigma}"
         )
-
-
-def exact_probability(
-    name: str, value: Any, *, zero: bool = False, one: bool = False
-) -> Fraction:
-    """A probability without rounding: that of a float is the float itself.
-
-    It lies strictly between 0 and 1 unless an end is allowed.
-    """
-    left = "[" if zero else "("
-    right = "]" if one else ")"
-    # truth values go to `number`, which refuses them
-    rational = isinstance(value, Rational) and value is not True and value is not False
-    exact = Fraction(value if rational else number(name, value))
-    above = exact >= 0 if zero else exact > 0
-    below = exact <= 1 if one else exact < 1
-    if not (above and below):
-        raise ArgumentError(
-            name, f"must be a probability in {left}0, 1{right}; got {value}"
-        )
-    return exact
 
 
 def spelled(value: Fraction) -> str:

@@ -40,12 +40,78 @@ inline double deviance(double t, double ratio) {
     return t > -0.45 ? log1p_defect(t) : (ratio - 1) - std::log(ratio);
 }
 
-// 0 < c < n <= 1e15, 0 < x < 1, 0 <= v <= 1
-inline BinomialTail binomial_tail(double n, double c, double x, double v) {
-    const double m = n - c;
+// The nodes, with all that does not depend on x: a search for x needs it once.
+// 0 < c < n <= 1e15.
+constexpr int most_binomial_nodes = 52;  // proved: program `binomial nodes`
+struct BinomialNodes {
+    using Each = double[most_binomial_nodes];
+
+    double n, c, m;  // m = n - c
+    double delta;    // so far from the circle the terms but for the pole's are covered
+    double half;     // N/2
+    double mass;     // the sum of e^-E cos T
+    int count;
+    bool cut;  // the sum stops early, and what is left out is at most the last node
+    Each square;  // sin^2(theta/2)
+    Each sine;    // sin theta
+    Each size;    // e^-E
+    Each cosine;  // cos T
+    Each turned;  // sin T, its sign that of the smaller count's circle
+    Each growth;  // of the error, in units of node_error
+
+    BinomialNodes(double n, double c);
+};
+
+inline BinomialNodes::BinomialNodes(double n, double c)
+    : n(n), c(c), m(n - c), mass(0), count(0), cut(false) {
     const double j = std::fmin(c, m);
     const double p = j / n;
     const double turn = c > m ? -1 : 1;
+    delta = 9.4 / (std::sqrt(j * (1 - p)) + 2.4);
+    const double above = n * std::log1p(p * std::expm1(delta)) - j * delta;
+    const double below = n * std::log1p(p * std::expm1(-delta)) + j * delta;
+    half = std::ceil((alias_exponent + std::fmax(above, below)) / (2 * delta));
+    const double last = alias_exponent + std::log(2 * half);
+    for (double i = 0.5; i < half && !cut; ++i) {
+        if (count == most_binomial_nodes) {
+            mass = nan;  // nothing is known
+            return;
+        }
+        const double theta = i * (pi / half);
+        const double s = std::sin(theta / 2);
+        const double s2 = s * s;
+        const double sin_theta = 2 * s * std::cos(theta / 2);
+        const double a = 4 * p * (1 - p) * s2;
+        const double exponent = -0.5 * n * std::log1p(-a);
+        const double angle = n * std::atan2(p * sin_theta, 1 - 2 * p * s2) - j * theta;
+        square[count] = s2;
+        sine[count] = sin_theta;
+        size[count] = std::exp(-exponent);
+        cosine[count] = std::cos(angle);
+        turned[count] = turn * std::sin(angle);
+        growth[count] = 1 + j * theta / (1 - a);
+        mass += size[count] * cosine[count];
+        cut = exponent > last;
+        ++count;
+    }
+    // the lanes that are left, which no sum takes
+    for (int i = count; i % lanes != 0; ++i) {
+        for (double* part : {square, sine, size, cosine, turned, growth})
+            part[i] = part[count - 1];
+    }
+}
+
+RSB_INLINE vec four(const double* from) {
+    vec r;
+    std::memcpy(&r, from, sizeof r);
+    return r;
+}
+
+// 0 < x < 1, 0 <= v <= 1
+inline BinomialTail binomial_tail(const BinomialNodes& nodes, double x, double v) {
+    const double n = nodes.n;
+    const double c = nodes.c;
+    const double m = nodes.m;
     const double y = 1 - x;
     const Sum2 nx = two_prod(n, x);
     const Sum2 d = two_sum(nx.hi, -c);
@@ -54,50 +120,38 @@ inline BinomialTail binomial_tail(double n, double c, double x, double v) {
     const double l = c * deviance(e / c, n * x / c) + m * deviance(-e / m, n * y / m);
     const double k = -e / (c * y);     // 1 - 1/r
     const double g = m / c * (x / y);  // 1/r
-    // so far from the circle the others are covered
-    const double delta = 9.4 / (std::sqrt(j * (1 - p)) + 2.4);
-    const double above = n * std::log1p(p * std::expm1(delta)) - j * delta;
-    const double below = n * std::log1p(p * std::expm1(-delta)) + j * delta;
-    const double half =
-        std::ceil((alias_exponent + std::fmax(above, below)) / (2 * delta));
-    const double last = alias_exponent + std::log(2 * half);
     double sum = 0;
-    double mass = 0;
     double error = 0;
     double rest = 0;
-    for (double i = 0.5; i < half; ++i) {
-        const double theta = i * (pi / half);
-        const double s = std::sin(theta / 2);
-        const double s2 = s * s;
-        const double sine = 2 * s * std::cos(theta / 2);
-        const double a = 4 * p * (1 - p) * s2;
-        const double exponent = -0.5 * n * std::log1p(-a);
-        const double size = std::exp(-exponent);
-        const double angle = n * std::atan2(p * sine, 1 - 2 * p * s2) - j * theta;
-        const double den = k * k + 4 * g * s2;
-        const double odd = g * sine / den;
-        const double even = g * (k - 2 * s2) / den;
-        mass += size * std::cos(angle);
-        sum += size * (std::cos(angle) * (v + even) + turn * std::sin(angle) * odd);
-        const double scale = size * (v + odd + g * (std::fabs(k) + 2 * s2) / den);
-        error += scale * (1 + j * theta / (1 - a));
-        if (exponent > last) {
-            rest = scale;
-            break;
+    for (int i = 0; i < nodes.count; i += lanes) {
+        const vec s2 = four(nodes.square + i);
+        const vec size = four(nodes.size + i);
+        const vec den = k * k + 4 * g * s2;
+        const vec odd = g * four(nodes.sine + i) / den;
+        const vec even = g * (k - 2 * s2) / den;
+        const vec term = size * (four(nodes.cosine + i) * (v + even) +
+                                 four(nodes.turned + i) * odd);
+        const vec scale = size * (v + odd + g * (std::fabs(k) + 2 * s2) / den);
+        const vec rounding = scale * four(nodes.growth + i);
+        for (int lane = 0; lane < lanes && i + lane < nodes.count; ++lane) {
+            sum += term[lane];
+            error += rounding[lane];
+            rest = scale[lane];
         }
     }
+    if (!nodes.cut) rest = 0;
     BinomialTail out{k >= 0, 0, 0, 0};
     const double log_r = std::fabs(std::fabs(k) < 0.5 ? std::log1p(-k) : std::log(g));
-    const double e_pole = 2 * half * log_r;
+    const double e_pole = 2 * nodes.half * log_r;
     const double pole =
-        log_r < delta ? std::exp(l - e_pole) / (1 + std::exp(-e_pole)) : 0;
-    const double total = (out.upper ? sum : -sum) / half + pole;
-    error = node_error * error / half + rest + alias_error +
+        log_r < nodes.delta ? std::exp(l - e_pole) / (1 + std::exp(-e_pole)) : 0;
+    const double total = (out.upper ? sum : -sum) / nodes.half + pole;
+    error = node_error * error / nodes.half + rest + alias_error +
             pole_error * pole * (1 + e_pole);
     out.log = std::log(total) - l;
     out.error = error / total + deviance_error * (1 + l);
-    out.slope =
-        mass / half / total * ((1 - v) * m * (x / y) + v * c) * (out.upper ? 1 : -1);
+    out.slope = nodes.mass / nodes.half / total *
+                ((1 - v) * m * (x / y) + v * c) * (out.upper ? 1 : -1);
     return out;
 }
 
@@ -146,8 +200,9 @@ inline double binomial_bound(double count, double n, double alpha, double u) {
     const double c = in_p ? count : n - count;
     const double v = in_p ? u : 1 - u;
     const double target = small ? std::log(alpha) : std::log1p(-alpha);
-    const auto passed = [=](double x) -> Passed {
-        BinomialTail t = binomial_tail(n, c, x, v);
+    const BinomialNodes nodes(n, c);
+    const auto passed = [&](double x) -> Passed {
+        BinomialTail t = binomial_tail(nodes, x, v);
         if (t.upper != (in_p == small)) {
             const double ratio = -1 / (1 - std::exp(-t.log));
             t.log = log1mexp(t.log);
@@ -232,8 +287,9 @@ inline Wealth wealth(double hits, double trials, double x) {
         above = from_p ? 1 - part : part;
         error += (series_error + error) * (part / above);
     } else {  // by Cauchy and Schwarz, from the two laws half a success away
-        const BinomialTail t = binomial_tail(trials, in_p ? hits : misses, size, 0);
-        const BinomialTail u = binomial_tail(trials, in_p ? hits : misses, size, 1);
+        const BinomialNodes nodes(trials, in_p ? hits : misses);
+        const BinomialTail t = binomial_tail(nodes, size, 0);
+        const BinomialTail u = binomial_tail(nodes, size, 1);
         // of the law's probability below p0, rounded up: 0 where nothing is known
         const auto below = [=](const BinomialTail& y) {
             if (y.upper == in_p) return y.log + y.error;

@@ -1,0 +1,234 @@
+"""The suite of answers over the noise of every threat: each scheme with each answer,
+and the pairs that do not go together are refused in one line.
+
+The truth that certificates are compared with is the scheme's own transport of exact
+probabilities, which the suite of schemes compares with classifiers in mpmath, and
+``test_discrete`` with all outcomes in rational numbers.
+"""
+
+from functools import cache, partial
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import ndtr, ndtri
+
+from rsbounds import schemes
+from rsbounds.answers import Class, Maps, TopK, Values
+from rsbounds.answers._maps import from_runs
+from rsbounds.testing import check_answer
+
+TAU = 0.6
+LABELS = np.array([0, 1, 0, 2])
+
+
+def whole_numbers(largest, size=6):
+    return np.random.default_rng(3).integers(0, largest + 1, (4, size))
+
+
+#: A scheme of each method whose radii ten samples can show, and inputs of it.
+NOISES = {
+    "laplace": (schemes.laplace(0.5), None),
+    "uniform": (schemes.uniform(0.5), None),
+    "splitting": (schemes.splitting(0.5, 10), whole_numbers(10) / 10),
+    "categorical": (schemes.categorical(0.9, 4), whole_numbers(3)),
+    "flips": (schemes.flips(0.05, 0.1), whole_numbers(1)),
+    "mask": (schemes.mask(6, 2, hidden=3), whole_numbers(2)),
+    "mask of any length": (
+        schemes.mask(keep_probability=0.3, hidden=3),
+        whole_numbers(2),
+    ),
+    "deletion": (schemes.deletion(0.9), whole_numbers(2)),
+    "blocks": (
+        schemes.blocks(
+            schemes.flips(0.05, 0.1), schemes.categorical(0.9, 3), splits=[3]
+        ),
+        whole_numbers(1),
+    ),
+}
+COUNTED = {name: scheme.whole for name, (scheme, _) in NOISES.items()}
+
+
+# --- models
+
+
+def of_sequences(sequences):
+    """Scores of sequences of any length."""
+    return np.array([[len(s), 4 + np.sum(np.equal(s, 1)), 0.5] for s in sequences])
+
+
+def lengths(sequences):
+    return np.array([float(len(s)) for s in sequences])
+
+
+def sums(batch):
+    return np.asarray(batch, float).reshape(len(batch), -1).sum(axis=1)
+
+
+def two_classes(batch):
+    batch = np.asarray(batch, float) - 0.5
+    return np.stack([batch, -batch], axis=1)
+
+
+def two_classes_of_lengths(sequences):
+    ends = np.array([[len(s) - 2.0, 1.0] for s in sequences])
+    return np.stack([ends, -ends], axis=1)
+
+
+# --- what claims mean
+
+
+def tried(name):
+    """Radii to try, up to what ten samples can show."""
+    return np.arange(30.0) if COUNTED[name] else np.linspace(0.0, 3.0, 601)
+
+
+@cache
+def moved(name, share):
+    """The least and the largest probability at each radius of ``tried``."""
+    scheme, _ = NOISES[name]
+    low, high = scheme.transport(ndtri(share), tried(name), scheme.own_level)
+    return ndtr(low), ndtr(high)
+
+
+@cache
+def largest_top_k_radius(name, shares, label, k):
+    """The most that a label with this share keeps among the k most likely."""
+    others = sorted((p for c, p in enumerate(shares) if c != label), reverse=True)
+    radii = tried(name)
+    step = 0.0 if COUNTED[name] else radii[1]
+    best = 0.0
+    for t in range(1, k + 1):
+        low, _ = moved(name, shares[label])
+        _, high = moved(name, min(sum(others[k - t : k]), 1.0))
+        kept = t * low > high
+        if kept.any():
+            best = max(best, radii[kept].max() + step)
+    return best
+
+
+def outside_the_best(name, answered, label, probabilities):
+    radius = answered.certificate.radius
+    return radius > 0 and not radius <= largest_top_k_radius(
+        name, tuple(probabilities[0]), label, 2
+    )
+
+
+def outside_the_interval(name, answered, label, probabilities):
+    """Whether a median of 0, 1 and 2 with these shares leaves its interval."""
+    below = np.minimum(np.cumsum(probabilities[0]), 1.0)  # of at most 0, 1, 2
+    for place, radius in enumerate(radii_of_values(name)):
+        low, high = (
+            float(answered.columns[side].split(";")[place]) for side in ("low", "high")
+        )
+        at = int(np.searchsorted(tried(name), radius))
+        most = np.array([moved(name, p)[1][at] for p in below])
+        least = np.array([moved(name, p)[0][at] for p in (0.0, *below[:-1])])
+        # a median: half of all at most it, and half at least it
+        smallest = int(np.argmax(most >= 0.5))
+        largest = 2 - int(np.argmax((least <= 0.5)[::-1]))
+        if low > smallest or high < largest:
+            return True
+    return False
+
+
+def wrong_position(name, answered, label, probabilities):
+    """Whether a position is certified whose class is not likelier than tau."""
+    certified = int(answered.columns["certified"])
+    p = probabilities[0]
+    first = np.array([p[0] + p[1], p[0] + p[2]])  # of the class 0 at each position
+    hits = from_runs(answered.columns["hits"])
+    held = np.array(sorted(range(2), key=lambda i: -hits[i])[:certified], int)
+    return bool((first[held] <= TAU).any())
+
+
+def positions(counts):
+    """Counts of two classes at two positions, of four kinds of samples."""
+    both, first, second, neither = counts
+    return np.array(
+        [[both + first, second + neither], [both + second, first + neither]]
+    )
+
+
+def radii_of_values(name):
+    return (0.0, 1.0) if COUNTED[name] else (0.0, 0.1)
+
+
+# --- every pair
+
+
+def of_class(name, scheme):
+    sequences = {"model": of_sequences} if name == "deletion" else {}
+    # no samples, so no level, and nothing is selected: test_threats compares all
+    # outcomes with the truth
+    exact = {
+        "numbers": {"bound": "exact", "n": 10},
+        "wrong": lambda *claim: False,
+        "returned": lambda counts: counts,
+    }
+    return Class(scheme), sequences | (exact if name == "splitting" else {})
+
+
+def of_best(name, scheme):
+    sequences = {"model": of_sequences} if name == "deletion" else {}
+    wrong = partial(outside_the_best, name)
+    return TopK(scheme, 2), {"options": {"k": 2}, "wrong": wrong, **sequences}
+
+
+def of_values(name, scheme):
+    return Values(scheme, list(radii_of_values(name))), {
+        "options": {"radii": radii_of_values(name), "quantile": 0.5},
+        "model": lengths if name == "deletion" else sums,
+        "returned": lambda counts: np.repeat([[0.0], [1.0], [2.0]], counts, axis=0),
+        "wrong": partial(outside_the_interval, name),
+    }
+
+
+def of_maps(name, scheme):
+    return Maps(scheme, TAU), {
+        "options": {"tau": TAU},
+        "model": two_classes_of_lengths if name == "deletion" else two_classes,
+        "kinds": 4,
+        "returned": positions,
+        "wrong": partial(wrong_position, name),
+    }
+
+
+ANSWERED = {"class": of_class, "top-k": of_best, "values": of_values, "maps": of_maps}
+REFUSED = {("splitting", answer) for answer in ("top-k", "values", "maps")}
+QUICK = {("flips", "class"), ("mask", "class")}
+#: What differs from a line above in the curve's parameters alone.
+ALIKE = {("mask of any length", answer) for answer in ("top-k", "values", "maps")}
+
+
+def pairs():
+    for pair in product(NOISES, ANSWERED):
+        if pair not in REFUSED | ALIKE:
+            marks = [] if pair in QUICK else [pytest.mark.slow]
+            yield pytest.param(*pair, id=", ".join(pair), marks=marks)
+
+
+@pytest.mark.filterwarnings("ignore:10 samples can't show")
+@pytest.mark.parametrize(("name", "answer"), list(pairs()))
+def test_an_answer_under_the_noise_of_a_threat(name, answer):
+    scheme, x = NOISES[name]
+    asked, options = ANSWERED[answer](name, scheme)
+    data = None if x is None else (x, LABELS)
+    check_answer(asked, data=data, **options)
+
+
+@pytest.mark.parametrize(("name", "answer"), sorted(REFUSED))
+def test_what_does_not_go_together_is_refused_in_one_line(name, answer):
+    with pytest.raises(ValueError, match="must have noise that is sampled") as refusal:
+        ANSWERED[answer](name, NOISES[name][0])
+    assert "\n" not in str(refusal.value)
+
+
+def test_the_truths_that_claims_are_compared_with_refute():
+    """A radius more than the truth is wrong, and the truth itself is not."""
+    shares = (0.9999, 0.00006, 0.00004)
+    for name in ("categorical", "flips", "uniform"):
+        scheme, _ = NOISES[name]
+        largest = largest_top_k_radius(name, shares, 0, 2)
+        assert largest > largest_top_k_radius(name, (0.5, 0.3, 0.2), 0, 2)
+        assert scheme.radius(ndtri(0.9999), scheme.own_level, ndtri(0.00006)) <= largest
