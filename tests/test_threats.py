@@ -206,6 +206,36 @@ def now_and_then(batch):
     return scores
 
 
+@pytest.mark.parametrize(
+    ("scheme", "radius"),
+    [
+        (schemes.mask(3000, 4), 467.0),
+        (schemes.mask(keep_probability=0.0015), 451.0),
+        (schemes.deletion(0.9985), 451.0),
+    ],
+)
+def test_hundreds_of_changes_are_proved(scheme, radius, tmp_path):
+    """Radii above 400 were findings, though they were right."""
+    path, forged = tmp_path / "run.tsv", tmp_path / "forged.tsv"
+
+    def always_first(batch):
+        return np.tile([1.0, 0.0], (len(batch), 1))
+
+    data = (np.zeros((1, 3000), np.int64), np.array([0]))
+    certify_dataset(always_first, data, Class(scheme), out=path, n=1000, n0=20)
+    before = results.read(path)
+    (row,) = before.rows
+    assert row.radius == radius
+    assert verify(path, data=data).findings == ()
+    for wrong, text in ((radius + 1, "more than the counts"), (30_000.0, "more chang")):
+        forged.unlink(missing_ok=True)
+        forged.with_name("forged.tsv.manifest.json").unlink(missing_ok=True)
+        results.write(forged, before.manifest, [replace(row, radius=wrong)])
+        (finding,) = verify(forged).findings
+        assert finding.kind is Kind.RADIUS
+        assert text in finding.text
+
+
 def test_rows_that_count_edits_are_read_and_shown(tmp_path):
     row = Row(0, 1, 1, 3.0, True, "fixed noise", norm=EDIT)
     columns = results.COLUMNS
