@@ -47,7 +47,8 @@ class Procedure:
         unless stated.
     only_correct : bool
         Draw no further samples of an input whose selected class, or classes, are not
-        its label: its row certifies nothing. For runs of which only certified accuracies are wanted.
+        its label: its row certifies nothing. For runs of which only certified
+        accuracies are wanted.
     margin : float, optional
         A sample counts only if its largest score leads the second by more than this,
         >= 0; others are void, and count against the class. If computed scores are

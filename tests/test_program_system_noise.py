@@ -8,7 +8,7 @@ import pytest
 import torch
 from mpmath import mp
 
-from rsbounds import certify_dataset
+from rsbounds import certify_dataset, results
 from rsbounds.answers import TopK, Values
 from rsbounds.audit import verify
 from rsbounds.certify import Job, Procedure, certify
@@ -127,6 +127,8 @@ def test_files_are_proved_and_gone_on_with(make, bound, tmp_path):
         "noise_source"
     ] == ("os")
     assert not verify(path, data=data).findings
+    assert "no seed draws these samples again" in " ".join(read(path).notes())
+    assert results.card(read(path))["procedure"]["noise_source"] == "os"
     path.write_text("".join(whole[:2]))  # interrupted after the first row
     again = certify_dataset(make(), data, gaussian(SIGMA), out=path, **numbers)
     rows = path.read_text().splitlines(keepends=True)
