@@ -296,6 +296,26 @@ def test_scores_are_sound_to_the_far_tails(curve):
 
 
 @BY_NAME
+def test_transport_is_as_tight_as_its_page_says(curve):
+    """4e-14 of the result, and of p by the slope that carries it."""
+    shift = mp.mpf(10) ** -8
+    with mp.workdps(60):
+        for r, z in product((1, 2, 4), (-8.0, -3.0, -0.2, 0.0, 0.9, 2.5, 5.0, 8.0)):
+            for sign in (1, -1):
+                p = mp.ncdf(sign * z)
+                least = number(curve.low(ratio(p, up=False), r))
+                below = number(curve.low(ratio(p * (1 - shift), up=False), r))
+                carried = (least - below) / shift  # the slope times p
+                bound = float(curve.transport(z, r)[0 if sign == 1 else 1])
+                got = mp.ncdf(sign * bound)
+                room = mp.mpf("4e-14") * (least + carried) + mp.mpf(10) ** -300
+                # the score that is returned, within 2e-15, has this much of the share
+                if np.isfinite(bound):
+                    room += mp.npdf(bound) * abs(mp.mpf(bound)) * mp.mpf("8e-15")
+                assert least - got <= room, (r, z, sign)
+
+
+@BY_NAME
 def test_thresholds_of_scores_are_sound(curve):
     with mp.workdps(400):
         for r in (1, 2, 3, 5):
@@ -478,6 +498,21 @@ def test_votes_are_brute_force():
 @pytest.mark.slow
 def test_votes_are_brute_force_in_six_parts():
     assert_votes([5, 6], [2, 3])
+
+
+def test_a_patch_reaches_as_many_bands_as_the_page_says():
+    size = 7
+    for width, patch in product(range(1, size + 1), repeat=2):
+        meets = sum(
+            any((start + i) % size < patch for i in range(width))
+            for start in range(size)
+        )
+        assert meets == min(patch + width - 1, size)
+        # wherever the patch lies, and if it lies across the edge too
+        for at in range(size):
+            covered = {(at + i) % size for i in range(patch)}
+            bands = [{(s + i) % size for i in range(width)} for s in range(size)]
+            assert sum(bool(band & covered) for band in bands) == meets
 
 
 def test_votes_refuse():

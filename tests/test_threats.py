@@ -389,6 +389,34 @@ def test_each_method_runs_is_verified_and_certified_again(work, method, capsys):
     assert main(["report", "out.tsv"]) == 0
 
 
+def test_undirected_edges_and_features_are_flipped_together(work):
+    """Symmetric flips once were refused in blocks, and no graph with features ran."""
+    edges = np.eye(8, k=1, dtype=np.int8) + np.eye(8, k=-1, dtype=np.int8)
+    graph = np.hstack([edges, np.ones((8, 3), np.int8)])
+    np.savez("graph.npz", x=graph[None], y=[0])
+    Path("symmetric.py").write_text(
+        "import numpy as np\n"
+        "def model():\n"
+        "    def scores(batch):\n"
+        "        edges = batch[:, :, :8]\n"
+        "        same = (edges == edges.swapaxes(1, 2)).all(axis=(1, 2))\n"
+        "        return np.stack([same, ~same], axis=1).astype(float)\n"
+        "    return scores\n"
+    )
+    blocks = "flips:add=.1,delete=.6,symmetric=on;flips:add=.2,delete=.7"
+    words = ["--model", "symmetric.py:model", "--data", "graph.npz"]
+    chosen = ["--method", "blocks", "--blocks", blocks, "--splits", "8"]
+    assert main(["certify", *words, *chosen, "--n", "500", "--out", "out.tsv"]) == 0
+    (row,) = results.read("out.tsv").rows
+    assert (row.predict, row.count) == (0, 500)
+    assert main(["verify", "out.tsv", *words, "--rerun", "1"]) == 0
+    scheme = schemes.blocks(
+        schemes.flips(0.1, 0.6, symmetric=True), schemes.flips(0.2, 0.7), splits=[8]
+    )
+    assert scheme.parameters == results.read("out.tsv").manifest.parameters
+    assert row.radius == scheme.radius(row.z_a, scheme.own_level, row.z_b) > 0
+
+
 REFUSED = {
     "a value outside of the alphabet": (
         ["--method", "categorical", "--keep", ".8", "--values", "3"],
@@ -467,6 +495,18 @@ REFUSED = {
     ),
     "blocks of no method": (
         ["--method", "blocks", "--blocks", "flips:add=.1;words:x=1", "--splits", "3"],
+        "--blocks ",
+        {},
+    ),
+    "blocks of half a symmetry": (
+        [
+            "--method",
+            "blocks",
+            "--blocks",
+            "flips:add=.1,delete=.2,symmetric=2;flips:add=.1,delete=.3",
+            "--splits",
+            "4",
+        ],
         "--blocks ",
         {},
     ),

@@ -139,14 +139,15 @@ def cells(info: str, body: str, *, follows_cell: bool) -> Iterator[str]:
 
 def sessions(body: str) -> Iterator[str]:
     """The sources of a doctest; a cell ends where a value is shown."""
-    lines = []
+    sources = []
     for example in doctest.DocTestParser().get_examples(body):
-        lines.append(example.source)
+        is_definition = example.source.startswith(("def ", "class ", "@"))
+        sources.append(f"\n{example.source}\n" if is_definition else example.source)
         if example.want:
-            yield "".join(lines)
-            lines = []
-    if lines:
-        yield "".join(lines)
+            yield "".join(sources)
+            sources = []
+    if sources:
+        yield "".join(sources)
 
 
 def fenced(language: str, body: str) -> str:

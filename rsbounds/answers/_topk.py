@@ -331,7 +331,7 @@ def _margin(
     high = scheme.transport(z_b, radius, sigma)[1]
     least = round_down(log_ndtr(low), LOG_NDTR_ERROR)
     most = round_up(log_ndtr(high), LOG_NDTR_ERROR)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", under="ignore"):
         return np.asarray(least - (most - share + LOG_NDTR_ERROR * abs(most)))
 
 

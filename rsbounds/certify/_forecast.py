@@ -182,7 +182,7 @@ def _checked(pilot: Results) -> Manifest:
     """The manifest of a pilot; ValueError where nothing can be expected from it."""
     manifest = pilot.manifest
     if manifest is None:
-        raise ArgumentError("pilot", "must have a manifest, which says of what it is")
+        raise ArgumentError("pilot", "must have a manifest, which says what was run")
     if manifest.answer["name"] != "class":
         raise ArgumentError(
             "pilot", f"must be of the class; it answers {manifest.answer['name']!r}"
@@ -234,6 +234,7 @@ def _inputs_of(pilot: Results, procedure: Procedure) -> _Inputs:
 # --- which probabilities the inputs may have
 
 
+@np.errstate(under="ignore")  # what no count allows has a likelihood of 0
 def _simulated(inputs: _Inputs, runs: int, rng: np.random.Generator) -> _Simulated:
     """Inputs drawn again from the pilot's, with scores that their counts allow."""
     likely = _likelihood(inputs)

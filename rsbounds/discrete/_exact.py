@@ -11,6 +11,10 @@ from rsbounds._numerics.scores import NDTRI_ERROR
 from rsbounds.special import ndtri_exp
 
 _LN2 = math.log(2.0)
+#: One operation on probabilities in doubles, or one after a quotient's rounding.
+SHARE_ERROR = 4 * EPS
+#: The logarithm of a tail, from that of a double in [1/2, 1) and a power of 2.
+LOG_ERROR = 4 * EPS
 
 
 def float_down(numerator: int, denominator: int) -> float:
@@ -56,16 +60,16 @@ def score_above(value: Fraction) -> float:
         power += 1
     mantissa = float_down(scaled.numerator, scaled.denominator)
     log_tail = math.log(mantissa) + power * _LN2
-    log_tail += log_tail * 4 * EPS
+    log_tail += log_tail * LOG_ERROR
     z = round_up(-float(ndtri_exp(log_tail)), NDTRI_ERROR + 2 * EPS)
     return math.nextafter(max(float(z), 0.0), math.inf)
 
 
 def lower_float(p: Any) -> Any:
     """``p`` less four roundings; 0 where it is too small to have full precision."""
-    return np.where(p < TINY * 2, 0.0, round_down(p, 4 * EPS))
+    return np.where(p < TINY * 2, 0.0, round_down(p, SHARE_ERROR))
 
 
 def upper_float(p: Any) -> Any:
     """``p`` and four roundings; at least TINY."""
-    return np.maximum(round_up(p, 4 * EPS), 2 * TINY)
+    return np.maximum(round_up(p, SHARE_ERROR), 2 * TINY)

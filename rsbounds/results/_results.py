@@ -100,7 +100,8 @@ class Counted:
     def share(self, count: Any) -> Array:
         """A count or sum over the number of rows; NaN without rows."""
         total = np.asarray(count, dtype=np.float64)
-        return total / self.rows if self.rows else np.full(total.shape, np.nan)
+        with np.errstate(under="ignore"):
+            return total / self.rows if self.rows else np.full(total.shape, np.nan)
 
 
 @dataclass(frozen=True, repr=False)

@@ -25,7 +25,9 @@ from rsbounds.sampling import torch_discrete, torch_edges, torch_noise
 from rsbounds.sampling.arrays import (
     Kind,
     checked_shape,
+    kind_of,
     look_is_due,
+    maps_hint,
     place_of,
     require_outcomes,
     require_same_function,
@@ -479,7 +481,8 @@ class TorchSampler:
             raise ValueError(
                 f"the model must return scores of shape ({len(batch)}, "
                 f"{self.num_classes or 'classes'}), at least two classes, for a batch "
-                f"of shape {tuple(batch.shape)}; got {shape or type(returned).__name__}"
+                f"of shape {tuple(batch.shape)}; got {shape or kind_of(returned)}"
+                f"{maps_hint(shape)}"
             )
         self.num_classes = classes
         return returned  # type: ignore[no-any-return]
@@ -614,6 +617,8 @@ class TorchOutputs(TorchSampler):
     def _scores(self, batch: torch.Tensor) -> torch.Tensor:
         returned: torch.Tensor = self.forward(batch)
         shape = tuple(getattr(returned, "shape", ()))
+        if not shape:
+            raise ValueError(f"the model must return a tensor; got {kind_of(returned)}")
         checked_shape(shape, len(batch), self.kind, self._shape)
         self._shape = shape[1:]
         return returned
