@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import product
 
@@ -391,6 +392,31 @@ def test_what_was_asked_before_changes_nothing(curve):
         assert np.array_equal(
             kept.radius_of_scores(scores), fresh().radius_of_scores(scores)
         )
+
+
+@given(order=st.permutations(range(4)), keep=st.fractions(0, 1, max_denominator=30))
+@settings(max_examples=30, deadline=None)
+def test_thresholds_in_any_order_are_brute_force(order, keep):
+    if keep * 3 == 1:
+        return
+    curve = discrete.categorical(keep, 3)
+    for r in order:
+        cases = brute.categorical_cases(keep, 3, 3, r)
+        infimum = brute.infimum(cases[:1])
+        expected = math.inf if infimum is None else infimum
+        assert curve.threshold(r, exact=True) == expected
+
+
+def test_threads_may_share_a_curve():
+    """What one keeps for the next is replaced, never changed."""
+    points = [np.linspace(0.5, end, 40) for end in np.linspace(0.6, 0.999, 24)]
+    fresh = discrete.categorical(0.2, 256)
+    expected = [fresh.radius(p) for p in points]
+    shared = discrete.categorical(0.2, 256)
+    with ThreadPoolExecutor(8) as threads:
+        radii = list(threads.map(shared.radius, reversed(points)))
+    for radius, other in zip(reversed(radii), expected, strict=True):
+        assert np.array_equal(radius, other)
 
 
 def test_regions_of_megabytes_are_not_kept():

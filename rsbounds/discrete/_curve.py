@@ -161,7 +161,7 @@ class Curve(ABC):
         # the number 1 is exceeded by no probability
         if infimum is None or infimum[0] == infimum[1]:
             return math.inf
-        return score_above(Fraction(*infimum))
+        return score_above(*infimum)
 
     def certified(self, p_a: Any, r: Any, p_b: Any = None) -> bool:
         """Whether low(p_a, r) > high(p_b, r) for all ways to make r changes, exactly.

@@ -1,7 +1,6 @@
 """Rational numbers in, doubles out: every rounding here goes to a stated side."""
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -44,21 +43,23 @@ def float_above(numerator: int, denominator: int) -> float:
     return nearest
 
 
-def score_above(value: Fraction) -> float:
-    """A score z with Phi(z) > ``value``, the least but for the error of ndtri_exp.
+def score_above(numerator: int, denominator: int) -> float:
+    """A score z with Phi(z) > numerator/denominator, the least but for the error of
+    ndtri_exp.
 
-    ``value`` is in [1/2, 1).
+    The quotient is in [1/2, 1). It is not reduced: that would take longer than all
+    else.
     """
-    tail = 1 - value
-    if tail == Fraction(1, 2):
+    tail = denominator - numerator
+    if 2 * tail == denominator:
         return math.nextafter(0.0, math.inf)
     # log of a number in [1/2, 1) and of a power of 2 below it: two terms of one sign
-    power = tail.numerator.bit_length() - tail.denominator.bit_length()
-    scaled = tail / Fraction(2) ** power if power < 0 else tail
-    while scaled >= 1:
-        scaled /= 2
+    power = tail.bit_length() - denominator.bit_length()
+    top, bottom = tail << -power, denominator
+    while top >= bottom:
+        bottom *= 2
         power += 1
-    mantissa = float_down(scaled.numerator, scaled.denominator)
+    mantissa = float_down(top, bottom)
     log_tail = math.log(mantissa) + power * _LN2
     log_tail += log_tail * LOG_ERROR
     z = round_up(-float(ndtri_exp(log_tail)), NDTRI_ERROR + 2 * EPS)
