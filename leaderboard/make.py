@@ -200,9 +200,14 @@ def _verdict(entry: Entry) -> str:
         kind = "proved"
     elif findings == verified.get("rounded"):
         kind = "rounded"
+    elif "holds_at" in entry.card["about"]:
+        kind = "level"
     else:
         kind = "fails"
-    words = {"rounded": "rounded up"}.get(kind, kind)
+    words = {
+        "rounded": "rounded up",
+        "level": "at alpha " + escape(entry.card["about"].get("holds_at", "")),
+    }.get(kind, kind)
     counted = f"{findings} findings in {rows} rows"
     notes = [entry.card["scope"]["footnote"], *verified["first"]]
     notes += [*_about_file(entry), *entry.card["notes"]]

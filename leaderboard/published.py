@@ -211,8 +211,12 @@ def of_field(root: Path, family: Family) -> Iterator[tuple[Path, dict[str, Any]]
         path, many = chosen
         made = make_card(path, group, stated=Stated(sigma, N, ALPHA))
         proof = made["verified"]
-        if proof["findings"] > proof["rounded"]:
-            made["notes"] += at_another_level(path, group, sigma)
+        if proof["findings"] > proof["rounded"] and holds_otherwise(path, group, sigma):
+            made["about"]["holds_at"] = str(OTHER)
+            made["notes"].append(
+                f"At alpha = {OTHER} every radius is that of a count of {N}: it seems "
+                "to hold at that level, not at the one stated."
+            )
         made["about"] |= said(root, family.repository, path, many) | {
             "title": family.title,
             "paper": PAPERS[family.paper],
@@ -220,13 +224,10 @@ def of_field(root: Path, family: Family) -> Iterator[tuple[Path, dict[str, Any]]
         yield place(group, f"{family.name}-{sigma:g}"), made
 
 
-def at_another_level(path: Path, group: Group, sigma: float) -> list[str]:
-    """A note where every radius is that of a count at another level than stated."""
+def holds_otherwise(path: Path, group: Group, sigma: float) -> bool:
+    """Whether every radius is that of a count at another level than the stated one."""
     proof = make_card(path, group, stated=Stated(sigma, N, OTHER))["verified"]
-    if proof["findings"] > proof["rounded"]:
-        return []
-    text = f"At alpha = {OTHER} every radius is that of a count of {N}: "
-    return [text + "it seems to hold at that level, not at the one stated."]
+    return bool(proof["findings"] <= proof["rounded"])
 
 
 def said(root: Path, repository: str, path: Path, many: int) -> dict[str, str]:

@@ -272,6 +272,7 @@ class LocallyBiased:
         if not np.isin(self._memory.labels, np.array(allowed)).all():
             raise ArgumentError("labels", f"must be {expected} for these values")
 
+    @np.errstate(under="ignore")  # values may be smaller than any normal double
     def _binary(
         self, value: Array, grad: Array, label: Labels
     ) -> tuple[Labels, Array, Array]:
@@ -297,6 +298,7 @@ class LocallyBiased:
         free = radius(np.abs(value) - bias - error, self._alpha)
         return classes, boundary, free
 
+    @np.errstate(under="ignore")  # as above
     def _multiclass(
         self, value: Array, grad: Array, label: Labels
     ) -> tuple[Labels, Array, Array]:

@@ -10,7 +10,7 @@
 static rsb::module::Entry table[] = {
     KERNEL(log_ndtr, z).in_blocks<rsb::normal_block, rsb::log_ndtr_block>(),
     KERNEL(ndtri, p),
-    KERNEL(ndtri_exp, log_p),
+    KERNEL(ndtri_exp, log_p).in_blocks<rsb::score_block, rsb::ndtri_exp_block>(),
     KERNEL(round_down, value, error),
     KERNEL(round_up, value, error),
     KERNEL(half_gap, p_a, p_b),

@@ -67,7 +67,9 @@ def test_the_page_is_that_of_its_cards(board):
 
 def test_every_published_row_that_fails_is_shown_as_such(board):
     entries, text = board("entries"), board("make").page()
-    kinds = re.findall(r'</summary>|<span class="(proved|rounded|fails|word)">', text)
+    kinds = re.findall(
+        r'</summary>|<span class="(proved|rounded|level|fails|word)">', text
+    )
     shown = [kind for kind in kinds if kind]
     cards = [json.loads(path.read_text()) for path in entries.card_paths()]
     assert len(shown) == len(cards) > 60
@@ -75,7 +77,9 @@ def test_every_published_row_that_fails_is_shown_as_such(board):
         card["verified"]["findings"] > card["verified"].get("rounded", 0)
         for card in cards
     ]
-    assert shown.count("fails") == sum(beyond) >= 7
+    # six of them hold at a level ten times the one stated
+    assert shown.count("fails") + shown.count("level") == sum(beyond) >= 7
+    assert shown.count("level") == 6
     without = [card["verified"]["findings"] == 0 for card in cards]
     assert shown.count("proved") == sum(without) >= 8
 
@@ -192,8 +196,9 @@ def test_radii_that_printing_rounded_up_stand_and_are_shown_so(board, tmp_path, 
 
 def test_strangers_text_is_never_markup_of_the_table(board, entry):
     card = json.loads(entry.read_text())
-    for name in ("title", "paper", "chosen", "sigma", "file", "commit"):
+    for name in ("title", "paper", "chosen", "sigma", "file", "commit", "holds_at"):
         card["about"][name] = OWNED
+    card["verified"]["findings"] = 3
     card["about"]["code"] = 'https://x" onclick="alert(1)'
     card["noise"]["method"] = card["procedure"]["bound"] = OWNED
     card["verified"]["first"] = card["verified"]["stated"] = card["notes"] = [OWNED]

@@ -68,7 +68,8 @@ def ratio_derivative(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> F
     -0.769165953
     """
     z, dim = _arguments(p, dim, scores)
-    slope = kernels.lipschitz_slope(-z, dim)
+    with np.errstate(over="ignore", under="ignore"):
+        slope = kernels.lipschitz_slope(-z, dim)
     if scores:
         of_scores: Floats = -slope
         return of_scores

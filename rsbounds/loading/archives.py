@@ -258,8 +258,9 @@ def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype[Any],
 
 def _require_inputs(name: str, x: Stored, kinds: str) -> None:
     if x.dtype.kind not in kinds or len(x.shape) < 2 or not math.prod(x.shape):
+        expected = "floating point" if kinds == "f" else "real numbers"
         hint = NUMBERS_OF_TEXT if x.dtype.kind == "U" else ""
         raise ValueError(
-            f"{name}: x must be floating point of shape (count, ...); "
-            f"got {x.dtype} of shape {x.shape}{hint}"
+            f"{name}: x must be {expected} of shape (count, ...), at least one in "
+            f"each; got {x.dtype} of shape {x.shape}{hint}"
         )

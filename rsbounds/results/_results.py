@@ -100,7 +100,8 @@ class Counted:
     def share(self, count: Any) -> Array:
         """A count or sum over the number of rows; NaN without rows."""
         total = np.asarray(count, dtype=np.float64)
-        return total / self.rows if self.rows else np.full(total.shape, np.nan)
+        with np.errstate(under="ignore"):
+            return total / self.rows if self.rows else np.full(total.shape, np.nan)
 
 
 @dataclass(frozen=True, repr=False)
@@ -283,6 +284,11 @@ class Results:
             return
         yield self.manifest.selection()
         yield self.program()
+        if self.manifest.procedure.noise_source == "os" and not self.program():
+            yield (
+                "noise of the operating system's bits: no seed draws these samples "
+                "again"
+            )
         if left_out := self.counted.left_out:
             yield (
                 f"{left_out} of {len(self.rows)} inputs were not sampled, because "

@@ -582,9 +582,14 @@ def _leads(scores: torch.Tensor, margin: float) -> torch.Tensor:
 
     As :func:`rsbounds.sampling.margins.leads`.
     """
-    first, second = torch_noise.wide(scores).topk(2, dim=1).values.unbind(1)
+    exact = torch_noise.wide(scores)
+    first, second = exact.topk(2, dim=1).values.unbind(1)
     lead = first - second
-    return ((lead > margin) & lead.isfinite()).to(scores.device)
+    counts = (lead > margin) & lead.isfinite()
+    if not scores.is_floating_point():
+        # above 2^53 neighbours are one number of float64
+        counts &= (exact.abs() < 2.0**53).all(1)
+    return counts.to(scores.device)
 
 
 def as_tensor(x: Any) -> torch.Tensor:

@@ -143,7 +143,11 @@ FOUR_FROM = 1 / literal("median.hpp", r"w > ([\de.-]+) \? median_series<7>")
 CENTRE = literal("normal.hpp", r"fabs\(p - 0\.5\) <= ([\d.]+)\)")
 FIRST, SECOND, THIRD = (
     literal("normal.hpp", pattern)
-    for pattern in (r"= r < (\d+) \? 0", r": r < (\d+) \? 1", r": r < (\d+) \? 2")
+    for pattern in (
+        r"i = \(r >= (\d+)\)",
+        r"\) \+ \(r >= (\d+)\) \+",
+        r"\(r >= (\d+)\);",
+    )
 )
 NEWTON = literal("normal.hpp", r"if \(r <= (\d+)\)")
 CLEAR = literal("simd.hpp", r"v\[lanes - 1\] <= ([\d.]+)\)")

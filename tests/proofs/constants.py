@@ -20,7 +20,7 @@ def whole() -> Iterator[tuple[float, arb]]:
     yield named("contour.hpp", "pi"), pi
     yield named("normal.hpp", "log_central"), arb("0.075").log()
     yield named("twofold.hpp", "ln2"), arb(2).log()
-    border = literal("normal.hpp", rf"if \(log_p > {ROUND}\)")
+    border = named("normal.hpp", "log_upper")
     yield border, arb("0.925").log()
     yield literal("normal.hpp", rf"= z\[i\] \* {ROUND};"), 1 / arb(2).sqrt()
     yield literal("normal.hpp", rf"= {ROUND} \*\s+\(\(t\[i\] \* b1"), (pi / 2).sqrt()

@@ -86,7 +86,7 @@ def slopes(
     u1 = (u0 - side * alpha) / move.ratio
     # where a ball is tiny beside s, s + u has lost the digits of its radius rho: see
     # below
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
         defect = bessel_defect(dim / 2 - 1, s0 * (s0 + u0))
         slope, weight = _score_slope(u0, dim, s0), _score_slope(u1, dim, s1)
     bessel, q0, q1 = 1 - defect, u0 + s0 * defect, u1 + s1 * defect

@@ -103,17 +103,17 @@ inline double mills_place(double z) {
 inline double log_ndtr(double z) { return log_ndtr_from(z, mills(mills_place(z))); }
 
 // Of many: as many at a time as registers hold
-constexpr int normal_block = 4 * lanes;
+constexpr int normal_block = 4 * native_lanes;
 inline void log_ndtr_block(const double (&z)[normal_block],
                            double (&out)[normal_block]) {
-    vec at[4];
-    vec m[4];
+    native at[4];
+    native m[4];
     double places[normal_block];
     for (int i = 0; i < normal_block; ++i) places[i] = mills_place(z[i]);
     std::memcpy(at, places, sizeof at);
     mills(at, m);
     for (int i = 0; i < normal_block; ++i)
-        out[i] = log_ndtr_from(z[i], m[i / lanes][i % lanes]);
+        out[i] = log_ndtr_from(z[i], m[i / native_lanes][i % native_lanes]);
 }
 
 // p/q, polynomials of degrees M - 1 and N in x with q(0) = 1
@@ -176,7 +176,7 @@ inline Sum2 ndtri_tail(Sum2 log_q) {
     if (!(r < inf)) return {1.4142135623730951 * std::sqrt(-log_q.hi), 0};
     const double r_low = (std::fma(-r, r, l) - 2 * log_q.lo) / (2 * r);
     if (r <= 39) {
-        const int i = r < 4 ? 0 : r < 8 ? 1 : r < 17 ? 2 : 3;
+        const int i = (r >= 4) + (r >= 8) + (r >= 17);
         const Sum2 z = two_sum(r, -less[i]);
         return fast_two_sum(z.hi, z.lo + (r_low + rational(p[i], d[i], r - start[i])));
     }
@@ -197,18 +197,50 @@ inline Sum2 ndtri_tail(Sum2 log_q) {
 }
 
 constexpr double log_central = -2.5902671654458267;  // log 0.075
+constexpr double log_upper = -0.07796154146971186;   // log 0.925
+
+// p - 1/2 = expm1(log p + log 2)/2: no digits lost near p = 1/2
+inline Sum2 beyond_half(double log_p) {
+    const Sum2 t = two_sum(log_p, ln2);
+    const double q = 0.5 * std::expm1(t.hi);
+    return {q, (0.5 + q) * (t.lo + ln2_low)};
+}
+// log 0 = -inf gives z = inf
+inline double log_rest(double log_p) { return std::log(-std::expm1(log_p)); }
 
 inline Sum2 ndtri_exp_two(double log_p) {
     if (!(log_p <= 0)) return {nan, 0};
     if (log_p < log_central) return -ndtri_tail({log_p, 0});
-    if (log_p > -0.07796154146971186) {  // p > 0.925
-        const double log_q = std::log(-std::expm1(log_p));
-        return ndtri_tail({log_q, 0});  // log 0 = -inf gives z = inf
+    if (log_p > log_upper) return ndtri_tail({log_rest(log_p), 0});
+    return ndtri_centre(beyond_half(log_p));
+}
+
+// Of many: those of one regime after another, as a branch that is guessed wrong costs
+// as much as a score. The places are listed without a branch.
+constexpr int score_block = 64;
+inline void ndtri_exp_block(const double (&log_p)[score_block],
+                            double (&out)[score_block]) {
+    int low[score_block];
+    int high[score_block];
+    int middle[score_block];
+    int lows = 0;
+    int highs = 0;
+    int middles = 0;
+    for (int i = 0; i < score_block; ++i) {
+        const double l = log_p[i];
+        out[i] = nan;
+        low[lows] = high[highs] = middle[middles] = i;
+        lows += l < log_central;
+        highs += (l > log_upper) & (l <= 0);
+        middles += (l >= log_central) & (l <= log_upper);
     }
-    // p - 1/2 = expm1(log p + log 2)/2: no digits lost near p = 1/2
-    const Sum2 t = two_sum(log_p, ln2);
-    const double q = 0.5 * std::expm1(t.hi);
-    return ndtri_centre({q, (0.5 + q) * (t.lo + ln2_low)});
+    double log_q[score_block];
+    Sum2 q[score_block];
+    for (int k = 0; k < highs; ++k) log_q[k] = log_rest(log_p[high[k]]);
+    for (int k = 0; k < middles; ++k) q[k] = beyond_half(log_p[middle[k]]);
+    for (int k = 0; k < lows; ++k) out[low[k]] = -ndtri_tail({log_p[low[k]], 0}).hi;
+    for (int k = 0; k < highs; ++k) out[high[k]] = ndtri_tail({log_q[k], 0}).hi;
+    for (int k = 0; k < middles; ++k) out[middle[k]] = ndtri_centre(q[k]).hi;
 }
 
 inline Sum2 ndtri_two(double p) {

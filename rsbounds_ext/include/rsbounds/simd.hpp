@@ -27,6 +27,16 @@ typedef double vec __attribute__((vector_size(32)));
 typedef std::int64_t ivec __attribute__((vector_size(32)));
 constexpr int lanes = 4;
 
+// As many as one register holds: where that is two, chains of `vec` need twice as many
+// registers as there are.
+#ifdef __AVX__
+typedef vec native;
+#else
+typedef double native __attribute__((vector_size(16)));
+RSB_INLINE native spread(double c, native) { return native{c, c}; }
+#endif
+constexpr int native_lanes = sizeof(native) / sizeof(double);
+
 RSB_INLINE double spread(double c, double) { return c; }
 RSB_INLINE vec spread(double c, vec) { return vec{c, c, c, c}; }
 
