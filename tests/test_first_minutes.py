@@ -227,6 +227,9 @@ def test_inputs_without_labels_beside_them_are_told_where(tmp_path):
         ((np.zeros((2, 3)), np.zeros((2, 3), int)), r"Maps\(scheme, truth"),
         ((sparse.csr_array(np.eye(3)), [0]), "is one input, a graph"),
         ([("a good film", 0)], "give the numbers of its tokens"),
+        ({"x": np.zeros((2, 3)), "y": [0, 1]}, r"two arrays \(x, y\).*got dict"),
+        ((np.zeros((0, 3)), np.zeros(0)), "got arrays without any"),
+        ((np.zeros((2, 3)), np.zeros((2, 1))), r"label for each input.*\(2, 1\)$"),
     ],
 )
 def test_data_that_are_refused_say_how_to_give_them(data, hint):

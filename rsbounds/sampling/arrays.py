@@ -428,7 +428,7 @@ def kind_of(returned: Any) -> str:
 def shape_hint(shape: tuple[int, ...]) -> str:
     """What to say of scores of another shape than (rows, classes)."""
     if len(shape) > 2:
-        return " (a class at each position? ask for maps)"
+        return " (a class at each position? ask for maps; x is one input, not a batch)"
     if len(shape) == 1:
         return " (labels? scores have a column for each class)"
     if shape[1:] == (1,):
