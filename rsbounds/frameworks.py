@@ -118,6 +118,29 @@ def labels_of(model: Any) -> list[Any] | None:
     return None if labels == list(range(len(labels))) else labels
 
 
+def require_columns(model: Any, data: Any) -> None:
+    """ArgumentError for a frame whose columns are not those that an estimator was
+    fitted on, in their order: frames are read by position.
+
+    Examples
+    --------
+    >>> from rsbounds.frameworks import require_columns
+    >>> require_columns(lambda batch: batch, [[0.5, 1.0]])  # nothing has names
+    """
+    fitted = getattr(model, "feature_names_in_", None)
+    x = data[0] if isinstance(data, tuple) and data else data
+    given = getattr(x, "columns", None)
+    if fitted is None or given is None:
+        return
+    given, fitted = list(given), list(fitted)
+    if given != fitted:
+        raise ArgumentError(
+            "data",
+            "must have the columns that the model was fitted on, in their order, "
+            f"{shown(str(fitted)):.80}; got {shown(str(given)):.80}",
+        )
+
+
 class FromLabels:
     """Scores of a function that returns labels: 1 in the column of the label, 0 in the
     others.

@@ -197,6 +197,8 @@ def test_real_outputs_are_no_labels():
             lambda p: np.savez(p, x=np.array([[1], [2, 3]], dtype=object), y=[0, 1]),
             "stored as values, one after the other, with offsets",
         ),
+        (lambda p: np.savez(p, x=np.ones((2, 3)), y=np.eye(2)), r"y\.argmax\(axis=1\)"),
+        (lambda p: np.savez(p, x=np.ones((2, 3)), y=["a", "b"]), "model names none"),
         (
             lambda p: np.savez(p, x=np.array(["a good film"]), y=[0]),
             "give the numbers of its tokens",
@@ -225,6 +227,9 @@ def test_inputs_without_labels_beside_them_are_told_where(tmp_path):
         ((np.zeros((2, 3)), np.zeros((2, 3), int)), r"Maps\(scheme, truth"),
         ((sparse.csr_array(np.eye(3)), [0]), "is one input, a graph"),
         ([("a good film", 0)], "give the numbers of its tokens"),
+        ({"x": np.zeros((2, 3)), "y": [0, 1]}, r"two arrays \(x, y\).*got dict"),
+        ((np.zeros((0, 3)), np.zeros(0)), "got arrays without any"),
+        ((np.zeros((2, 3)), np.zeros((2, 1))), r"label for each input.*\(2, 1\)$"),
     ],
 )
 def test_data_that_are_refused_say_how_to_give_them(data, hint):
@@ -237,6 +242,8 @@ def test_data_that_are_refused_say_how_to_give_them(data, hint):
     [
         (lambda b: {"out": b, "aux": b}, "dict of 'out', 'aux': return one of these"),
         (lambda b: np.zeros((len(b), 3, 4, 4)), "ask for maps"),
+        (lambda b: b[:, :1], "return 1 - it beside it"),
+        (lambda b: b[:, 0], "scores have a column for each class"),
     ],
 )
 def test_outputs_that_are_no_scores_are_named(model, hint):
@@ -265,3 +272,14 @@ def test_a_margin_is_a_number_or_auto(capsys):
     error = refused(capsys, *words, "--margin", "automatic")
     assert "must be a number or auto; got 'automatic'" in error
     assert "_margin" not in error
+
+
+def test_a_module_that_returns_more_than_scores_is_told(work):
+    torch = pytest.importorskip("torch")
+
+    class Two(torch.nn.Module):
+        def forward(self, x):
+            return x, x
+
+    with pytest.raises(ValueError, match="tuple of 2: return the scores alone"):
+        certify_one(Two(), np.zeros(3, np.float32), gaussian(0.5), n=100)

@@ -228,6 +228,11 @@ def test_an_estimator_fitted_on_a_frame_is_given_frames():
             assert isinstance(table, pd.DataFrame)
             return (table["a"] > 0).astype(int)
 
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    run = rs.certify_dataset(Fitted(), (frame, [1, 0]), gaussian(0.25), n=1000)
+    assert run.clean_accuracy() == 1.0
+    with pytest.raises(ValueError, match=r"in their order, \['a', 'b'\]; got \['b'"):
+        rs.certify_dataset(Fitted(), (frame[["b", "a"]], [1, 0]), gaussian(0.25))
     model = as_function(Fitted())
     assert model(X).tolist() == linear(X).argsort().tolist()
     three = np.zeros((1, 3), np.float32)  # its own error, not one about names

@@ -10,7 +10,7 @@ from rsbounds.answers import asked
 from rsbounds.certify._job import source_of
 from rsbounds.certify._margin import ENTRY, measure_margin, recorded_margin
 from rsbounds.certify._run import Run, Selection, Settings, require_place
-from rsbounds.frameworks import labels_of
+from rsbounds.frameworks import labels_of, require_columns
 from rsbounds.procedure import Procedure
 from rsbounds.results import Results
 
@@ -117,6 +117,7 @@ def certify_dataset(
     ([0, 1], 1.0)
     """
     answer = asked(scheme)
+    require_columns(model, data)
     selection = Selection(start=start, skip=skip, max=max, shard=shard)
     place = None if out is None else require_place(out)
     if margin == "auto":

@@ -163,7 +163,7 @@ def as_data(
             hint = ": maps are given to the answer, Maps(scheme, truth=...)"
             raise ValueError(
                 f"data: y must be a label for each input; got shape {np.shape(y)}"
-                + hint * (np.ndim(y) > 1)
+                + hint * (np.ndim(y) > 1 and np.size(y) > len(y))
             )
         if is_sparse(x):
             raise ValueError(
@@ -225,14 +225,15 @@ class SequenceData(Data):
     ) -> None:
         name = shown(name)
         sequence = hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")
-        if not sequence or not len(pairs):
-            got = type(pairs).__name__
+        if not sequence or isinstance(pairs, dict) or not len(pairs):
+            got = "arrays" if isinstance(pairs, _Pairs) else type(pairs).__name__
             if hasattr(pairs, "dataset"):
                 got += ", which loads batches: give its dataset"
             elif hasattr(pairs, "__len__") and not len(pairs):
                 got += " without any"
             raise ValueError(
-                f"{name} must be a sequence of pairs (x, y), at least one; got {got}"
+                f"{name} must be a sequence of pairs (x, y) or two arrays (x, y), at "
+                f"least one; got {got}"
             )
         self._pairs = pairs
         self._preprocess = preprocess

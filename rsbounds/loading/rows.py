@@ -189,6 +189,12 @@ def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np
     """
     given = np.asarray(y)
     if not labels or (given.dtype.kind != "U" and isinstance(labels[0], str)):
+        if given.dtype.kind == "U" and given.size:
+            raise ValueError(
+                f"{name} must be numbers of classes, where the model names none; got "
+                f"{str(given.ravel()[0])!r:.40}: number them, or return the model as "
+                "rsbounds.loading.Loaded(model, labels=[...])"
+            )
         is_real = given.dtype.kind == "f" and np.isfinite(given).all()
         if is_real and (given != np.floor(given)).any():
             raise ValueError(

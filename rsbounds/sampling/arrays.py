@@ -78,9 +78,7 @@ class Scored:
         except ValueError as error:  # rows of different lengths
             raise ValueError(f"{expected}{type(returned).__name__} ({error})") from None
         if scores.ndim != 2 or scores.shape[0] != rows or scores.shape[1] < 2:
-            hint = maps_hint(scores.shape)
-            if scores.shape == (rows,):
-                hint = " (labels? scores have a column for each class)"
+            hint = shape_hint(scores.shape)
             got = f"shape {scores.shape}" if scores.shape else kind_of(returned)
             raise ValueError(f"{expected}{got}{hint}")
         if scores.dtype.kind not in "biuf":
@@ -420,14 +418,22 @@ class SoftSampler(Scored):
 def kind_of(returned: Any) -> str:
     """What a model returned in place of an array, and its entries if it has names."""
     name = type(returned).__name__
+    if isinstance(returned, tuple | list):
+        return f"{name} of {len(returned)}: return the scores alone"
     if not isinstance(returned, Mapping):
         return name
     return f"{name} of {', '.join(map(repr, returned))}: return one of these"
 
 
-def maps_hint(shape: tuple[int, ...]) -> str:
-    """What to say of scores that have positions, where one class was asked for."""
-    return " (a class at each position? ask for maps)" if len(shape) > 2 else ""
+def shape_hint(shape: tuple[int, ...]) -> str:
+    """What to say of scores of another shape than (rows, classes)."""
+    if len(shape) > 2:
+        return " (a class at each position? ask for maps; x is one input, not a batch)"
+    if len(shape) == 1:
+        return " (labels? scores have a column for each class)"
+    if shape[1:] == (1,):
+        return " (a probability of the second class? return 1 - it beside it)"
+    return ""
 
 
 def checked_shape(shape: tuple[int, ...], rows: int, kind: Kind, known: Any) -> None:

@@ -27,12 +27,12 @@ from rsbounds.sampling.arrays import (
     checked_shape,
     kind_of,
     look_is_due,
-    maps_hint,
     place_of,
     require_outcomes,
     require_same_function,
     require_same_row,
     require_same_sequence,
+    shape_hint,
 )
 from rsbounds.sampling.blocks import block_seeds, block_size, outcome_seeds, single
 from rsbounds.sampling.grid_noise import LEVELS, checked_grid
@@ -482,7 +482,7 @@ class TorchSampler:
                 f"the model must return scores of shape ({len(batch)}, "
                 f"{self.num_classes or 'classes'}), at least two classes, for a batch "
                 f"of shape {tuple(batch.shape)}; got {shape or kind_of(returned)}"
-                f"{maps_hint(shape)}"
+                f"{shape_hint(shape)}"
             )
         self.num_classes = classes
         return returned  # type: ignore[no-any-return]
