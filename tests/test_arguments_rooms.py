@@ -12,12 +12,22 @@ import numpy as np
 import pytest
 from test_arguments_types import EXTREMES, TYPES, bits, retyped, rounded
 
-from rsbounds import answers, certify, confidence, discrete, schemes
+from rsbounds import (
+    answers,
+    certify,
+    confidence,
+    discrete,
+    lbrs,
+    lipschitz,
+    results,
+    schemes,
+)
 from rsbounds.discrete._exact import float_down, float_up
 from rsbounds.schemes._scheme import EnvelopeScheme
 
 VOTES = {"n0": 100, "n": 1000, "alpha": 0.001}
 SAMPLES = np.random.default_rng(0).normal(size=500)
+TINY = schemes.gaussian(1e-310)
 INPUT = np.array([0.0, 1.0])
 SHARES = np.random.default_rng(1).random((300, 5))
 
@@ -237,3 +247,47 @@ def test_no_flag_but_for_nan(name):
             ):
                 warnings.simplefilter("ignore", RuntimeWarning)
                 call(**{**values, argument: extreme})
+
+
+def test_scores_of_any_size_have_a_transport():
+    """Of 1e160 it was NaN: its logarithm less a share of it was inf - inf."""
+    curve = discrete.categorical(0.6, 3)
+    low, high = curve.transport([1e160, -1e160, 1e308], 1)
+    assert (low <= high).all()
+    assert not np.isnan([low, high]).any()
+    # as of a tail that is below any double
+    np.testing.assert_array_equal(low[[0, 2]], curve.transport(1000.0, 1)[0])
+
+
+def test_no_flag_of_what_is_smaller_than_any_double():
+    radii = (5e-324, 5e-324 / 3, 0.0)
+    rows = [results.Row(i, 1, 1, r, True, "fixed noise") for i, r in enumerate(radii)]
+    select = [[60, 30, 10], [1, 2, 97]]
+
+    def linear(points):
+        return points[:, 0], np.tile([1.0, 0.0], (len(points), 1))
+
+    biased = lbrs.LocallyBiased(linear, [[0.0, 0.0], [1e-310, 0.0]], [-1, 1], 0.1, 0.0)
+    with np.errstate(all="raise"):
+        assert "0.0000" in results.table([results.Results("run", tuple(rows))], [0])
+        assert (biased.certify([[3e-310, 0.0]])[1] >= 0).all()
+        assert lipschitz.ratio_derivative(1e-300, 1e8) < 0
+        for counts in select:
+            drawn = [10 * count for count in counts]
+            kept = answers.top_k_radius(counts, drawn, 0, 2, **VOTES, scheme=TINY)
+            assert 0 <= kept < 1e-300
+
+
+def test_a_level_of_more_digits_is_rounded_down():
+    if np.finfo(np.longdouble).nmant <= 52:
+        pytest.skip("long doubles are doubles here")
+    below = np.longdouble(0.01) - np.longdouble(2.0) ** -62
+    assert float(below) == 0.01  # to the nearest
+    assert confidence.BOUNDS["clopper-pearson"].check_alpha(below) < 0.01
+    assert sum(
+        Fraction(look.alpha) for look in confidence.BOUNDS["staged"].looks.at(99, below)
+    ) < Fraction(0.01)
+    # and an envelope widened
+    above = np.longdouble(0.3) + np.longdouble(2.0) ** -60
+    scheme = schemes.lipschitz(level, above, 0.2, 9)
+    assert scheme.parameters["lip"] > 0.3
