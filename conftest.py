@@ -37,6 +37,9 @@ if find_spec("torch") is None:
         "tests/*torch*",
     ]
 
+if find_spec("cryptography") is None:
+    collect_ignore_glob += ["rsbounds/sampling/system_bits.py"]
+
 # commands that a shell starts in the background ignore Ctrl-C, and so would those that
 # tests start
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

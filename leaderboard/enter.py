@@ -84,8 +84,9 @@ def main() -> int:
     make.main()
     found = list(problems(place))
     for text in found:
-        print(f"{place}: {text}")
-    print(f"{place}: the card. Commit {place.parent} and {make.PAGE.name}.")
+        print(f"{place.relative_to(ROOT)}: {text}")
+    folder, page = (path.relative_to(ROOT) for path in (place.parent, make.PAGE))
+    print(f"{place.relative_to(ROOT)}: the card. Commit {folder} and {page}.")
     return int(bool(found))
 
 

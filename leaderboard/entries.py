@@ -239,7 +239,8 @@ def problems(
     # radii that printing rounded up are shown as such; whatever else fails is refused
     if proof["findings"] > proof.get("rounded", 0):
         yield from (f"verify: {text}" for text in proof["first"])
-        yield f"verify: {proof['findings']} findings in all"
+        if proof["findings"] > len(proof["first"]):
+            yield f"verify: {proof['findings']} findings in all"
     yield from differences(made, again)
 
 

@@ -84,8 +84,10 @@ def _entries(group: Group, paths: Sequence[Path]) -> list[Entry]:
     levels = sorted({_level(card) for card, _ in cards})
     entries = []
     for card, path in cards:
-        colour = titles.index(card["about"].get("title")) % len(COLOURS)
         dash = levels.index(_level(card)) % len(DASHES)
+        colour = titles.index(card["about"].get("title")) % len(COLOURS)
+        if len(titles) == 1:  # noise levels are all that tells the curves apart
+            colour = levels.index(_level(card)) % len(COLOURS)
         entries.append(
             Entry(
                 card=card,
@@ -115,10 +117,9 @@ def _section(group: Group, entries: Sequence[Entry]) -> str:
     radii = "".join(_head(heading(radius)) for radius in group.radii)
     names = ("ACR", "inputs", "n", "alpha")
     rest = "".join(map(_head, names))
-    words = "".join(
-        _head(name, "wrap") for name in ("bound", "what verify says", "taken as stated")
-    )
-    head = f"<tr>{_head('entry')}{_head('sigma')}{radii}{rest}{words}</tr>"
+    first = _head("entry") + _head("what verify says", "wrap") + _head("sigma")
+    last = _head("bound", "wrap") + _head("taken as stated", "wrap")
+    head = f"<tr>{first}{radii}{rest}{last}</tr>"
     data, norm = escape(group.data), escape(group.norm)
     return (
         f'<section data-data="{data}" data-norm="{norm}">\n'
@@ -137,7 +138,8 @@ def _head(text: str, kind: str = "") -> str:
 def _row(group: Group, entry: Entry) -> str:
     card = entry.card
     procedure = card["procedure"]
-    cells = [_named(entry), f"<td>{escape(card['about'].get('sigma', '-'))}</td>"]
+    cells = [_named(entry), _verdict(entry)]
+    cells.append(f"<td>{escape(card['about'].get('sigma', '-'))}</td>")
     cells += [_share(card, radius) for radius in group.radii]
     acr = "-" if card["acr"] is None else truncated(float(card["acr"]), 3)
     numbers = (
@@ -150,7 +152,6 @@ def _row(group: Group, entry: Entry) -> str:
     bound = escape(str(procedure.get("bound", "-")))
     stated = ", ".join((card["verified"] or {"stated": ["all"]})["stated"])
     cells.append(f'<td class="wrap bound">{bound}</td>')
-    cells.append(_verdict(entry))
     cells.append(f'<td class="wrap stated">{escape(shown(stated)) or "nothing"}</td>')
     return f'<tr data-curve="{escape(entry.curve)}">{"".join(cells)}</tr>'
 
@@ -180,9 +181,8 @@ def _share(card: Mapping[str, Any], radius: float) -> str:
     point = _at(card, radius)
     if point is None:
         return "<td>-</td>"
-    low, high = f"{point['low']:.3f}", f"{point['high']:.3f}"
-    interval = f"{low.removeprefix('0')}-{high.removeprefix('0')}"
-    return f"<td>{point['accuracy']:.3f}<br><small>{interval}</small></td>"
+    share, interval = _html.share_and_interval(point)
+    return f"<td>{share}<br><small>{interval}</small></td>"
 
 
 def _verdict(entry: Entry) -> str:
@@ -200,9 +200,14 @@ def _verdict(entry: Entry) -> str:
         kind = "proved"
     elif findings == verified.get("rounded"):
         kind = "rounded"
+    elif "holds_at" in entry.card["about"]:
+        kind = "level"
     else:
         kind = "fails"
-    words = {"rounded": "rounded up"}.get(kind, kind)
+    words = {
+        "rounded": "rounded up",
+        "level": "at alpha " + escape(entry.card["about"].get("holds_at", "")),
+    }.get(kind, kind)
     counted = f"{findings} findings in {rows} rows"
     notes = [entry.card["scope"]["footnote"], *verified["first"]]
     notes += [*_about_file(entry), *entry.card["notes"]]

@@ -235,6 +235,11 @@ def _estimator(model: Any, outputs: bool) -> Any:
                 f"the model must have one output; got a {name} with several"
             )
         return FromLabels(_flat(model.predict), classes)
+    if is_regressor(model):
+        raise ValueError(
+            f"the model must be a classifier; got a {name}, a regressor: its outputs "
+            "are certified by rsbounds.answers.Values(scheme, radii)"
+        )
     if hasattr(model, "predict"):
         raise ValueError(
             f"the model must be a fitted classifier; got a {name} without classes_: "

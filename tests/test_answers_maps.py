@@ -5,7 +5,8 @@ import pytest
 from mpmath import mp
 from scipy.stats import binom
 
-from rsbounds.answers import certify_map
+from rsbounds import certify_dataset
+from rsbounds.answers import Maps, certified_maps, certify_map
 from rsbounds.answers._maps import holm
 from rsbounds.schemes import gaussian
 
@@ -141,3 +142,23 @@ def test_bad_input_is_one_line(changes, message):
     with pytest.raises(ValueError, match=message) as caught:
         certify_map(**given | changes, scheme=SCHEME)
     assert "\n" not in str(caught.value)
+
+
+def test_certified_maps_are_those_that_the_rows_count():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((4, 6)).astype(np.float32)
+    truth = np.array(x > 0, np.int64)
+    answer = Maps(SCHEME, 0.75, truth=truth)
+    run = certify_dataset(
+        lambda batch: np.stack([-batch, batch], axis=1), x, answer, alpha=0.01
+    )
+    maps = certified_maps(run.rows, tau=0.75, alpha=0.01)
+    assert maps.shape == x.shape
+    assert set(maps.ravel().tolist()) == {-1, 0, 1}
+    for row, labels, expected in zip(run.rows, maps, truth, strict=True):
+        assert (labels == expected).sum() == int(row.extra["right"])
+        assert (labels >= 0).sum() == int(row.extra["certified"])
+    with pytest.raises(ValueError, match="tau and alpha must be those of the run"):
+        certified_maps(run.rows, tau=0.9, alpha=0.01)
+    with pytest.raises(ValueError, match="rows must be of the answer 'maps'"):
+        certified_maps([], tau=0.75, alpha=0.01)

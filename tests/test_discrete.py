@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import product
 
@@ -296,6 +297,26 @@ def test_scores_are_sound_to_the_far_tails(curve):
 
 
 @BY_NAME
+def test_transport_is_as_tight_as_its_page_says(curve):
+    """4e-14 of the result, and of p by the slope that carries it."""
+    shift = mp.mpf(10) ** -8
+    with mp.workdps(60):
+        for r, z in product((1, 2, 4), (-8.0, -3.0, -0.2, 0.0, 0.9, 2.5, 5.0, 8.0)):
+            for sign in (1, -1):
+                p = mp.ncdf(sign * z)
+                least = number(curve.low(ratio(p, up=False), r))
+                below = number(curve.low(ratio(p * (1 - shift), up=False), r))
+                carried = (least - below) / shift  # the slope times p
+                bound = float(curve.transport(z, r)[0 if sign == 1 else 1])
+                got = mp.ncdf(sign * bound)
+                room = mp.mpf("4e-14") * (least + carried) + mp.mpf(10) ** -300
+                # the score that is returned, within 2e-15, has this much of the share
+                if np.isfinite(bound):
+                    room += mp.npdf(bound) * abs(mp.mpf(bound)) * mp.mpf("8e-15")
+                assert least - got <= room, (r, z, sign)
+
+
+@BY_NAME
 def test_thresholds_of_scores_are_sound(curve):
     with mp.workdps(400):
         for r in (1, 2, 3, 5):
@@ -371,6 +392,31 @@ def test_what_was_asked_before_changes_nothing(curve):
         assert np.array_equal(
             kept.radius_of_scores(scores), fresh().radius_of_scores(scores)
         )
+
+
+@given(order=st.permutations(range(4)), keep=st.fractions(0, 1, max_denominator=30))
+@settings(max_examples=30, deadline=None)
+def test_thresholds_in_any_order_are_brute_force(order, keep):
+    if keep * 3 == 1:
+        return
+    curve = discrete.categorical(keep, 3)
+    for r in order:
+        cases = brute.categorical_cases(keep, 3, 3, r)
+        infimum = brute.infimum(cases[:1])
+        expected = math.inf if infimum is None else infimum
+        assert curve.threshold(r, exact=True) == expected
+
+
+def test_threads_may_share_a_curve():
+    """What one keeps for the next is replaced, never changed."""
+    points = [np.linspace(0.5, end, 40) for end in np.linspace(0.6, 0.999, 24)]
+    fresh = discrete.categorical(0.2, 256)
+    expected = [fresh.radius(p) for p in points]
+    shared = discrete.categorical(0.2, 256)
+    with ThreadPoolExecutor(8) as threads:
+        radii = list(threads.map(shared.radius, reversed(points)))
+    for radius, other in zip(reversed(radii), expected, strict=True):
+        assert np.array_equal(radius, other)
 
 
 def test_regions_of_megabytes_are_not_kept():
@@ -478,6 +524,21 @@ def test_votes_are_brute_force():
 @pytest.mark.slow
 def test_votes_are_brute_force_in_six_parts():
     assert_votes([5, 6], [2, 3])
+
+
+def test_a_patch_reaches_as_many_bands_as_the_page_says():
+    size = 7
+    for width, patch in product(range(1, size + 1), repeat=2):
+        meets = sum(
+            any((start + i) % size < patch for i in range(width))
+            for start in range(size)
+        )
+        assert meets == min(patch + width - 1, size)
+        # wherever the patch lies, and if it lies across the edge too
+        for at in range(size):
+            covered = {(at + i) % size for i in range(patch)}
+            bands = [{(s + i) % size for i in range(width)} for s in range(size)]
+            assert sum(bool(band & covered) for band in bands) == meets
 
 
 def test_votes_refuse():

@@ -6,6 +6,7 @@ import urllib.error
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from rsbounds import certify_dataset
 from rsbounds._numerics.progress import Progress
@@ -13,8 +14,9 @@ from rsbounds._numerics.text import abridged
 from rsbounds.answers import Values
 from rsbounds.audit import Audit, Finding, Kind
 from rsbounds.certificate import ASSERTED_ENVELOPE
+from rsbounds.certify import certify as certify_one
 from rsbounds.cli import certify, main
-from rsbounds.loading import _hf, as_data
+from rsbounds.loading import _hf, as_data, open_data
 from rsbounds.results import Results, Row, card, plot, read, read_card, write_card
 from rsbounds.schemes import gaussian
 
@@ -185,3 +187,81 @@ def test_real_outputs_are_no_labels():
     data = as_data((np.zeros((2, 3), np.float32), np.array([1.5, 2.0])))
     with pytest.raises(ValueError, match="for real outputs pass the inputs alone"):
         data.item(0)
+
+
+@pytest.mark.parametrize(
+    ("store", "hint"),
+    [
+        (lambda p: np.savez(p, x=np.zeros((2, 3))), "zeros will do for values"),
+        (
+            lambda p: np.savez(p, x=np.array([[1], [2, 3]], dtype=object), y=[0, 1]),
+            "stored as values, one after the other, with offsets",
+        ),
+        (
+            lambda p: np.savez(p, x=np.array(["a good film"]), y=[0]),
+            "give the numbers of its tokens",
+        ),
+        (
+            lambda p: sparse.save_npz(p, sparse.coo_array(np.eye(3))),
+            r"COO form: save matrix\.tocsr\(\)",
+        ),
+    ],
+)
+def test_a_file_that_is_refused_says_how_to_store_it(tmp_path, store, hint):
+    store(tmp_path / "d.npz")
+    with pytest.raises(ValueError, match=hint):
+        open_data(tmp_path / "d.npz")
+
+
+def test_inputs_without_labels_beside_them_are_told_where(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((2, 3), np.float32))
+    with pytest.raises(FileNotFoundError, match=r"x\.labels\.npy; zeros will do"):
+        open_data(tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize(
+    ("data", "hint"),
+    [
+        ((np.zeros((2, 3)), np.zeros((2, 3), int)), r"Maps\(scheme, truth"),
+        ((sparse.csr_array(np.eye(3)), [0]), "is one input, a graph"),
+        ([("a good film", 0)], "give the numbers of its tokens"),
+    ],
+)
+def test_data_that_are_refused_say_how_to_give_them(data, hint):
+    with pytest.raises(ValueError, match=hint):
+        as_data(data).item(0)
+
+
+@pytest.mark.parametrize(
+    ("model", "hint"),
+    [
+        (lambda b: {"out": b, "aux": b}, "dict of 'out', 'aux': return one of these"),
+        (lambda b: np.zeros((len(b), 3, 4, 4)), "ask for maps"),
+    ],
+)
+def test_outputs_that_are_no_scores_are_named(model, hint):
+    with pytest.raises(ValueError, match=hint) as caught:
+        certify_one(model, np.zeros(3, np.float32), gaussian(0.5), n=100)
+    assert "arrays.py" not in str(caught.value)  # a place in this package helps nobody
+
+
+def test_a_noise_that_certifies_nothing_is_not_blamed_on_n(work, capsys):
+    (work / "m.py").write_text(
+        "import numpy as np\n"
+        "def load():\n"
+        "    return lambda seqs: np.array([[len(s), 0.5] for s in seqs])\n"
+    )
+    np.savez("t.npz", values=np.arange(20), offsets=[0, 10, 20], y=[0, 0])
+    words = ["certify", "--model", "m.py:load", "--data", "t.npz", "--method"]
+    words += ["deletion", "--n", "1000", "--max", "1"]
+    assert main([*words, "--delete", "0.5", "--out", "weak.tsv"]) == 0
+    assert "certifies nothing, however many samples" in capsys.readouterr().err
+    assert main([*words, "--delete", "0.9", "--out", "strong.tsv"]) == 0
+    assert "certif" not in capsys.readouterr().err.replace("rsbounds certify", "")
+
+
+def test_a_margin_is_a_number_or_auto(capsys):
+    words = ["certify", "--model", "m", "--data", "d", "--out", "o", "--sigma", "1"]
+    error = refused(capsys, *words, "--margin", "automatic")
+    assert "must be a number or auto; got 'automatic'" in error
+    assert "_margin" not in error

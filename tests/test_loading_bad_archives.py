@@ -74,7 +74,7 @@ BAD = {
         lambda p: np.savez(p, x=Y * 1.0, y=Y),
         "of shape (count, ...)",
     ),
-    "strings": (lambda p: np.savez(p, x=[["a"]], y=[0]), "floating point"),
+    "strings": (lambda p: np.savez(p, x=[["a"]], y=[0]), "real numbers"),
     "fortran": (
         lambda p: np.savez(p, x=np.asfortranarray(X), y=Y),
         "Fortran order; save it as np.ascontiguousarray",

@@ -54,11 +54,12 @@ def test_notebooks_are_kept_without_outputs_and_dead_links(name):
 
 
 def test_a_session_becomes_cells_that_end_where_a_value_is_shown(make):
-    body = ">>> x = 1\n>>> x\n1\n>>> for i in range(2):\n...     y = i\n\n"
-    assert list(make.sessions(body)) == [
-        "x = 1\nx\n",
-        "for i in range(2):\n    y = i\n",
-    ]
+    shown = ">>> x = 1\n>>> x\n1\n"
+    function = ">>> def f(x):\n...     return x\n>>> f(x)\n1\n>>> y = x\n"
+    first, second, third = make.sessions(shown + function)
+    assert first == "x = 1\nx\n"
+    assert second == "\ndef f(x):\n    return x\n\nf(x)\n"
+    assert third == "y = x\n"
 
 
 def test_a_block_that_no_notebook_can_hold_is_refused(make):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from rsbounds import certify_dataset
-from rsbounds.answers import Maps, TopK, Values, certify_counts
+from rsbounds import certify_dataset, demo
+from rsbounds.answers import Class, Maps, TopK, Values, certify_counts
 from rsbounds.audit import verify
-from rsbounds.certify import Procedure, certify, measure_margin
+from rsbounds.certify import Procedure, certify, forecast, measure_margin
 from rsbounds.cli import main
 from rsbounds.confidence import pair_bounds
 from rsbounds.results import card, read
@@ -44,6 +44,65 @@ def test_leads_is_exact_at_the_margin():
     for top in tops:
         exact = Fraction(float(top)) - 1 > Fraction(0.1)
         assert leads(np.array([[1.0, top]]), 0.1)[0] == exact
+
+
+def test_ties_do_not_lead_by_a_margin_of_zero():
+    tied = np.array([[1.0, 1.0, 0.0], [2.0, 1.0, 0.0], [0.0, -0.0, -1.0]])
+    for dtype in (np.float16, np.float32, np.float64, np.longdouble, np.int64):
+        assert leads(tied.astype(dtype), 0.0).tolist() == [False, True, False]
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.int64):
+        sampler = TorchSampler(Tied(dtype)).with_margin(0.0)
+        counts = np.asarray(sampler(X[0], SIGMA, 20, np.random.default_rng(0)))
+        assert counts.sum() == 0
+
+
+class Tied(torch.nn.Module):
+    """Two classes with one score, which argmax would give to the first."""
+
+    def __init__(self, dtype=torch.float32):
+        super().__init__()
+        self.dtype = dtype
+
+    def forward(self, batch):
+        return torch.ones(len(batch), 2, dtype=self.dtype)
+
+
+def test_half_precision_scores_lead_as_float64_has_them():
+    """1 and its neighbour in float16, a margin between half of the step and all."""
+    row = np.array([[1.0, np.nextafter(np.float16(1), np.float16(2))]], np.float16)
+    assert row.dtype == np.float16
+    assert leads(row, 0.0009)[0]
+    assert not leads(row, 2.0**-10)[0]
+    overflowed = np.array([[np.inf, 1.0]], np.float16)
+    assert not leads(overflowed, 0.0)[0]  # infinite: at no finite distance of 70,000
+
+
+def test_scores_that_float64_does_not_hold_are_void():
+    near = np.array([[2**53, 2**53 + 1], [2**53 - 1, 5]])
+    assert leads(near, 0.0).tolist() == [False, True]
+    longer = np.array([[1, 1 + np.finfo(np.longdouble).eps]], np.longdouble)
+    if np.finfo(np.longdouble).eps < np.finfo(np.float64).eps:
+        assert not leads(longer, 0.0)[0]
+
+    class Whole(torch.nn.Module):
+        def forward(self, batch):
+            return torch.tensor([2**53, 2**53 + 3]).expand(len(batch), 2)
+
+    sampler = TorchSampler(Whole()).with_margin(3.5)
+    assert np.asarray(sampler(X[0], SIGMA, 9, np.random.default_rng(0))).sum() == 0
+
+
+def test_a_pilot_by_a_margin_expects_its_void_votes():
+    x = np.tile(X, (4, 1)) + np.arange(12, dtype=np.float32)[:, None] / 100
+    data = x, np.tile(Y, 4)
+    pilots = [
+        certify_dataset(scores, data, gaussian(SIGMA), n=500, margin=margin)
+        for margin in (None, 0.3)
+    ]
+    plain, marked = (
+        forecast(pilot, [1000], runs=20, tolerance=0.1)[0] for pilot in pilots
+    )
+    assert marked.average_radius.high < plain.average_radius.mean
 
 
 @pytest.mark.parametrize(
@@ -199,6 +258,9 @@ def test_what_has_no_margin_says_so():
             margin=0.1,
         )
 
+    with pytest.raises(ValueError, match="margin needs a bound on counts of votes"):
+        Class(gaussian(SIGMA)).check(Procedure(bound="betting", margin=0.1))
+
     def sampler(x, sigma, n, generator):
         return np.array([n, 0])
 
@@ -285,6 +347,50 @@ def test_under_a_measured_margin_no_vote_changes():
     sure = bare.with_margin(margin)
     found = sure.compared(X[1], 5.0, 4000, np.random.default_rng(0))
     assert found.changed == 0 < found.counted < found.samples == 4000
+
+
+@pytest.mark.slow
+def test_programs_of_one_network_have_the_same_certificates_under_a_margin():
+    """As the page on one network and many programs has it for all held-out digits."""
+    network = demo.model(0)
+    _, _, x, y = demo.digits(0)
+    data = x[:24], y[:24]
+    numbers = {"n0": 20, "n": 200, "alpha": 0.05}
+    margin, _ = measure_margin(network, data, gaussian(SIGMA))
+
+    def run(threads=1, margin=margin, **options):
+        before = torch.get_num_threads()
+        torch.set_num_threads(threads)
+        try:
+            sampler = TorchSampler(network, sound_noise=True, **options)
+            made = certify_dataset(
+                sampler, data, gaussian(SIGMA), margin=margin, **numbers
+            )
+        finally:
+            torch.set_num_threads(before)
+        return [(row.predict, row.select, row.counts, row.radius) for row in made.rows]
+
+    first = run()
+    # blocks of another size hold other noise: compiled, they are of powers of two
+    for options in ({"forward_batch": 1}, {"threads": 2}, {"batch": 1}):
+        assert run(**options) == first
+    narrow = TorchSampler(network, autocast="bfloat16")
+    wider, _ = measure_margin(narrow, data, gaussian(SIGMA))
+    assert wider > 1000 * margin
+    plain = run(autocast="bfloat16", margin=None)
+    assert [row[1:3] for row in plain] != [row[1:3] for row in run(margin=None)]
+    rows = run(autocast="bfloat16", margin=wider), run(margin=wider)
+    for (predict, *_), (other, *_) in zip(*rows, strict=True):
+        assert predict == other or -1 in (predict, other)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_a_really_compiled_model_is_compared_with_itself():
+    sampler = TorchSampler(linear(), compile=True)
+    record = measure_margin(sampler, (X, Y), gaussian(SIGMA)).record
+    assert "not compiled" in record["settings"]
+    assert record["largest"] < 1e-5
 
 
 def test_measuring_infinite_differences_is_refused():

@@ -119,3 +119,44 @@ def test_each_program_that_a_row_names_exists():
     families = {"ndtri_tail[i]"}
     constants_too = {row[0] for row in table("Constants")}
     assert named <= {c.name for c in CLAIMS} | families | constants_too
+
+
+def rational_code():
+    """The functions and classes that compute in whole numbers alone."""
+    for file, names in {
+        "_regions.py": ("Regions", "product_of_powers", "times", "_sum"),
+        "_kernels.py": None,
+    }.items():
+        path = PACKAGE / "discrete" / file
+        module = ast.parse(path.read_text(encoding="utf-8"))
+        defined = [
+            node
+            for node in module.body
+            if isinstance(node, ast.FunctionDef | ast.ClassDef)
+            and (names is None or node.name in names)
+        ]
+        assert defined
+        assert names is None or len(defined) == len(names)
+        yield from defined
+
+
+def floating(tree):
+    """What in a piece of code computes in floating point."""
+    for node in ast.walk(tree):
+        is_float = isinstance(node, ast.Constant) and isinstance(node.value, float)
+        is_quotient = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+        is_call = isinstance(node, ast.Name) and node.id == "float"
+        of_numpy = isinstance(node, ast.Attribute) and (
+            ast.unparse(node).startswith(("np.", "math."))
+            and ast.unparse(node)
+            not in ("np.ndarray", "math.lcm", "math.perm", "math.inf")
+        )
+        if is_float or is_quotient or is_call or of_numpy:
+            yield ast.unparse(node)
+
+
+def test_exact_curves_compute_in_whole_numbers_alone():
+    """That is why the ledger has no line for them."""
+    for tree in rational_code():
+        assert list(floating(tree)) == [], tree.name
+    assert list(floating(ast.parse("a / 2 + 0.5 * np.exp(float(b))")))

@@ -261,7 +261,7 @@ def test_table_of_the_runs(page):
     above = text.split("<table>")[0]
     shared = "All runs: norm 2, n 100000, alpha 0.001, model m:net, data digits.npz"
     assert above.count(shared) == 1
-    assert first[1:4] == ["0.800<br><small>0.284 to 0.995</small>"] * 3
+    assert first[1:4] == ["0.800<br><small>.284–.995</small>"] * 3
     assert [cell[:5] for cell in first[4:6]] == ["0.000", "0.000"]
     assert first[-5:] == ["0.0000", "0.6250", "0.7500", "0.8750", "0.8750"]
     assert best == ["best of 2 runs", *["0.800"] * 5, *["-"] * 8]
@@ -402,3 +402,37 @@ def test_rows_sort_in_a_browser(page, tmp_path):
     assert [float(line[4]) for line in lines] == sorted(
         (r.radius for r in file.rows), reverse=True
     )
+
+
+def test_an_abstention_rate_is_not_cut(page):
+    """3 of 100 were shown as 0.0299, which is less than the rate."""
+    rows = [Row(i, 0, -1 if i < 3 else 0, 0.5 * (i > 2), i > 2) for i in range(100)]
+    assert "<td>0.0300</td>" in page([Results("run", tuple(rows))])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+@pytest.mark.parametrize("width", [1400, 800])
+def test_columns_of_three_runs_fit_into_a_window(page, tmp_path, width):
+    """All columns up to eight radii at 1400 pixels; a narrower page scrolls the table,
+    not itself.
+    """
+    files = []
+    for name, sigma in (("narrow", 0.25), ("middle", 0.5), ("wide", 0.5)):
+        made = run(name, 60, sigma)
+        # of up to 1.93, which are shown at 0, .25, ..., 1.75
+        rows = (replace(row, radius=min(row.radius, 1.93)) for row in made.rows)
+        files.append(replace(made, rows=(*rows, Row(60, 1, 1, 1.93, True, n=9))))
+    text = page(files)
+    assert "r=1.75" in text.split("</thead>")[0]
+    start = text.index('<meta http-equiv="Content-Security-Policy"')
+    open_ = text[:start] + text[text.index(">", start) + 1 :]
+    table = "document.querySelector('.scroll')"
+    body = "document.documentElement"
+    fits = (f"{part}.scrollWidth <= {part}.clientWidth" for part in (table, body))
+    script = f"<script>document.title = [{', '.join(fits)}]</script></body>"
+    (tmp_path / "wide.html").write_text(open_.replace("</body>", script))
+    size = f"--window-size={width},900"
+    shown = dom(tmp_path / "wide.html", tmp_path / "profile", size)
+    title = re.search(r"<title>(.*?)</title>", shown)[1]
+    assert title == ("true,true" if width == 1400 else "false,true")

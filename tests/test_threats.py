@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_models import one_line, prepare
+from scipy import sparse
 
 from rsbounds import certify_dataset, results, schemes
 from rsbounds.answers import (
@@ -205,6 +206,36 @@ def now_and_then(batch):
     return scores
 
 
+@pytest.mark.parametrize(
+    ("scheme", "radius"),
+    [
+        (schemes.mask(3000, 4), 467.0),
+        (schemes.mask(keep_probability=0.0015), 451.0),
+        (schemes.deletion(0.9985), 451.0),
+    ],
+)
+def test_hundreds_of_changes_are_proved(scheme, radius, tmp_path):
+    """Radii above 400 were findings, though they were right."""
+    path, forged = tmp_path / "run.tsv", tmp_path / "forged.tsv"
+
+    def always_first(batch):
+        return np.tile([1.0, 0.0], (len(batch), 1))
+
+    data = (np.zeros((1, 3000), np.int64), np.array([0]))
+    certify_dataset(always_first, data, Class(scheme), out=path, n=1000, n0=20)
+    before = results.read(path)
+    (row,) = before.rows
+    assert row.radius == radius
+    assert verify(path, data=data).findings == ()
+    for wrong, text in ((radius + 1, "more than the counts"), (30_000.0, "more chang")):
+        forged.unlink(missing_ok=True)
+        forged.with_name("forged.tsv.manifest.json").unlink(missing_ok=True)
+        results.write(forged, before.manifest, [replace(row, radius=wrong)])
+        (finding,) = verify(forged).findings
+        assert finding.kind is Kind.RADIUS
+        assert text in finding.text
+
+
 def test_rows_that_count_edits_are_read_and_shown(tmp_path):
     row = Row(0, 1, 1, 3.0, True, "fixed noise", norm=EDIT)
     columns = results.COLUMNS
@@ -343,6 +374,9 @@ def work(tmp_path, monkeypatch):
     np.savez("values.npz", x=rng.integers(0, 4, (4, 8)), y=[0, 1, 0, 1])
     grid = rng.integers(0, 256, (4, 8)) / 255
     np.savez("grid.npz", x=grid.astype(np.float32), y=[0, 1, 0, 1])
+    sparse.save_npz("edges.npz", sparse.csr_array(np.eye(4, 8, dtype=int)))
+    np.savez("numbers.npz", x=bits[:, 0], y=bits[:, 0])
+    np.savez("ragged.npz", values=[1, 2, 3], offsets=[0, 2, 2, 3], y=[0, 1, 0])
     return tmp_path
 
 
@@ -387,6 +421,34 @@ def test_each_method_runs_is_verified_and_certified_again(work, method, capsys):
     again = ["recertify", "out.tsv", "--bound", bound, "--out", "again.tsv"]
     assert main(again) == 0
     assert main(["report", "out.tsv"]) == 0
+
+
+def test_undirected_edges_and_features_are_flipped_together(work):
+    """Symmetric flips once were refused in blocks, and no graph with features ran."""
+    edges = np.eye(8, k=1, dtype=np.int8) + np.eye(8, k=-1, dtype=np.int8)
+    graph = np.hstack([edges, np.ones((8, 3), np.int8)])
+    np.savez("graph.npz", x=graph[None], y=[0])
+    Path("symmetric.py").write_text(
+        "import numpy as np\n"
+        "def model():\n"
+        "    def scores(batch):\n"
+        "        edges = batch[:, :, :8]\n"
+        "        same = (edges == edges.swapaxes(1, 2)).all(axis=(1, 2))\n"
+        "        return np.stack([same, ~same], axis=1).astype(float)\n"
+        "    return scores\n"
+    )
+    blocks = "flips:add=.01,delete=.6,symmetric=on;flips:add=.05,delete=.6"
+    words = ["--model", "symmetric.py:model", "--data", "graph.npz"]
+    chosen = ["--method", "blocks", "--blocks", blocks, "--splits", "8"]
+    assert main(["certify", *words, *chosen, "--n", "100", "--out", "out.tsv"]) == 0
+    (row,) = results.read("out.tsv").rows
+    assert (row.predict, row.count) == (0, 100)
+    assert main(["verify", "out.tsv", *words, "--rerun", "1"]) == 0
+    scheme = schemes.blocks(
+        schemes.flips(0.01, 0.6, symmetric=True), schemes.flips(0.05, 0.6), splits=[8]
+    )
+    assert scheme.parameters == results.read("out.tsv").manifest.parameters
+    assert row.radius == scheme.radius(row.z_a, scheme.own_level, row.z_b) > 0
 
 
 REFUSED = {
@@ -470,6 +532,48 @@ REFUSED = {
         "--blocks ",
         {},
     ),
+    "blocks that end before they begin": (
+        [
+            "--method",
+            "blocks",
+            "--splits",
+            "5,2",
+            "--blocks",
+            "flips:add=.1,delete=.2;flips:add=.1,delete=.3;flips:add=0,delete=.3",
+        ],
+        "--splits must ascend",
+        {},
+    ),
+    "hidden by more than an integer": (
+        ["--method", "mask", "--keep-count", "3", "--hidden", "1e300"],
+        "--hidden must be a whole number as the inputs are, below 2^62; got 1e+300",
+        {},
+    ),
+    "hidden by more than float32": (
+        ["--method", "mask", "--keep-count", "3", "--hidden", "1e300"],
+        "--hidden must be within the range of float32; got 1e+300",
+        {"data": "grid.npz"},
+    ),
+    "a sparse matrix for a mask": (
+        ["--method", "mask", "--keep-count", "3"],
+        "x must be an array: sparse matrices are inputs of flips alone",
+        {"data": "edges.npz"},
+    ),
+    "a matrix that is not square": (
+        ["--method", "flips", "--add", ".1", "--delete", ".2", "--symmetric", "on"],
+        "x must be a square matrix",
+        {"data": "edges.npz"},
+    ),
+    "one number for each input": (
+        ["--method", "categorical", "--keep", ".9", "--values", "2"],
+        "x must be real numbers of shape (count, ...)",
+        {"data": "numbers.npz"},
+    ),
+    "an empty sequence": (
+        ["--method", "deletion", "--delete", ".3"],
+        "with at least one value for each input",
+        {"data": "ragged.npz", "model": "longer"},
+    ),
     "blocks of no column": (
         [
             "--method",
@@ -500,6 +604,25 @@ def test_bad_input_is_refused_in_one_line(work, name, capsys):
     words, message, changes = REFUSED[name]
     one_line(capsys, command(*words, **changes), message)
     assert not Path("out.tsv").exists()
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ("categorical:keep=.6,values=2.5", "blocks must be METHOD:NAME=NUMBER"),
+        ("categorical:keep=.6,values=inf", "blocks must be METHOD:NAME=NUMBER"),
+        ("flips:add=.1,add=.2,delete=.1", "blocks must have add once for each"),
+        ("flips:add=.1,delete=.1,method=mask", "blocks must have method once"),
+    ],
+)
+def test_blocks_that_cannot_be_read_are_refused(work, part, message, capsys):
+    """2.5 values were 2, and the second of two numbers was taken."""
+    words = ["--blocks", f"{part};flips:add=.1,delete=.3", "--splits", "3"]
+    with pytest.raises(SystemExit) as refusal:
+        main(command("--method", "blocks", *words))
+    assert refusal.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
 
 
 RADII = {

@@ -276,7 +276,7 @@ def page() -> str:
         dense_rows(),
     )
     matrices = table(["noise", "ms a copy", "dense / rsbounds"], sparse_rows())
-    curves = table(["exact", "ms", "goal"], curve_rows())
+    curves = table(["exact", "ms", "goal, ms"], curve_rows())
     radii = table(
         ["radius of an array, ns each", *(f"{n:,} numbers" for n in SIZES)],
         radius_rows(),
@@ -317,7 +317,7 @@ a `Fraction` of few digits is faster.
 {curves}
 
 An array's radii are places among these thresholds. The first call for a curve computes
-them; what it costs from then on, drawn from [1/2, 1]:
+them; what it costs from then on, for numbers drawn from [1/2, 1]:
 
 {radii}
 """

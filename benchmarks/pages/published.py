@@ -358,7 +358,8 @@ def main() -> None:
         f"{machine()}. The largest score at alpha = {ALPHA} is "
         f"{scores(ALPHA)[-1]:.5f} (and {norm.ppf(ALPHA ** (1 / N)):.5f} by SciPy). "
         "Any of these files can be checked with `rsbounds verify FILE --sigma S --n N "
-        "--alpha A`, and read by `rsbounds report`.",
+        "--alpha A`, and read by `rsbounds report`. [A table](../leaderboard.md) has "
+        "cards of the best of them.",
         "",
         *field(root),
     ]

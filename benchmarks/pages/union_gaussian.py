@@ -208,18 +208,24 @@ def loaded(folder: Path, name: str, n: int) -> list[Bench]:
 
 
 def sharper(folder: Path) -> str:
-    """The sentences in front of the table."""
+    """The sentences in front of the table, one for each data set."""
     told = []
     for name in SETS:
+        ratios_of = {}
         for n in COUNTS:
             benches = loaded(folder, name, n)
             if benches:
-                least, mean = ratios(benches, "consistency")
-                told.append(
-                    f"On {name} with n = {n:,}, one list over the levels of "
-                    f"consistency training certifies {mean:.3f} of that union on "
-                    f"average over the radii, and {least:.3f} where it is least."
-                )
+                ratios_of[n] = ratios(benches, "consistency")
+        if ratios_of:
+            shares = ", ".join(
+                f"{mean:.3f} and {least:.3f} with n = {n:,}"
+                for n, (least, mean) in ratios_of.items()
+            )
+            told.append(
+                f"On {name}, one list over the levels of consistency training "
+                f"certifies, as shares of that union on average and at "
+                f"the least, {shares}."
+            )
     return "**" + " ".join(told) + "**"
 
 

@@ -437,8 +437,8 @@ def certified_maps(rows: Sequence[Recorded], *, tau: float, alpha: float) -> Lab
     Raises
     ------
     ValueError
-        For rows of another answer or of maps of several sizes, or a number out of its
-        domain.
+        For rows of another answer or of maps of several sizes, a number out of its
+        domain, or numbers by which a row certifies another number of positions.
 
     Examples
     --------
@@ -457,6 +457,13 @@ def certified_maps(rows: Sequence[Recorded], *, tau: float, alpha: float) -> Lab
     for row in _of_maps(rows):
         chosen = from_runs(row.extra["chosen"])
         held = holm(from_runs(row.extra["hits"]), row.n, threshold, alpha)
+        if held.sum() != int(row.extra["certified"]):
+            raise ArgumentError(
+                "tau and alpha",
+                f"must be those of the run; input {row.idx} has "
+                f"{row.extra['certified']} certified positions, and {held.sum()} by "
+                "these",
+            )
         maps.append(np.where(held, chosen, ABSTAIN))
     sizes = {labels.size for labels in maps}
     if len(sizes) > 1:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rsbounds.audit import _bounds, _radii
-from rsbounds.audit._discrete import proved_discrete
+from rsbounds.audit._discrete import proved_discrete, too_many
 from rsbounds.audit._finding import Kind, Said
 from rsbounds.audit._proof import Claim, Proof, is_below, void_votes
 from rsbounds.certificate import ABSTAIN
@@ -105,6 +105,8 @@ def _radius(row: Row, manifest: Manifest, expected: Row) -> Iterator[Said]:
         yield Kind.CONTRADICTION, f"{stated}, neither 0 nor the target {target}"
     if target is None and is_below(row.radius, expected.radius, 2 * row.sigma):
         yield Kind.WEAK, f"{stated}, below what the counts show"
+    elif too_many(manifest.method, row.radius):
+        yield Kind.RADIUS, f"{stated}, more changes than are proved here"
     elif row.radius and not _proved(row, manifest.method, manifest.parameters):
         yield Kind.RADIUS, f"{stated}, more than the counts prove"
     frontier = row.extra.get("frontier", "-")

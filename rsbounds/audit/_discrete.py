@@ -18,7 +18,15 @@ from typing import Any, NamedTuple, Self
 from rsbounds.audit._balls import Arb, Event, arb, ctx, event
 
 PRECISION = 256
-_MOST = 400  # changes: more take minutes to prove
+#: Changes, by method, of which more take minutes to prove.
+_MOST = {
+    "categorical": 400,
+    "flips": 400,
+    "blocks": 400,
+    "mask": 20_000,
+    "deletion": 20_000,
+}
+_EACH = 400  # edits of which every mixture is looked at
 Parameters = Mapping[str, Any]
 #: Probabilities of what comes out, at x and at x'.
 Cells = Sequence[tuple[Fraction, Fraction]]
@@ -69,6 +77,11 @@ def proved_discrete(
     return all(regions.low(top) + regions.low(rest) > 1 for regions in cases)
 
 
+def too_many(method: str, radius: float) -> bool:
+    """Whether a radius of discrete noise is beyond what is proved here."""
+    return method in _MOST and radius > _MOST[method]
+
+
 def least_discrete(method: str, parameters: Parameters, radius: float, z: Arb) -> Event:
     """The least that an event of Phi(z) can have within a number of changes."""
     cases = _cases(method, parameters, float(int(radius)))
@@ -84,12 +97,13 @@ def least_discrete(method: str, parameters: Parameters, radius: float, z: Arb) -
 def _cases(method: str, parameters: Parameters, radius: Any) -> list[Regions] | None:
     """The regions of every way to make so many changes; None beyond ``_MOST``."""
     text = json.dumps(dict(parameters), sort_keys=True)
+    most = _MOST[method]
     if isinstance(radius, tuple):
-        if not all(0 <= part <= _MOST for part in radius):
+        if not all(0 <= part <= most for part in radius):
             return None
         ways = _ways_of(method, parameters, radius)
     else:
-        if not (0 <= radius <= _MOST and radius == int(radius)):
+        if not (0 <= radius <= most and radius == int(radius)):
             return None
         ways = list(_WAYS[method](parameters, int(radius)))
     return [_regions(method, text, way) for way in ways]
@@ -124,6 +138,10 @@ def _of_two_kinds(parameters: Parameters, changes: int) -> Iterator[Counts]:
 
 def _edits(parameters: Parameters, changes: int) -> Iterator[Counts]:
     """Elements of x, and of x', outside of a common subsequence."""
+    if changes > _EACH:
+        # the bound falls with either number, and each is at most that of the edits
+        yield changes, changes
+        return
     for inserted in range(changes + 1):
         for substituted in range(changes - inserted + 1):
             deleted = changes - inserted - substituted

@@ -160,7 +160,7 @@ def forecast(
     """
     manifest = _checked(pilot)
     scheme = _scheme_of(manifest)
-    inputs = _inputs_of(pilot)
+    inputs = _inputs_of(pilot, manifest.procedure)
     rng = np.random.default_rng(count("seed", seed))
     simulated = _simulated(inputs, count("runs", runs, 2), rng)
     asked = manifest.procedure
@@ -182,7 +182,7 @@ def _checked(pilot: Results) -> Manifest:
     """The manifest of a pilot; ValueError where nothing can be expected from it."""
     manifest = pilot.manifest
     if manifest is None:
-        raise ArgumentError("pilot", "must have a manifest, which says of what it is")
+        raise ArgumentError("pilot", "must have a manifest, which says what was run")
     if manifest.answer["name"] != "class":
         raise ArgumentError(
             "pilot", f"must be of the class; it answers {manifest.answer['name']!r}"
@@ -208,8 +208,8 @@ def _scheme_of(manifest: Manifest) -> Scheme:
     return restored(manifest.answer, scheme).scheme
 
 
-def _inputs_of(pilot: Results) -> _Inputs:
-    """The counts of the pilot's rows."""
+def _inputs_of(pilot: Results, procedure: Procedure) -> _Inputs:
+    """The counts of the pilot's rows; what a margin leaves void is the second's."""
     first, second, samples, levels, correct = [], [], [], [], []
     for row in pilot.rows:
         if not row.select:
@@ -217,7 +217,8 @@ def _inputs_of(pilot: Results) -> _Inputs:
         selected = row.select.index(max(row.select))
         others = [k for place, k in enumerate(row.counts) if place != selected]
         first.append(row.counts[selected] if selected < len(row.counts) else 0)
-        second.append(max(others, default=0))
+        void = 0 if procedure.margin is None else row.n - sum(row.counts)
+        second.append(max(others, default=0) + void)
         samples.append(row.n)  # none of an input whose selected class was wrong
         levels.append(row.sigma)
         correct.append(selected == row.label)

@@ -23,6 +23,7 @@ import numpy as np
 from rsbounds import loading
 from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.text import shown
 from rsbounds.answers import ANSWERS, Answer
 from rsbounds.certify import (
     Procedure,
@@ -235,7 +236,14 @@ def _add_files(group: Any) -> None:
 
 
 def _margin(text: str) -> float | str:
-    return text if text == "auto" else float(text)
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be a number or auto; got {shown(text)!r:.40}"
+        ) from None
 
 
 def _end(text: str) -> int:
@@ -460,12 +468,12 @@ def _summary(
         print(f"{share:.1%} of n = {n} samples an input were drawn")
     void = sum(row.void for row in results.rows)
     if void and results.manifest and results.manifest.procedure.margin is not None:
-        say(f"{void} samples were void and count against their class")
+        samples = "1 sample was" if void == 1 else f"{void} samples were"
+        say(f"{samples} void: counted against the class")
     elif void:
         say(
             f"warning: {void} samples were void (their scores held NaN) and count for "
-            "no "
-            "class"
+            "no class"
         )
     if new and sys.stdout.isatty():
         print(f"next: rsbounds report {out}\n      rsbounds verify {out}")
@@ -476,6 +484,12 @@ def say(message: str) -> None:
     print(f"rsbounds certify: {message}", file=sys.stderr)
 
 
+def _shows_nothing(answer: Answer, x: Any, procedure: Procedure) -> bool:
+    """Whether a billion samples of one class would certify nothing either."""
+    largest = answer.largest_radius(x, replace(procedure, n=10**9))
+    return largest is not None and largest <= 0
+
+
 def _hints(procedure: Procedure, answer: Answer, data: Data) -> None:
     """Warn before sampling where nothing good can come out."""
     x = _engine.first(data)
@@ -484,11 +498,15 @@ def _hints(procedure: Procedure, answer: Answer, data: Data) -> None:
         "the first input", lambda: answer.largest_radius(x, procedure)
     )
     target = procedure.target_radius or 0.0
-    if largest is not None and largest <= 0:
+    if largest is not None and largest <= 0 and _shows_nothing(answer, x, procedure):
+        say(
+            "warning: this noise certifies nothing, however many samples are drawn: "
+            f"{answer.scheme.name} needs a stronger one"
+        )
+    elif largest is not None and largest <= 0:
         say(
             f"warning: with n = {procedure.n} and alpha = {procedure.alpha} nothing "
-            "can be "
-            "certified"
+            "can be certified"
         )
     elif largest is not None and largest < target:
         say(

@@ -29,6 +29,8 @@ from rsbounds.special import log_ndtr
 FAR = 64
 #: How many bits of regions are kept.
 _KEPT = 2**30
+#: An exponential of a logarithm, over 1 and that logarithm's size.
+EXP_ERROR = 8 * EPS
 #: The largest finite score that a search takes as it is: 1 - p is below 2e-33 there.
 _SURE = 12.0
 
@@ -159,7 +161,7 @@ class Curve(ABC):
         # the number 1 is exceeded by no probability
         if infimum is None or infimum[0] == infimum[1]:
             return math.inf
-        return score_above(Fraction(*infimum))
+        return score_above(*infimum)
 
     def certified(self, p_a: Any, r: Any, p_b: Any = None) -> bool:
         """Whether low(p_a, r) > high(p_b, r) for all ways to make r changes, exactly.
@@ -508,8 +510,8 @@ def _tails(z: Array) -> tuple[Array, Array]:
         log_p, log_q = log_ndtr(z), np.maximum(log_ndtr(-z), -1e300)
         low = np.exp(log_p + log_p * LOG_NDTR_ERROR)
         high = np.exp(log_q - log_q * LOG_NDTR_ERROR)
-        low = np.where(low < 1e-300, 0.0, round_down(low, 8 * EPS * (1.0 - log_p)))
-        high = round_up(high, 8 * EPS * (1.0 - log_q))
+        low = np.where(low < 1e-300, 0.0, round_down(low, EXP_ERROR * (1.0 - log_p)))
+        high = round_up(high, EXP_ERROR * (1.0 - log_q))
         high = np.minimum(upper_float(high), 1.0)
     low = np.where(z == np.inf, 1.0, np.where(z == -np.inf, 0.0, low))
     high = np.where(z == np.inf, 0.0, np.where(z == -np.inf, 1.0, high))

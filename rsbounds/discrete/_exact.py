@@ -1,7 +1,6 @@
 """Rational numbers in, doubles out: every rounding here goes to a stated side."""
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,10 @@ from rsbounds._numerics.scores import NDTRI_ERROR
 from rsbounds.special import ndtri_exp
 
 _LN2 = math.log(2.0)
+#: One operation on probabilities in doubles, or one after a quotient's rounding.
+SHARE_ERROR = 4 * EPS
+#: The logarithm of a tail, from that of a double in [1/2, 1) and a power of 2.
+LOG_ERROR = 4 * EPS
 
 
 def float_down(numerator: int, denominator: int) -> float:
@@ -40,32 +43,34 @@ def float_above(numerator: int, denominator: int) -> float:
     return nearest
 
 
-def score_above(value: Fraction) -> float:
-    """A score z with Phi(z) > ``value``, the least but for the error of ndtri_exp.
+def score_above(numerator: int, denominator: int) -> float:
+    """A score z with Phi(z) > numerator/denominator, the least but for the error of
+    ndtri_exp.
 
-    ``value`` is in [1/2, 1).
+    The quotient is in [1/2, 1). It is not reduced: that would take longer than all
+    else.
     """
-    tail = 1 - value
-    if tail == Fraction(1, 2):
+    tail = denominator - numerator
+    if 2 * tail == denominator:
         return math.nextafter(0.0, math.inf)
     # log of a number in [1/2, 1) and of a power of 2 below it: two terms of one sign
-    power = tail.numerator.bit_length() - tail.denominator.bit_length()
-    scaled = tail / Fraction(2) ** power if power < 0 else tail
-    while scaled >= 1:
-        scaled /= 2
+    power = tail.bit_length() - denominator.bit_length()
+    top, bottom = tail << -power, denominator
+    while top >= bottom:
+        bottom *= 2
         power += 1
-    mantissa = float_down(scaled.numerator, scaled.denominator)
+    mantissa = float_down(top, bottom)
     log_tail = math.log(mantissa) + power * _LN2
-    log_tail += log_tail * 4 * EPS
+    log_tail += log_tail * LOG_ERROR
     z = round_up(-float(ndtri_exp(log_tail)), NDTRI_ERROR + 2 * EPS)
     return math.nextafter(max(float(z), 0.0), math.inf)
 
 
 def lower_float(p: Any) -> Any:
     """``p`` less four roundings; 0 where it is too small to have full precision."""
-    return np.where(p < TINY * 2, 0.0, round_down(p, 4 * EPS))
+    return np.where(p < TINY * 2, 0.0, round_down(p, SHARE_ERROR))
 
 
 def upper_float(p: Any) -> Any:
     """``p`` and four roundings; at least TINY."""
-    return np.maximum(round_up(p, 4 * EPS), 2 * TINY)
+    return np.maximum(round_up(p, SHARE_ERROR), 2 * TINY)

@@ -437,8 +437,9 @@ def _pairs(curve: Curve, top: Fraction, rest: Fraction | None) -> list[tuple[Any
 def _partly_common(at_x: Fraction, at_other: Fraction) -> Regions:
     """What x alone produces, and what both do, of these probabilities at each."""
     scale = math.lcm(at_x.denominator, at_other.denominator)
-    common = int(at_x * scale)
-    return Regions([scale - common, common], [0, int(at_other * scale)], scale)
+    common = at_x.numerator * (scale // at_x.denominator)
+    left = at_other.numerator * (scale // at_other.denominator)
+    return Regions([scale - common, common], [0, left], scale)
 
 
 def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:

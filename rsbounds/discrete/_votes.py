@@ -22,7 +22,8 @@ def certify_votes(votes: ArrayLike, reach: int) -> tuple[int, bool, int]:
         Number of votes of each class.
     reach : int
         How many votes an attack can change, >= 0: a patch of s columns reaches s + w -
-        1 of the bands of width w.
+        1 of the bands of width w, and (s + w - 1)^2 blocks; a training example that is
+        added or removed one, that is changed two where its content decides its part.
 
     Returns
     -------

@@ -25,6 +25,7 @@ from rsbounds.loading.callables import reason
 from rsbounds.loading.hashes import opened
 from rsbounds.loading.rows import (
     LARGEST,
+    NUMBERS_OF_TEXT,
     CorruptInput,
     Data,
     class_numbers,
@@ -33,6 +34,7 @@ from rsbounds.loading.rows import (
 
 _HASHED = 2**24  # bytes read at once
 _MOST = 10**8  # inputs of one run
+_ZEROS = "zeros will do for values and maps, which do not use them"
 
 
 class Stored(NamedTuple):
@@ -147,13 +149,23 @@ def stored_arrays(path: Path, files: ExitStack, *names: str) -> list[Stored]:
             file = files.enter_context(opened(place))
             arrays.append(_stored(file, file.seek(0, 2), 0))
         return arrays
+    except FileNotFoundError as error:
+        if zipped or not path.exists():
+            raise
+        raise FileNotFoundError(
+            f"{shown(path)} needs its labels beside it, in "
+            f"{shown(path.with_suffix('.labels.npy'))}; {_ZEROS}"
+        ) from error
     except OSError:
         raise
     except Exception as error:
         # the readers raise a dozen kinds for bytes that are no array
         wanted = f"an npz file with {' and '.join(names)}" if zipped else "an npy file"
         detail = shown(error) if type(error) is ValueError else reason(error)
-        raise ValueError(f"{shown(path)} must be {wanted}; got {detail}") from error
+        hint = f": {_ZEROS}" if detail == "only the arrays x" else ""
+        raise ValueError(
+            f"{shown(path)} must be {wanted}; got {detail}{hint}"
+        ) from error
 
 
 def member_names(path: Path) -> set[str]:
@@ -174,6 +186,8 @@ def _npz(file: IO[bytes], files: ExitStack, names: tuple[str, ...]) -> list[Stor
         raise ValueError("a single array")
     archive = files.enter_context(zipfile.ZipFile(file))
     members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+    if not set(names) <= set(members) and {"row", "col", "format"} <= set(members):
+        raise ValueError("a sparse matrix in COO form: save matrix.tocsr()")
     if not set(names) <= set(members):
         raise ValueError(f"only the arrays {', '.join(members) or '(none)'}")
     arrays = []
@@ -219,7 +233,10 @@ def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype[Any],
     )
     shape, fortran, dtype = header(file)
     if dtype.hasobject:
-        raise ValueError("pickled objects, which are never read")
+        raise ValueError(
+            "pickled objects, which are never read; sequences of different lengths are "
+            "stored as values, one after the other, with offsets"
+        )
     if fortran and sum(side > 1 for side in shape) > 1:
         raise ValueError(
             "an array in Fortran order; save it as np.ascontiguousarray(x)"
@@ -238,7 +255,9 @@ def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype[Any],
 
 def _require_inputs(name: str, x: Stored, kinds: str) -> None:
     if x.dtype.kind not in kinds or len(x.shape) < 2 or not math.prod(x.shape):
+        expected = "floating point" if kinds == "f" else "real numbers"
+        hint = NUMBERS_OF_TEXT if x.dtype.kind == "U" else ""
         raise ValueError(
-            f"{name}: x must be floating point of shape (count, ...); "
-            f"got {x.dtype} of shape {x.shape}"
+            f"{name}: x must be {expected} of shape (count, ...), at least one in "
+            f"each; got {x.dtype} of shape {x.shape}{hint}"
         )

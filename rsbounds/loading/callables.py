@@ -20,6 +20,8 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 from rsbounds.loading.hashes import code_hash, is_torch, parameters_hash
 
+_PACKAGE = str(Path(__file__).parents[1])
+
 T = TypeVar("T")
 
 
@@ -118,11 +120,14 @@ def guarded(what: str, call: Callable[[], T]) -> T:
 def _place(error: BaseException) -> str:
     """The last line of code that an error went through, in brackets.
 
-    Lines of Python's imports and of this module say nothing about the user's code.
+    Lines of Python's imports and of this module say nothing about the user's code, nor
+    does the line of this package that refused it.
     """
     internal = (__file__, importlib.__file__)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         file = frame.filename
+        if type(error) is ValueError and file.startswith(_PACKAGE):
+            return ""
         if file not in internal and not file.startswith("<frozen "):
             return f" ({shown(file)}:{frame.lineno})"
     return ""

@@ -2,6 +2,7 @@
 
 import os
 from functools import partial
+from pickle import UnpicklingError
 from typing import Any
 
 from rsbounds._numerics.text import shown
@@ -47,6 +48,10 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Any]:
         load = partial(torch.load, map_location="cpu", weights_only=True)
     try:
         weights: Any = load(path)
+    except UnpicklingError as error:  # torch's text says how to run the file's code
+        raise ValueError(
+            f"{name} must be {kind}: torch.save(model.state_dict(), FILE) writes one"
+        ) from error
     except Exception as error:
         raise ValueError(f"{name} must be {kind}: {reason(error)}") from error
     for key in _NESTED:

@@ -19,6 +19,10 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_integers
 
 LARGEST = 2**28  # numbers of one input, 1 GiB in float32: as many as Pillow thinks safe
+NUMBERS_OF_TEXT = (
+    ": of a text give the numbers of its tokens (rsbounds.sampling.on_strings turns "
+    "them back for a model of strings)"
+)
 _SPREAD = 32  # inputs that stand for the data in its identity
 
 
@@ -153,9 +157,10 @@ class Data(AbstractContextManager["Data"], ABC):
                 raise CorruptInput(f"{self.name}: input {i} must be below 2^63")
             return x.astype(np.int64)
         if x.dtype.kind not in "fiu" or not x.size:
+            hint = NUMBERS_OF_TEXT if x.dtype.kind == "U" else ""
             raise ValueError(
                 f"{self.name}: input {i} must be numbers; got {x.dtype} of shape "
-                f"{x.shape}"
+                f"{x.shape}{hint}"
             )
         if x.size > LARGEST:
             raise CorruptInput(
@@ -188,7 +193,8 @@ def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np
         if is_real and (given != np.floor(given)).any():
             raise ValueError(
                 f"{name} must be a whole number, that of a class; got "
-                f"{given.ravel()[0]}: for real outputs pass the inputs alone"
+                f"{given.ravel()[0]}: for real outputs pass the inputs alone, in a "
+                "file zeros as y"
             )
         return as_integers(name, given)
     places = {label: i for i, label in enumerate(labels)}

@@ -24,7 +24,7 @@ from rsbounds._numerics.extras import need
 from rsbounds._numerics.files import require_writable
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import ABSTAIN
-from rsbounds.results._card import QUANTILES, accuracy_of, proof, share_of
+from rsbounds.results._card import QUANTILES, proof, share_of
 from rsbounds.results._card import card as card_of
 from rsbounds.results._file import _replace
 from rsbounds.results._plot import COLOURS, Curve, curves, steps
@@ -311,7 +311,7 @@ def _side_by_side(
     head = ["run", *map(heading, radii), "abstain", "ACR", "inputs"]
     lines = [[*head, *(f"p_A {q:.0%}" for q in QUANTILES), "verified"]]
     for card, name, about in zip(cards, names, settings, strict=True):
-        at = {own["radius"]: accuracy_of(own) for own in card["accuracy"]}
+        at = {own["radius"]: share_and_interval(own) for own in card["accuracy"]}
         # an abstention rate cut off would be too small: it is rounded
         abstain = "-" if card["abstain"] is None else f"{card['abstain']:.4f}"
         means = (abstain, _number(card["acr"]))
@@ -323,6 +323,12 @@ def _side_by_side(
             about = f"{title}, {about}" if about else title
         lines.append([_cell(name, about), *certified, *map(_cell, rest)])
     return lines
+
+
+def share_and_interval(point: Mapping[str, float]) -> tuple[str, str]:
+    """A certified accuracy, and its interval in few characters: columns are many."""
+    ends = (f"{point[end]:.3f}".removeprefix("0") for end in ("low", "high"))
+    return f"{point['accuracy']:.3f}", "\N{EN DASH}".join(ends)
 
 
 def _number(value: float | str | None) -> str:

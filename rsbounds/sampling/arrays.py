@@ -1,7 +1,7 @@
 """Sampling of models that take NumPy batches: votes, scores, values, maps."""
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -78,10 +78,11 @@ class Scored:
         except ValueError as error:  # rows of different lengths
             raise ValueError(f"{expected}{type(returned).__name__} ({error})") from None
         if scores.ndim != 2 or scores.shape[0] != rows or scores.shape[1] < 2:
-            hint = " (labels? scores have a column for each class)" * (
-                scores.shape == (rows,)
-            )
-            raise ValueError(f"{expected}shape {scores.shape}{hint}")
+            hint = maps_hint(scores.shape)
+            if scores.shape == (rows,):
+                hint = " (labels? scores have a column for each class)"
+            got = f"shape {scores.shape}" if scores.shape else kind_of(returned)
+            raise ValueError(f"{expected}{got}{hint}")
         if scores.dtype.kind not in "biuf":
             raise ValueError(f"{expected}type {scores.dtype}")
         if self._classes not in (0, scores.shape[1]):
@@ -416,6 +417,19 @@ class SoftSampler(Scored):
         return histograms
 
 
+def kind_of(returned: Any) -> str:
+    """What a model returned in place of an array, and its entries if it has names."""
+    name = type(returned).__name__
+    if not isinstance(returned, Mapping):
+        return name
+    return f"{name} of {', '.join(map(repr, returned))}: return one of these"
+
+
+def maps_hint(shape: tuple[int, ...]) -> str:
+    """What to say of scores that have positions, where one class was asked for."""
+    return " (a class at each position? ask for maps)" if len(shape) > 2 else ""
+
+
 def checked_shape(shape: tuple[int, ...], rows: int, kind: Kind, known: Any) -> None:
     """ValueError unless a batch's outputs have the shape of their kind, always one."""
     if kind == "values":
@@ -455,6 +469,8 @@ class ArrayOutputs(Scored):
 
     def checked(self, returned: Any, rows: int) -> NDArray[Any]:
         outputs = np.asarray(returned)
+        if not outputs.shape:
+            raise ValueError(f"the model must return an array; got {kind_of(returned)}")
         checked_shape(outputs.shape, rows, self.kind, self._shape)
         if outputs.dtype.kind not in "biuf":
             raise ValueError(

@@ -37,8 +37,9 @@ Watch = Callable[[Any, Any], None]
 def leads(scores: Array, margin: float) -> NDArray[np.bool_]:
     """Where the largest score along axis 1 leads the second by more than the margin.
 
-    Never where that can't be told: with a NaN, or an infinite lead (a score that
-    overflowed is at no finite distance of the exact one). The difference is formed in
+    Never where that can't be told: with a NaN, an infinite lead (a score that
+    overflowed is at no finite distance of the exact one), or a score that float64
+    doesn't hold, of whole numbers or of a longer type. The difference is formed in
     float64 and rounded to the nearest, which keeps the order with ``margin``.
 
     Examples
@@ -48,11 +49,17 @@ def leads(scores: Array, margin: float) -> NDArray[np.bool_]:
     >>> leads(np.array([[3.0, 1.0], [1.5, 1.0], [np.nan, 1.0]]), 0.5).tolist()
     [True, False, False]
     """
-    wide = np.asarray(scores, dtype=np.float64)
+    scores = np.asarray(scores)
+    wide = scores.astype(np.float64)
     ranked = np.partition(wide, -2, axis=1)
     with np.errstate(invalid="ignore"):
         lead = ranked[:, -1] - ranked[:, -2]
     known: NDArray[np.bool_] = np.isfinite(lead) & ~np.isnan(wide).any(axis=1)
+    if scores.dtype.kind in "iu":
+        # above 2^53 neighbours are one number of float64
+        known &= (np.abs(wide) < 2.0**53).all(axis=1)
+    elif scores.dtype.itemsize > 8:
+        known &= (wide == scores).all(axis=1)
     return known & (lead > margin)
 
 

@@ -25,7 +25,9 @@ from rsbounds.sampling import torch_discrete, torch_edges, torch_noise
 from rsbounds.sampling.arrays import (
     Kind,
     checked_shape,
+    kind_of,
     look_is_due,
+    maps_hint,
     place_of,
     require_outcomes,
     require_same_function,
@@ -479,7 +481,8 @@ class TorchSampler:
             raise ValueError(
                 f"the model must return scores of shape ({len(batch)}, "
                 f"{self.num_classes or 'classes'}), at least two classes, for a batch "
-                f"of shape {tuple(batch.shape)}; got {shape or type(returned).__name__}"
+                f"of shape {tuple(batch.shape)}; got {shape or kind_of(returned)}"
+                f"{maps_hint(shape)}"
             )
         self.num_classes = classes
         return returned  # type: ignore[no-any-return]
@@ -579,9 +582,14 @@ def _leads(scores: torch.Tensor, margin: float) -> torch.Tensor:
 
     As :func:`rsbounds.sampling.margins.leads`.
     """
-    first, second = torch_noise.wide(scores).topk(2, dim=1).values.unbind(1)
+    exact = torch_noise.wide(scores)
+    first, second = exact.topk(2, dim=1).values.unbind(1)
     lead = first - second
-    return ((lead > margin) & lead.isfinite()).to(scores.device)
+    counts = (lead > margin) & lead.isfinite()
+    if not scores.is_floating_point():
+        # above 2^53 neighbours are one number of float64
+        counts &= (exact.abs() < 2.0**53).all(1)
+    return counts.to(scores.device)
 
 
 def as_tensor(x: Any) -> torch.Tensor:
@@ -609,6 +617,8 @@ class TorchOutputs(TorchSampler):
     def _scores(self, batch: torch.Tensor) -> torch.Tensor:
         returned: torch.Tensor = self.forward(batch)
         shape = tuple(getattr(returned, "shape", ()))
+        if not shape:
+            raise ValueError(f"the model must return a tensor; got {kind_of(returned)}")
         checked_shape(shape, len(batch), self.kind, self._shape)
         self._shape = shape[1:]
         return returned

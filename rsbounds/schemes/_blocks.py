@@ -22,7 +22,10 @@ __all__ = ["Blocks", "blocks"]
 PARTS: Mapping[str, type[CurveScheme]] = {
     method.name: method for method in (Flips, Categorical, Mask)
 }
-_EXPECTED = "must be METHOD:NAME=NUMBER,... for each block, separated by semicolons"
+_EXPECTED = (
+    "must be METHOD:NAME=NUMBER,... for each block, separated by semicolons (and "
+    "symmetric=on for the edges of an undirected graph)"
+)
 
 
 def as_blocks(text: str) -> tuple[dict[str, Any], ...]:
@@ -35,9 +38,11 @@ def _block(text: str) -> dict[str, Any]:
     block: dict[str, Any] = {"method": method}
     for argument in arguments.split(","):
         name, _, value = argument.strip().partition("=")
+        if name in block:
+            raise ValueError(f"blocks must have {name} once for each; got {text!r}")
         try:
             block[name] = _parameter(name, value)
-        except ValueError:
+        except (ValueError, OverflowError):
             raise ValueError(f"blocks {_EXPECTED}; got {text!r}") from None
     return block
 
@@ -45,8 +50,7 @@ def _block(text: str) -> dict[str, Any]:
 def _parameter(name: str, value: str) -> float | bool:
     if name == "symmetric":
         return as_switch(value)
-    number = float(value)
-    return int(number) if name == "values" else number
+    return int(value) if name == "values" else float(value)
 
 
 def as_splits(text: str) -> list[int]:

@@ -46,10 +46,16 @@ class Mask(Noise):
                 f"must be at most the length of the input, {given.size}; got "
                 f"{self.kept}",
             )
-        if given.dtype.kind == "i" and self.hidden != int(self.hidden):
+        if given.dtype.kind == "i":
+            if self.hidden != int(self.hidden) or not abs(self.hidden) < 2**62:
+                raise ArgumentError(
+                    "hidden",
+                    "must be a whole number as the inputs are, below 2^62; got "
+                    f"{self.hidden:g}",
+                )
+        elif not abs(self.hidden) <= float(np.finfo(np.float32).max):
             raise ArgumentError(
-                "hidden",
-                f"must be a whole number as the inputs are; got {self.hidden}",
+                "hidden", f"must be within the range of float32; got {self.hidden:g}"
             )
         return given
 

@@ -121,6 +121,10 @@ def happens(
 
 def as_array(x: Any) -> NDArray[Any]:
     """One input as an array of real numbers, at least one, all finite."""
+    if hasattr(x, "tocsr"):
+        raise ArgumentError(
+            "x", "must be an array: sparse matrices are inputs of flips alone"
+        )
     given = np.asarray(on_host("x", x))
     if given.dtype.kind not in "biuf" or not given.size:
         raise ArgumentError(
