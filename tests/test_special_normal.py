@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from special_truth import beside, relative
 
 from rsbounds import oracle, special
+from rsbounds_ext import kernels
 
 
 def test_random_points_of_every_magnitude():
@@ -95,3 +96,28 @@ def test_log_ndtr_inverts_ndtri_exp(log_p):
         return
     slope = z * z + 1 if z < 0 else z * z * 1.1 + 1  # d log(-log p)/d log z
     assert special.log_ndtr(z) == pytest.approx(log_p, rel=4e-15 * slope)
+
+
+HOSTILE = [0.0, -0.0, 5e-324, -5e-324, 1e-300, -1e160, -np.inf, np.inf, np.nan, -38.6]
+
+
+@pytest.mark.parametrize("function", [kernels.log_ndtr, kernels.ndtri_exp])
+@pytest.mark.parametrize("size", [1, 7, 8, 16, 63, 64, 65, 200])
+def test_values_of_an_array_have_the_bits_of_one_alone(function, size):
+    """Arrays are computed in blocks, and ndtri_exp's by the formula that they need."""
+    rng = np.random.default_rng(size)
+    borders = [-2.5902671654458267, -0.07796154146971186]
+    normal = special.log_ndtr(3 * rng.standard_normal(size))
+    far = -(10.0 ** rng.uniform(-320, 300, size))
+    for values in (normal, far, 20 * rng.standard_normal(size)):
+        places = rng.integers(0, size, size // 4)
+        values[places] = rng.choice(HOSTILE + borders, len(places))
+        for array in (values, np.repeat(values, 3)[::3]):
+            with np.errstate(all="ignore"):
+                together = function(array)
+                alone = np.array([function(np.array([v]))[0] for v in array])
+            np.testing.assert_array_equal(
+                together.view(np.int64)[~np.isnan(alone)],
+                alone.view(np.int64)[~np.isnan(alone)],
+            )
+            np.testing.assert_array_equal(np.isnan(together), np.isnan(alone))

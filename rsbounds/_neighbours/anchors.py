@@ -75,6 +75,7 @@ class Anchors:
         slack: Array = 2 * (x.shape[1] + 16) * EPS * size**2
         return slack
 
+    @np.errstate(under="ignore")  # as of their products
     def scan(self, x: Array, kernel: Kernel) -> None:
         """Call kernel(x[a:b], dots, minima, a, b) for all rows, in pieces on every
         core.
@@ -180,6 +181,7 @@ class LabelledAnchors(Anchors):
         return radii, self.labels[starts.nearest]
 
     @cached_property
+    @np.errstate(under="ignore")  # coordinates may be smaller than any normal double
     def _geometry(self) -> tuple[Array, Array, Array, Codes]:
         """The box around the anchors, their dual distances to their mean, and their
         codes.

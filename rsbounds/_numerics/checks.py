@@ -162,9 +162,15 @@ def number(
     high: float = np.inf,
     *,
     closed: str = "both",
+    towards: float | None = None,
 ) -> float:
-    """``value`` as one finite number in the interval, or ValueError."""
-    array = as_floats(name, value, low, high, closed=closed, nan=high - low == np.inf)
+    """``value`` as one finite number in the interval, or ValueError; rounded as
+    `as_floats` does.
+    """
+    unbounded = high - low == np.inf  # a NaN is then refused as not finite
+    array = as_floats(
+        name, value, low, high, closed=closed, nan=unbounded, towards=towards
+    )
     if array.ndim or not np.isfinite(array):
         given = value[()] if isinstance(value, np.ndarray) else value
         raise ArgumentError(name, f"must be one finite number; got {_short(given)}")

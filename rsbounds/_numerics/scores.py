@@ -127,11 +127,15 @@ def moved_scores(z: Floats, step: Floats) -> tuple[Floats, Floats]:
 def _half(z_a: Floats, z_b: Floats, error: float) -> Floats:
     """max(z_a - z_b, 0)/2, rounded down."""
     if isinstance(z_a, float) and isinstance(z_b, float):
-        half: Any = z_a / 2 - z_b / 2 if not z_a <= z_b else np.float64(0.0)
-    else:
-        half = np.subtract(
-            z_a / 2, z_b / 2, where=~(z_a <= z_b), out=np.zeros(np.shape(z_a))
+        # Python's numbers, as NumPy's have a flag for halves below any double
+        half: Any = np.float64(
+            float(z_a) / 2 - float(z_b) / 2 if not z_a <= z_b else 0.0
         )
+    else:
+        with np.errstate(under="ignore"):
+            half = np.subtract(
+                z_a / 2, z_b / 2, where=~(z_a <= z_b), out=np.zeros(np.shape(z_a))
+            )
     return round_down(half, error)
 
 

@@ -125,7 +125,8 @@ def top_k_radius(
     counts = drawn("counts", counts, procedure.n)
     classes = max(len(select), len(counts))
     label = count("label", label)
-    if not count("k", k, 1) < classes:
+    k = count("k", k, 1)
+    if not k < classes:
         raise ArgumentError(
             "k", f"must be from 1 to {classes - 1}, less than the classes; got {k}"
         )
@@ -264,6 +265,7 @@ def _largest(
     return best
 
 
+@np.errstate(under="ignore")  # distances may be smaller than any normal double
 def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
     """The largest radius at which the label's probability is shown to be above 1/t of
     the sum.

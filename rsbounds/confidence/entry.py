@@ -103,11 +103,15 @@ class Looks:
 
         ValueError for a level whose shares are too small for float64.
         """
+        n = count("n", n, 1)
+        whole = number("alpha", alpha, 0.0, 1.0, closed="neither", towards=-np.inf)
         levels: dict[int, Fraction] = {}
         for share, level in self.shares:
             samples = ceil(share * n)
             levels[samples] = levels.get(samples, Fraction(0)) + level
-        return tuple(Look(k, part_of(alpha, level)) for k, level in levels.items())
+        return tuple(
+            Look(samples, part_of(whole, level)) for samples, level in levels.items()
+        )
 
 
 def part_of(alpha: float, share: Fraction) -> float:
@@ -169,7 +173,9 @@ class Bound:
     def check_alpha(self, alpha: Any) -> float:
         """``alpha`` as a float, or ValueError where the bound has no such level."""
         closed = "right" if self.most_alpha < 1.0 else "neither"
-        return number("alpha", alpha, 0.0, self.most_alpha, closed=closed)
+        return number(
+            "alpha", alpha, 0.0, self.most_alpha, closed=closed, towards=-np.inf
+        )
 
     def check_uniform(self, u: Any) -> float | None:
         """The uniform number as a float; None for a bound that needs none."""

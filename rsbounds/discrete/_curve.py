@@ -506,7 +506,8 @@ def _tails(z: Array) -> tuple[Array, Array]:
     """A lower bound of Phi(z) and an upper bound of Phi(-z), in doubles."""
     # the tails of an infinite score, set below, are inf - inf until then
     with np.errstate(under="ignore", invalid="ignore"):
-        log_p, log_q = log_ndtr(z), log_ndtr(-z)
+        # a finite logarithm for every finite score: -inf less a share of it is NaN
+        log_p, log_q = log_ndtr(z), np.maximum(log_ndtr(-z), -1e300)
         low = np.exp(log_p + log_p * LOG_NDTR_ERROR)
         high = np.exp(log_q - log_q * LOG_NDTR_ERROR)
         low = np.where(low < 1e-300, 0.0, round_down(low, EXP_ERROR * (1.0 - log_p)))

@@ -19,10 +19,20 @@ class Domain(NamedTuple):
     closed: str = "both"
     required: bool = True
 
-    def one(self, name: str, value: Any) -> float:
-        """``value`` as one number of the domain, or ValueError."""
+    def one(self, name: str, value: Any, towards: float | None = None) -> float:
+        """``value`` as one number of the domain, or ValueError.
+
+        More digits than float64 has are rounded in the direction of ``towards``, -inf
+        or inf, by default to the nearest.
+        """
         array = as_floats(
-            name, value, self.low, self.high, closed=self.closed, nan=False
+            name,
+            value,
+            self.low,
+            self.high,
+            closed=self.closed,
+            nan=False,
+            towards=towards,
         )
         if array.size != 1:
             raise ArgumentError(name, f"must be one number; got shape {array.shape}")
@@ -37,6 +47,15 @@ OPTIONAL_DIMENSION = DIMENSION._replace(required=False)
 NORM = Domain(1.0, math.inf, required=False)
 RADIUS = Domain(0.0, math.inf)
 Domains: TypeAlias = Mapping[str, Domain]
+
+
+def plain(value: Any) -> Any:
+    """NumPy's numbers as Python's, which manifests hold; all else as it is."""
+    if not isinstance(value, (np.number, np.ndarray)) or np.ndim(value):
+        return value
+    number = value.item()
+    # that of a long double is one again
+    return float(number) if isinstance(number, np.floating) else number
 
 
 def norm_of(value: Any) -> float | str:

@@ -1,5 +1,6 @@
 """Noise levels given by a Lipschitz function with a positive floor."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -125,7 +126,8 @@ def lipschitz(
     >>> scheme.sigma(None), scheme.scope
     (0.5, 'sigma(x) with an asserted envelope')
     """
-    lip, floor = NOT_NEGATIVE.one("lip", lip), POSITIVE.one("sigma_min", sigma_min)
+    lip = NOT_NEGATIVE.one("lip", lip, towards=math.inf)
+    floor = POSITIVE.one("sigma_min", sigma_min, towards=-math.inf)
     DIMENSION.one("dim", dim)
     parameters: dict[str, Any] = {"lip": lip, "sigma_min": floor, "dim": dim}
     if rounding is not None:

@@ -1,5 +1,6 @@
 """Noise levels of which only the range is known."""
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -75,8 +76,8 @@ def sigma_range(
     >>> scheme.sigma(None), scheme.scope
     (0.5, 'sigma(x) with an asserted envelope')
     """
-    low = POSITIVE.one("sigma_min", sigma_min)
-    high = POSITIVE.one("sigma_max", sigma_max)
+    low = POSITIVE.one("sigma_min", sigma_min, towards=-math.inf)
+    high = POSITIVE.one("sigma_max", sigma_max, towards=math.inf)
     if not low <= high:
         raise ArgumentError(
             "sigma_min", f"must be at most sigma_max = {high}; got {low}"

@@ -23,7 +23,7 @@ from rsbounds.sampling import Sampler, as_sampler, grid_noise
 from rsbounds.sampling.adapters import output_sampler
 from rsbounds.sampling.arrays import Kind
 from rsbounds.sampling.noises import Noise
-from rsbounds.schemes._domains import POSITIVE, Domain, Domains
+from rsbounds.schemes._domains import POSITIVE, Domain, Domains, plain
 from rsbounds.schemes._options import Given, Option, Options
 
 
@@ -132,7 +132,7 @@ class Scheme:
             raise ArgumentError(
                 "sigma", f"must be a function of one input; got {level!r}"
             )
-        self.parameters = dict(parameters)
+        self.parameters = {k: plain(value) for k, value in parameters.items()}
         if "norm" in self.domains:
             self.norm = float(self.parameters.get("norm", 2.0))
         self.sound = self.sound or "slack" in self.parameters
@@ -390,6 +390,6 @@ def level_slack(rounding: float, floor: float) -> float:
     >>> f"{level_slack(1e-12, 0.25):.3e}"
     '8.000e-12'
     """
-    floor = POSITIVE.one("floor", floor)
-    rounding = Domain(0.0, floor / 4).one("rounding", rounding)
+    floor = POSITIVE.one("floor", floor, towards=-math.inf)
+    rounding = Domain(0.0, floor / 4).one("rounding", rounding, towards=math.inf)
     return -math.log1p(-2 * rounding / floor) * (1 + 16 * EPS) + SMALLEST

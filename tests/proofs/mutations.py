@@ -248,7 +248,7 @@ IN_LISTS = [
     slip(LISTS, "min(others, -lower.z)", "-lower.z", STAGES),
     slip(
         LISTS,
-        "self._n - counts if failures",
+        "self.misses(stage, counts) if failures",
         "counts if failures",
         STAGES,
     ),
@@ -258,7 +258,12 @@ IN_LISTS = [
         "hits = 1 + self.counts(q.stage)[",
         STAGES,
     ),
-    slip(LISTS, "misses = self._n - hits", "misses = self._n - hits + 1", STAGES),
+    slip(
+        LISTS,
+        "= self.misses(q.stage, hits)",
+        "= 1 + self.misses(q.stage, hits)",
+        STAGES,
+    ),
     slip(LISTS, "if item < last:", "if item < last - 1:", ORACLE),
     slip(LISTS, "stages), before)", "stages), _Component(np.inf, ''))", ORACLE),
     slip(LISTS, "less(lower.z, upper) / 2.0", "less(lower.z, -lower.z) / 2.0", ORACLE),
