@@ -46,8 +46,9 @@ class Procedure:
         that looks at fixed numbers of samples, "staged"; with that bound it is 0.04
         unless stated.
     only_correct : bool
-        Draw no further samples of an input whose selected class is not its label: its
-        row certifies nothing. For runs of which only certified accuracies are wanted.
+        Draw no further samples of an input whose selected class, or classes, are not
+        its label: its row certifies nothing. For runs of which only certified
+        accuracies are wanted.
     margin : float, optional
         A sample counts only if its largest score leads the second by more than this,
         >= 0; others are void, and count against the class. If computed scores are

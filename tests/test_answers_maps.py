@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 from rsbounds import certify_dataset
 from rsbounds.answers import Maps, certified_maps, certify_map
-from rsbounds.answers._maps import holm
+from rsbounds.answers._maps import holm, read_truth
 from rsbounds.schemes import gaussian
 
 SCHEME = gaussian(0.5)
@@ -162,3 +162,12 @@ def test_certified_maps_are_those_that_the_rows_count():
         certified_maps(run.rows, tau=0.9, alpha=0.01)
     with pytest.raises(ValueError, match="rows must be of the answer 'maps'"):
         certified_maps([], tau=0.75, alpha=0.01)
+
+
+def test_true_maps_of_a_file_may_have_positions_of_no_class(tmp_path):
+    place = tmp_path / "truth.npy"
+    np.save(place, np.array([[0, -1, 1]]))
+    assert read_truth(place).tolist() == [[0, -1, 1]]
+    np.save(place, np.array([[0, -2, 1]]))
+    with pytest.raises(ValueError, match=">= -1"):
+        read_truth(place)

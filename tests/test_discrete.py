@@ -16,6 +16,7 @@ from scipy.special import ndtri
 from rsbounds import discrete
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import ABSTAIN
+from rsbounds.discrete._regions import Regions
 from rsbounds.oracle import discrete as brute
 
 HALF = Fraction(1, 2)
@@ -595,3 +596,16 @@ def test_blocks_are_ordered_by_the_product_of_ratios():
     features = discrete.flips(Fraction(3, 1000), Fraction(2, 5))
     low = discrete.blocks(edges, features).low(Fraction(999, 1000), ((1, 0), (3, 4)))
     assert abs(low - Fraction("0.05265119")) <= Fraction(1, 2 * 10**8)
+
+
+def test_regions_are_sorted_by_ratios_that_doubles_cannot_tell_apart():
+    """Neighbours differ by one part in 10^400; two are equal, and one has no mass."""
+    big = 10**400
+    pairs = [(big, big + 2), (big, big), (big + 1, big + 2), (7, 0), (2 * big, 2 * big)]
+    p, q = zip(*pairs, strict=True)
+    ratios = sorted(Fraction(here, there) for there, here in pairs)
+    regions = Regions.unsorted(p, q, sum(p))
+    found = [
+        Fraction(here, there) for there, here in zip(regions.p, regions.q, strict=True)
+    ]
+    assert found == ratios

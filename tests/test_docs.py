@@ -72,6 +72,10 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
         for module in modules.split():
             if importlib.util.find_spec(module) is None:
                 pytest.skip(f"needs {module}")
+    for files in re.findall(r"^files: (.*)$", TEXTS[page], re.M):
+        for file in files.split():
+            if not Path(file).exists():
+                pytest.skip(f"needs {file}")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     before = set(sys.modules)

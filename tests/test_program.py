@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from rsbounds import certify_dataset
-from rsbounds.answers import Maps, TopK, Values, certify_counts
+from rsbounds import certify_dataset, demo
+from rsbounds.answers import Class, Maps, TopK, Values, certify_counts
 from rsbounds.audit import verify
 from rsbounds.certify import Procedure, certify, forecast, measure_margin
 from rsbounds.cli import main
@@ -258,6 +258,9 @@ def test_what_has_no_margin_says_so():
             margin=0.1,
         )
 
+    with pytest.raises(ValueError, match="margin needs a bound on counts of votes"):
+        Class(gaussian(SIGMA)).check(Procedure(bound="betting", margin=0.1))
+
     def sampler(x, sigma, n, generator):
         return np.array([n, 0])
 
@@ -344,6 +347,50 @@ def test_under_a_measured_margin_no_vote_changes():
     sure = bare.with_margin(margin)
     found = sure.compared(X[1], 5.0, 4000, np.random.default_rng(0))
     assert found.changed == 0 < found.counted < found.samples == 4000
+
+
+@pytest.mark.slow
+def test_programs_of_one_network_have_the_same_certificates_under_a_margin():
+    """As the page on one network and many programs has it for all held-out digits."""
+    network = demo.model(0)
+    _, _, x, y = demo.digits(0)
+    data = x[:24], y[:24]
+    numbers = {"n0": 20, "n": 200, "alpha": 0.05}
+    margin, _ = measure_margin(network, data, gaussian(SIGMA))
+
+    def run(threads=1, margin=margin, **options):
+        before = torch.get_num_threads()
+        torch.set_num_threads(threads)
+        try:
+            sampler = TorchSampler(network, sound_noise=True, **options)
+            made = certify_dataset(
+                sampler, data, gaussian(SIGMA), margin=margin, **numbers
+            )
+        finally:
+            torch.set_num_threads(before)
+        return [(row.predict, row.select, row.counts, row.radius) for row in made.rows]
+
+    first = run()
+    # blocks of another size hold other noise: compiled, they are of powers of two
+    for options in ({"forward_batch": 1}, {"threads": 2}, {"batch": 1}):
+        assert run(**options) == first
+    narrow = TorchSampler(network, autocast="bfloat16")
+    wider, _ = measure_margin(narrow, data, gaussian(SIGMA))
+    assert wider > 1000 * margin
+    plain = run(autocast="bfloat16", margin=None)
+    assert [row[1:3] for row in plain] != [row[1:3] for row in run(margin=None)]
+    rows = run(autocast="bfloat16", margin=wider), run(margin=wider)
+    for (predict, *_), (other, *_) in zip(*rows, strict=True):
+        assert predict == other or -1 in (predict, other)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_a_really_compiled_model_is_compared_with_itself():
+    sampler = TorchSampler(linear(), compile=True)
+    record = measure_margin(sampler, (X, Y), gaussian(SIGMA)).record
+    assert "not compiled" in record["settings"]
+    assert record["largest"] < 1e-5
 
 
 def test_measuring_infinite_differences_is_refused():

@@ -8,7 +8,7 @@ import pytest
 import torch
 from mpmath import mp
 
-from rsbounds import certify_dataset
+from rsbounds import certify_dataset, results
 from rsbounds.answers import TopK, Values
 from rsbounds.audit import verify
 from rsbounds.certify import Job, Procedure, certify
@@ -23,7 +23,7 @@ from rsbounds.sampling import (
     torch_noise,
 )
 from rsbounds.schemes import gaussian, sigma_range
-from rsbounds.torch import TorchSampler
+from rsbounds.torch import FixedNoise, TorchSampler
 
 pytest.importorskip("cryptography")
 
@@ -127,6 +127,8 @@ def test_files_are_proved_and_gone_on_with(make, bound, tmp_path):
         "noise_source"
     ] == ("os")
     assert not verify(path, data=data).findings
+    assert "no seed draws these samples again" in " ".join(read(path).notes())
+    assert results.card(read(path))["procedure"]["noise_source"] == "os"
     path.write_text("".join(whole[:2]))  # interrupted after the first row
     again = certify_dataset(make(), data, gaussian(SIGMA), out=path, **numbers)
     rows = path.read_text().splitlines(keepends=True)
@@ -230,6 +232,15 @@ def test_real_outputs_of_a_module_take_it():
     assert run.rows[0].extra != again.rows[0].extra
 
 
+def test_noise_of_a_level_for_each_axis_takes_it():
+    noise = FixedNoise(torch.zeros(2), torch.tensor([0.5, 1.0]))
+    sampler = noise.sampler(torch.nn.Identity(), sound_noise=True)
+    numbers = {"n": 500, "noise_source": "os"}
+    found = certify(sampler, X[0], noise.scheme(), **numbers)
+    assert found.predict == 0
+    assert sum(found.counts) == 500
+
+
 def test_a_missing_package_is_named(monkeypatch):
     name = "cryptography.hazmat.primitives.ciphers"
     monkeypatch.setitem(sys.modules, name, None)
@@ -255,6 +266,8 @@ def test_the_command_line_records_it(tmp_path, capsys):
     assert not main(["report", str(out)])
     assert "operating system's bits through ChaCha20" in capsys.readouterr().out
     again = ["verify", str(out), *given, "--rerun", "2", "--sound-noise"]
+    assert not main(["verify", str(out)])
+    assert "the counts (no seed draws them again)" in capsys.readouterr().out
     assert main(again)
     assert "--rerun can't draw the rows" in capsys.readouterr().err
     assert not main([*again, "--margin"])

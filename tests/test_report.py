@@ -436,3 +436,18 @@ def test_a_figure_of_ones_own(tmp_path):
     assert plot(files, ax=axes, best=False) is axes
     with pytest.raises(ValueError, match="labels must be a list of 1"):
         plot(files, labels=["a", "b"])
+
+
+def test_narrow_axes_of_a_wide_figure_are_drawn_as_a_column():
+    """Two runs side by side had titles over each other and type of a whole page."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+    run = Results("run", (Row(0, 7, 7, 0.75, True, "fixed noise"),))
+    _, (left, _) = plt.subplots(1, 2, figsize=(7, 2.5))
+    alone = plot([run], figsize=(3.3, 2.4))
+    beside = plot([run], ax=left)
+    assert left.get_title() == ""
+    size = alone.get_legend().get_texts()[0].get_fontsize()
+    assert beside.get_legend().get_texts()[0].get_fontsize() == size
+    _, whole = plt.subplots(figsize=(7, 4.5))
+    assert plot([run], ax=whole).get_title() != ""
+    plt.close("all")

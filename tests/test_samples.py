@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 
 import rsbounds
 from rsbounds import certify_dataset, results
-from rsbounds.answers import ByLooks, List, TopK, Values
+from rsbounds.answers import ByLooks, List, Maps, TopK, Values
 from rsbounds.audit import verify
 from rsbounds.audit._looks import LOOKS, levels_of
 from rsbounds.certify import Job, Procedure, certify_counts, forecast
@@ -400,9 +400,48 @@ def test_a_row_left_out_though_its_class_is_right_is_found(tmp_path):
 
 
 def test_only_correct_is_of_classes():
-    for question in (TopK(gaussian(SIGMA), 2), List(RULE)):
-        with pytest.raises(ValueError, match="only_correct"):
+    for question in (Maps(gaussian(SIGMA)), Values(gaussian(SIGMA), [0.1]), List(RULE)):
+        with pytest.raises(ValueError, match="only_correct needs one selected class"):
             certify_dataset(MODEL, (X, Y), question, n=100, only_correct=True)
+
+
+@pytest.mark.parametrize("bound", [{}, {"bound": "staged"}])
+@pytest.mark.parametrize("k", [1, 2])
+def test_inputs_whose_label_is_not_among_the_k_are_not_sampled(k, bound, tmp_path):
+    path = tmp_path / "run.tsv"
+    answer = TopK(gaussian(SIGMA), k)
+    numbers = {"n": 2000, **bound}
+    run = certify_dataset(
+        MODEL, (X, WRONG), answer, out=path, only_correct=True, **numbers
+    )
+    every = certify_dataset(MODEL, (X, WRONG), answer, **numbers)
+    left = [row for row in run.rows if row.is_left_out]
+    assert 0 < len(left) < len(run.rows)
+    for row, other in zip(run.rows, every.rows, strict=True):
+        if row.is_left_out:
+            assert row.label not in np.atleast_1d(other.predict) or other.predict == -1
+            assert (row.n, row.predict, row.radius) == (0, -1, 0.0)
+        else:
+            assert replace(row, time="") == replace(other, time="")
+    radii = [0.0, 0.1, 0.2]
+    assert (run.certified_accuracy(radii) == every.certified_accuracy(radii)).all()
+    assert verify(path, data=(X, WRONG), model=MODEL, rerun=12).findings == ()
+    # a row left out though its label is among the k
+    lines = path.read_text().splitlines()
+    place = next(i for i, row in enumerate(run.rows) if not row.is_left_out)
+    gone = next(i for i, row in enumerate(run.rows) if row.is_left_out)
+    head = lines[0].split("\t")
+    kept = lines[1 + place].split("\t")
+    cells = dict(zip(head, lines[1 + gone].split("\t"), strict=True))
+    stay = {"idx", "label", "select", "input", "time"}
+    forged_row = [
+        old if name in stay else cells[name]
+        for name, old in zip(head, kept, strict=True)
+    ]
+    lines[1 + place] = "\t".join(forged_row)
+    path.write_text("\n".join(lines) + "\n")
+    found = verify(path).findings
+    assert any("an input to be sampled" in finding.text for finding in found)
 
 
 def test_the_command_line_says_how_many_were_drawn(tmp_path, monkeypatch, capsys):

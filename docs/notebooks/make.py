@@ -98,7 +98,7 @@ def as_jupytext(name: str) -> str:
     install = INSTALL.replace("EXTRAS", extras)
     if "\n```bash\n" in body:
         install += COMMANDS
-    about = ABOUT.format(page=os.path.relpath(page, FOLDER))
+    about = ABOUT.format(page=from_here(page))
     return "\n".join([title, about, fenced("python", install), *parts(body, page)])
 
 
@@ -159,10 +159,15 @@ def relinked(prose: str, page: Path) -> str:
 
     def link(found: re.Match[str]) -> str:
         target, anchor, place = found[2].partition("#")
-        path = os.path.relpath(page.parent / target if target else page, FOLDER)
-        return f"{found[1]}({Path(path).as_posix()}{anchor}{place})"
+        file = page.parent / target if target else page
+        return f"{found[1]}({from_here(file)}{anchor}{place})"
 
     return LINK.sub(link, prose)
+
+
+def from_here(file: Path) -> str:
+    """The path of a file from this folder, as links have it."""
+    return Path(os.path.relpath(file, FOLDER)).as_posix()
 
 
 def execute(made: Any, folder: str | os.PathLike[str], *, timeout: int = 300) -> None:
@@ -196,7 +201,7 @@ def main() -> None:
     for name in SOURCES:
         made = notebook(name)
         file = FOLDER / f"{name}.ipynb"
-        file.write_text(as_json(made), encoding="utf-8")
+        file.write_text(as_json(made), encoding="utf-8", newline="\n")
         if args.pictures:
             with tempfile.TemporaryDirectory() as folder:
                 execute(made, folder)

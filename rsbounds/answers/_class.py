@@ -96,7 +96,9 @@ class Class(Answer):
             and BOUNDS[procedure.bound].evidence != "counts"
         ):
             raise ArgumentError(
-                "margin", "needs a bound on counts: soft scores are not votes"
+                "margin",
+                "needs a bound on counts of votes drawn by chance; "
+                f"{procedure.bound!r} is on {BOUNDS[procedure.bound].evidence}",
             )
 
     def samplers(self, model: Any) -> Sequence[Sampler]:

@@ -364,8 +364,8 @@ class Maps(Answer):
 
 
 def read_truth(path: Path) -> Any:
-    """The true maps of an npy file."""
-    return as_integers("truth", array_of(path))
+    """The true maps of an npy file; -1 stands for positions of no class."""
+    return as_integers("truth", array_of(path), -1)
 
 
 def _position_counts(sampled: Any) -> Labels:

@@ -13,6 +13,7 @@ takes the best of them; the theory page on answers has the proof of the level.
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -405,13 +406,17 @@ class TopK(Answer):
         return cls(scheme, options["k"])
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name, has_margin=True)
+        require_defaults(
+            replace(procedure, only_correct=False), self.name, has_margin=True
+        )
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [sampler_of(model, self.scheme)]
 
     def draw(self, draws: Draws, procedure: Procedure) -> Votes:
         select = class_counts(draws(Phase.SELECT, procedure.n0))
+        if procedure.only_correct and draws.label not in self.selected(select):
+            return Votes(draws.sigma, select, np.zeros_like(select), 0)
         counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
         if not self.k < len(select):
             raise ArgumentError(
@@ -420,6 +425,11 @@ class TopK(Answer):
                 f"got {self.k}",
             )
         return Votes(draws.sigma, select, counts, procedure.n)
+
+    def selected(self, select: Counts) -> tuple[int, ...]:
+        """The k classes of most selection samples, the most frequent first."""
+        order = np.argsort(-padded(select, max(len(select), self.k)), kind="stable")
+        return tuple(order[: self.k].tolist())
 
     def scaled(self, evidence: Votes, n: int) -> Votes:
         return evidence.scaled(n)
@@ -435,6 +445,19 @@ class TopK(Answer):
         chosen = plan(
             select, label, self.k, n0=procedure.n0, n=procedure.n, alpha=procedure.alpha
         )
+        selected = self.selected(select)
+        if procedure.only_correct and not evidence.n and label not in selected:
+            # nothing was asked about it
+            certificate = voted(
+                self.scheme,
+                Votes(evidence.sigma, select, counts, 0),
+                procedure,
+                of=label,
+                pair=Pair(np.nan, np.nan, np.nan, np.nan),
+                predict=ABSTAIN,
+                radius=0.0,
+            )
+            return Answered(certificate, chosen.choices[0].columns())
         result = estimate(
             counts,
             label,
@@ -445,8 +468,6 @@ class TopK(Answer):
             sigma=evidence.sigma,
             void=void_votes(counts, procedure.n, procedure, self.scheme),
         )
-        order = np.argsort(-padded(select, max(len(select), self.k)), kind="stable")
-        selected = tuple(order[: self.k].tolist())
         predict: Any = selected if self.k > 1 else selected[0]
         # it abstains where the label was selected and isn't shown to be among the k
         certificate = voted(

@@ -77,6 +77,14 @@ class Proof:
         """What rows state otherwise than the truth that their answer refers to."""
         raise ArgumentError("truth", f"is nothing that {self.answer!r} refers to")
 
+    def is_hopeless(self, row: Row, manifest: Manifest) -> bool:
+        """Whether the selection samples are for nothing that the label can be part of.
+
+        A run of which only certified accuracies are wanted draws no more of it.
+        """
+        selected = row.select.index(max(row.select)) if row.select else 0
+        return row.label != selected
+
     def findings(self, row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
         """What is wrong with a row; ValueError for numbers that no run can have."""
         answer = answer_of(manifest)

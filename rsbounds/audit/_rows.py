@@ -40,7 +40,9 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
     if not row.n:
         yield from _without_samples(row, manifest)
         return
-    if manifest.procedure.only_correct and row.label != _selected(row):
+    # of an answer without a proof, rows are compared with what their evidence gives
+    proof = PROOFS.get(manifest.answer["name"], Proof())
+    if manifest.procedure.only_correct and proof.is_hopeless(row, manifest):
         text = f"has samples, but the selected class {_selected(row)} is wrong"
         yield Kind.CONTRADICTION, text
     parameters = manifest.parameters
@@ -49,8 +51,6 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
         yield Kind.CONTRADICTION, f"sigma is {row.sigma}, outside of [{low}, {high}]"
         return
     try:
-        # of an answer without a proof, rows are compared with what their evidence gives
-        proof = PROOFS.get(manifest.answer["name"], Proof())
         if manifest.procedure.bound in _looks.LOOKS:
             yield from _looks.findings(row, manifest, proof, prove)
         else:
@@ -63,9 +63,10 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
 def _without_samples(row: Row, manifest: Manifest) -> Iterator[Said]:
     """What is wrong with a row that no samples estimate."""
     claim = f"predicts {row.predict} with radius {row.radius}"
+    proof = PROOFS.get(manifest.answer["name"], Proof())
     if (row.predict, row.radius) != (ABSTAIN, 0.0) or any(row.counts):
         yield Kind.CONTRADICTION, f"{claim} from no samples"
-    elif not manifest.procedure.only_correct or row.label == _selected(row):
+    elif not (manifest.procedure.only_correct and proof.is_hopeless(row, manifest)):
         if (row.p_a, row.z_a, row.z_b) != (0.0, -inf, inf):
             text = f"p_a is {row.p_a} from no samples of an input to be sampled"
             yield Kind.CONTRADICTION, text

@@ -15,7 +15,7 @@ from rsbounds.answers._topk_plan import Choice, Plan, plan
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import arb, ctx
 from rsbounds.audit._finding import Kind, Said
-from rsbounds.audit._proof import Claim, Proof, is_below, void_votes
+from rsbounds.audit._proof import Claim, Proof, answer_of, is_below, void_votes
 from rsbounds.results import Manifest, Row
 
 _MOST_K = 1000  # to plan what more are compared with takes seconds for each row
@@ -31,6 +31,14 @@ class TopKProof(Proof):
     def check(self, answer: Any) -> None:
         if answer.k > _MOST_K:
             raise ValueError(f"answer.k must be at most {_MOST_K}; got {answer.k}")
+
+    def is_hopeless(self, row: Row, manifest: Manifest) -> bool:
+        # of classes with as many samples the first ones are selected
+        votes = [*row.select, *[0] * (row.label + 1 - len(row.select))]
+        own = votes[row.label]
+        before = sum(count > own for count in votes)
+        before += sum(count == own for count in votes[: row.label])
+        return not before < answer_of(manifest).parameters()["k"]
 
     def computed(self, row: Row, answer: Answer, manifest: Manifest) -> Row:
         # counts are looked at up to the label: a large one would fill the memory

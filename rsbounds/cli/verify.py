@@ -28,10 +28,11 @@ from rsbounds.schemes import METHODS, Scheme
 
 _NOISE = ("anchors", "sigma_function", "noise", "levels_of")  # what levels depend on
 
+_REDRAWS = "(--rerun draws some again)"
 #: What no radius needs, and what compares it.
 _BESIDES = {
-    "counts": "the counts (--rerun draws some again)",
-    "outputs": "the outputs (--rerun draws some again)",
+    "counts": f"the counts {_REDRAWS}",
+    "outputs": f"the outputs {_REDRAWS}",
     "data": "labels and inputs (--data)",
     "truth": "agreement with true maps (--truth)",
     "classes": "how many classes maps tell apart (--rerun)",
@@ -221,7 +222,7 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
     many = len(result.findings)
     notes.append(
         f"{result.rows} rows{some}, {many or 'no'} finding{'s' * (many != 1)}"
-        f"{_besides(result.stated)}"
+        f"{_besides(result.stated, manifest)}"
     )
     findings = [finding.at(args.file) for finding in result.findings]
     findings = list(map(abridged, findings))
@@ -230,9 +231,11 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
     return int(bool(findings))
 
 
-def _besides(stated: tuple[str, ...]) -> str:
+def _besides(stated: tuple[str, ...], manifest: Manifest) -> str:
     """What is taken as stated and no radius needs, behind the number of findings."""
     words = [word for name, word in _BESIDES.items() if name in stated]
+    if manifest.procedure.noise_source == "os":
+        words = [word.replace(_REDRAWS, "(no seed draws them again)") for word in words]
     return f"; as the file states them: {', '.join(words)}" if words else ""
 
 

@@ -137,7 +137,8 @@ class Manifest:
         except FileNotFoundError:
             path.stat()  # says so, if it is the file itself that isn't there
             raise ValueError(
-                f"{path} has no manifest: expected {place.name} beside it"
+                f"{path} has no manifest: expected {place.name} beside it, as rsbounds "
+                "writes it (report and verify read files of other tools too)"
             ) from None
         try:
             entries = json.loads(content, object_pairs_hook=_distinct)

@@ -25,6 +25,7 @@ from rsbounds.results._text import as_path
 
 PICTURE = b"Drawn by rsbounds report"  # in a picture that may be replaced
 _ENTRIES = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
+ALONE = 0.775  # of a figure's width, by matplotlib's defaults: its only axes
 NARROW = 4.5  # inches: a narrower figure is one for a column of a paper
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 #: Names of dashes, of plotly, and what matplotlib draws for them.
@@ -122,7 +123,8 @@ def plot(
     ax : matplotlib axes, optional
         Where to draw; by default in a figure of its own, below which footnotes
         stand: on axes that are given they are a warning. Without a path it is a figure
-        of pyplot, which a notebook shows.
+        of pyplot, which a notebook shows. Axes of a column's width are
+        drawn as such a figure.
     figsize : (float, float), optional
         Width and height of that figure in inches, (7, 4.5) by default. Below 4.5 in
         width it is one for a column of a paper: smaller type, no title.
@@ -161,7 +163,7 @@ def plot(
         figure = make(figsize=size, layout="constrained")
         ax = figure.add_subplot()
     figure = ax.get_figure()
-    small = float(figure.get_size_inches()[0]) < NARROW
+    small = _width(ax) < NARROW
     names, footnotes = marked(files)
     drawn = curves(files, _legend(files, names, labels), best=best)
     _draw(ax, drawn, small)
@@ -224,6 +226,12 @@ def _title(files: Sequence[Results]) -> str:
     return ", ".join(
         text.format(common[name]) for name, text in title.items() if name in common
     )
+
+
+def _width(ax: Any) -> float:
+    """Inches of a figure in which these axes would stand alone."""
+    width = float(ax.get_figure().get_size_inches()[0])
+    return width * float(ax.get_position().width) / ALONE
 
 
 def _draw(axes: Any, drawn: Sequence[Curve], small: bool) -> None:

@@ -284,6 +284,11 @@ class Results:
             return
         yield self.manifest.selection()
         yield self.program()
+        if self.manifest.procedure.noise_source == "os" and not self.program():
+            yield (
+                "noise of the operating system's bits: no seed draws these samples "
+                "again"
+            )
         if left_out := self.counted.left_out:
             yield (
                 f"{left_out} of {len(self.rows)} inputs were not sampled, because "

@@ -22,7 +22,10 @@ __all__ = ["Blocks", "blocks"]
 PARTS: Mapping[str, type[CurveScheme]] = {
     method.name: method for method in (Flips, Categorical, Mask)
 }
-_EXPECTED = "must be METHOD:NAME=NUMBER,... for each block, separated by semicolons"
+_EXPECTED = (
+    "must be METHOD:NAME=NUMBER,... for each block, separated by semicolons (and "
+    "symmetric=on for the edges of an undirected graph)"
+)
 
 
 def as_blocks(text: str) -> tuple[dict[str, Any], ...]:
