@@ -4,6 +4,7 @@ method.
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import flint
 import numpy as np
@@ -226,14 +227,14 @@ def test_decision_lists_are_proved_component_by_component():
     decided = set()
     for rule, select, n, found in lists(40):
         plan = composite.plan(rule, select, n, 0.01)
-        evidence = (found.stage_counts, n, 0.01)
-        assert list_proved(rule, plan, found.item, *evidence, found.radius)
+        numbers = {"n": n, "alpha": 0.01, "void_against": False}
+        drawn = found.stage_counts
+        proved = partial(list_proved, rule, plan, counts=drawn, **numbers)
+        assert proved(item=found.item, radius=found.radius)
         higher = found.radius * (1 + 1e-9) + 1e-8
         for item in range(len(rule.items)):
-            assert not list_proved(rule, plan, item, *evidence, higher)
-        assert not list_proved(
-            rule, plan, found.item, [None] * 3, n, 0.01, found.radius
-        )
+            assert not proved(item=item, radius=higher)
+        assert not proved(item=found.item, radius=found.radius, counts=[None] * 3)
         decided.add((len(rule.items), found.item))
     assert {(1, 0), (2, 0), (3, 0), (3, 1)} <= decided
 
