@@ -609,3 +609,16 @@ def test_regions_are_sorted_by_ratios_that_doubles_cannot_tell_apart():
         Fraction(here, there) for there, here in zip(regions.p, regions.q, strict=True)
     ]
     assert found == ratios
+
+
+def test_radii_of_many_changes_are_searched_and_not_counted_out():
+    """One score's radius is that in an array, which has every threshold before it."""
+    weak = discrete.categorical(0.38, 3)
+    scores = [0.9, 1.7, 2.0]
+    one_by_one = [weak.radius_of_scores(z) for z in scores]
+    assert 64 < one_by_one[1] < one_by_one[2] < 200
+    again = discrete.categorical(0.38, 3)
+    assert again.radius_of_scores(np.array(scores)).tolist() == one_by_one
+    # the array's thresholds are more than one score asks for, and are taken
+    assert [again.radius_of_scores(z) for z in scores] == one_by_one
+    assert again.radius_of_scores(2.1) == weak.radius_of_scores(2.1) > one_by_one[2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -224,13 +225,14 @@ class Curve(ABC):
         of samples shows, are taken as 12.
         """
         a = _not_above(as_floats("z_a", z_a, nan=False, towards=-math.inf))
+        if z_b is None and np.ndim(a) == 0:
+            return self._radius_of_score(float(a))
         if z_b is None:
             thresholds = self._extended(
                 self._score_thresholds, self.score_threshold, a, math.inf
             )
             self._score_thresholds = thresholds
-            radii = self._radii(a, thresholds, math.inf)
-            return _plain(radii) if np.ndim(z_a) == 0 else radii
+            return self._radii(a, thresholds, math.inf)
         a, b = broadcast(z_a=a, z_b=as_floats("z_b", z_b, nan=False, towards=math.inf))
         if np.ndim(a):
             return _pairwise(self._radius_of_pair, a, b)
@@ -372,23 +374,46 @@ class Curve(ABC):
     def _radius_of_pair(self, z_a: float, z_b: float | None) -> Any:
         return self._largest(*_bounds_of_scores(z_a, z_b))
 
+    def _radius_of_score(self, z: float) -> Any:
+        """The radius of one score: what many inputs ask is kept, the rest searched.
+
+        Noise that hardly hides anything has radii of thousands of changes, and each
+        threshold on the way there takes longer than the one before.
+        """
+        if z == math.inf:
+            return self._largest(Fraction(1), None)
+
+        def holds(changes: int) -> bool:
+            return self.score_threshold(changes) <= z
+
+        thresholds = self._extended(
+            self._score_thresholds, self.score_threshold, np.asarray(z), math.inf, FAR
+        )
+        self._score_thresholds = thresholds
+        place = bisect_right(thresholds, z) - 1
+        if place == len(thresholds) - 1:
+            return _last(holds, self.limit, start=place)
+        return max(place, 0)
+
     def _extended(
         self,
         known: list[float],
         threshold: Callable[[int], float],
         values: Array,
         sure: float,
+        most: int | None = None,
     ) -> list[float]:
-        """Thresholds of 0, 1, ... changes, to one above all values below ``sure``.
+        """Thresholds of 0, 1, ... changes, to one above all values below ``sure``, or
+        to that of ``most`` changes.
 
         A new list: another thread may be reading the known one.
         """
         finite = np.asarray(values)[np.asarray(values) < sure]
         top = float(np.max(finite)) if finite.size else -math.inf
         thresholds = list(known)
-        while not thresholds or thresholds[-1] <= top:
-            if self.limit is not None and len(thresholds) > self.limit:
-                break
+        ends = [end for end in (self.limit, most) if end is not None]
+        last = min(ends, default=math.inf)
+        while len(thresholds) <= last and (not thresholds or thresholds[-1] <= top):
             thresholds.append(threshold(len(thresholds)))
         return thresholds
 
@@ -489,11 +514,6 @@ def _pairwise(radius: Callable[[Any, Any], Any], a: Array, b: Array) -> Array:
         if pair not in known:
             known[pair] = float(radius(pair[0], pair[1]))
     return np.array([known[pair] for pair in pairs]).reshape(a.shape)
-
-
-def _plain(radius: Array) -> Any:
-    value = float(radius)
-    return value if math.isinf(value) else int(value)
 
 
 def float_down_signed(value: Fraction) -> float:
