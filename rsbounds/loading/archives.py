@@ -93,11 +93,10 @@ class ArrayData(Data):
                 require_scale(name, self._x.dtype, scale)
             if y.shape != self._x.shape[:1]:
                 one_hot = y.shape[:1] == self._x.shape[:1] and len(y.shape) == 2
+                hint = " (one-hot? y.argmax(axis=1) are labels)" if one_hot else ""
                 raise ValueError(
                     f"{name}: y must have one label for each of the {self._x.shape[0]} "
-                    f"inputs; got shape {y.shape}"
-                    + " (one-hot? y.argmax(axis=1) are labels)"
-                    * one_hot
+                    f"inputs; got shape {y.shape}{hint}"
                 )
             labels = class_numbers(f"{name}: y", y.rows(0, y.shape[0]), classes)
             self._files = files.pop_all()

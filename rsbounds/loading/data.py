@@ -160,10 +160,11 @@ def as_data(
     if isinstance(data, tuple) and len(data) == 2 and is_array(data[1]):
         x, y = by_position(data[0]), by_position(data[1])
         if np.ndim(y) != 1:
-            hint = ": maps are given to the answer, Maps(scheme, truth=...)"
+            hint = ""
+            if np.ndim(y) > 1 and np.size(y) > len(y):
+                hint = ": maps are given to the answer, Maps(scheme, truth=...)"
             raise ValueError(
-                f"data: y must be a label for each input; got shape {np.shape(y)}"
-                + hint * (np.ndim(y) > 1 and np.size(y) > len(y))
+                f"data: y must be a label for each input; got shape {np.shape(y)}{hint}"
             )
         if is_sparse(x):
             raise ValueError(

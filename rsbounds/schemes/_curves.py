@@ -17,7 +17,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.discrete import Curve
 from rsbounds.sampling.noises import Noise
-from rsbounds.schemes._domains import Domain
+from rsbounds.schemes._domains import Domain, plain
 from rsbounds.schemes._options import Given, Options
 from rsbounds.schemes._scheme import Scheme
 from rsbounds.schemes._shares import checked_scores
@@ -118,7 +118,7 @@ class CurveScheme(Scheme):
     def made_of(cls, **parameters: Any) -> Self:
         """The scheme of a user's arguments, which errors name as they are."""
         stated = {
-            name: _plain(name, value)
+            name: _held(name, value)
             for name, value in parameters.items()
             if value is not None
         }
@@ -161,17 +161,13 @@ class FrontierScheme(CurveScheme):
         return {"frontier": _frontier(self.curve, *_ends(z_a, z_b))}
 
 
-def _plain(name: str, value: Any) -> Any:
-    """A number of NumPy as Python's: noise, curve and manifest have the same one."""
-    if isinstance(value, Fraction):
-        return _double(name, value)
-    if isinstance(value, np.floating):
-        return float(value)
-    return int(value) if isinstance(value, np.integer) else value
+def _held(name: str, value: Any) -> Any:
+    """A number as a manifest can hold it: noise, curve and manifest have the same one.
 
-
-def _double(name: str, value: Fraction) -> float:
-    """A rational number that a manifest can hold: one that is a double."""
+    Of rational numbers these are the doubles.
+    """
+    if not isinstance(value, Fraction):
+        return plain(value)
     try:
         nearest = float(value)
     except OverflowError:
