@@ -80,14 +80,15 @@ def two_classes_of_lengths(sequences):
 
 def tried(name):
     """Radii to try, up to what ten samples can show."""
-    return np.arange(30.0) if COUNTED[name] else np.linspace(0.0, 3.0, 601)
+    radii = np.arange(30.0) if COUNTED[name] else np.linspace(0.0, 3.0, 601)
+    return tuple(radii.tolist())
 
 
 @cache
-def moved(name, share):
-    """The least and the largest probability at each radius of ``tried``."""
+def moved(name, share, radii):
+    """The least and the largest probability at each of the radii."""
     scheme, _ = NOISES[name]
-    low, high = scheme.transport(ndtri(share), tried(name), scheme.own_level)
+    low, high = scheme.transport(ndtri(share), np.array(radii), scheme.own_level)
     return ndtr(low), ndtr(high)
 
 
@@ -99,11 +100,11 @@ def largest_top_k_radius(name, shares, label, k):
     step = 0.0 if COUNTED[name] else radii[1]
     best = 0.0
     for t in range(1, k + 1):
-        low, _ = moved(name, shares[label])
-        _, high = moved(name, min(sum(others[k - t : k]), 1.0))
+        low, _ = moved(name, shares[label], radii)
+        _, high = moved(name, min(sum(others[k - t : k]), 1.0), radii)
         kept = t * low > high
         if kept.any():
-            best = max(best, radii[kept].max() + step)
+            best = max(best, np.array(radii)[kept].max() + step)
     return best
 
 
@@ -117,13 +118,13 @@ def outside_the_best(name, answered, label, probabilities):
 def outside_the_interval(name, answered, label, probabilities):
     """Whether a median of 0, 1 and 2 with these shares leaves its interval."""
     below = np.minimum(np.cumsum(probabilities[0]), 1.0)  # of at most 0, 1, 2
-    for place, radius in enumerate(radii_of_values(name)):
+    radii = radii_of_values(name)
+    for place in range(len(radii)):
         low, high = (
             float(answered.columns[side].split(";")[place]) for side in ("low", "high")
         )
-        at = int(np.searchsorted(tried(name), radius))
-        most = np.array([moved(name, p)[1][at] for p in below])
-        least = np.array([moved(name, p)[0][at] for p in (0.0, *below[:-1])])
+        most = np.array([moved(name, p, radii)[1][place] for p in below])
+        least = np.array([moved(name, p, radii)[0][place] for p in (0.0, *below[:-1])])
         # a median: half of all at most it, and half at least it
         smallest = int(np.argmax(most >= 0.5))
         largest = 2 - int(np.argmax((least <= 0.5)[::-1]))
