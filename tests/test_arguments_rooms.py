@@ -10,7 +10,7 @@ from numbers import Real
 
 import numpy as np
 import pytest
-from test_arguments_types import EXTREMES, TYPES, bits, retyped, rounded
+from test_arguments_types import EXTREMES, require_alike
 
 from rsbounds import (
     answers,
@@ -212,24 +212,7 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_equal_to_the_float64_of_the_same_value(name):
     call, values = CALLS[name]
-    values = {argument: rounded(value) for argument, value in values.items()}
-    expected = bits(call(**values))
-    refused = []
-    different = []
-    for argument, value in values.items():
-        for kind in TYPES:
-            other = retyped(value, kind)
-            if other is None:
-                continue
-            try:
-                result = bits(call(**{**values, argument: other}))
-            except ValueError:
-                refused.append((argument, kind))
-                continue
-            if result != expected:
-                different.append((argument, kind, result, expected))
-    assert not different
-    assert {kind for _, kind in refused} <= {"Fraction", "Decimal"}, refused
+    require_alike(call, values)
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -26,6 +26,7 @@ from rsbounds.audit import verify
 from rsbounds.audit._discrete import proved_discrete
 from rsbounds.audit._finding import Kind
 from rsbounds.certificate import EDIT
+from rsbounds.certify._forecast import _inputs_of
 from rsbounds.cli import main
 from rsbounds.confidence import pair_bounds
 from rsbounds.results import Row
@@ -197,6 +198,18 @@ def test_undecided_draws_count_for_the_runner_up(tmp_path):
     place = tmp_path / "forged.tsv"
     results.write(place, before.manifest, [replace(row, z_b=float(z_b)), *others])
     assert Kind.BOUND in {finding.kind for finding in verify(place).findings}
+
+
+def test_a_forecast_counts_undecided_draws_as_a_run_does(tmp_path):
+    path = tmp_path / "run.tsv"
+    scheme = schemes.flips(0.2, 0.4)
+    with pytest.warns(RuntimeWarning, match="void"):
+        run(scheme, path, model=now_and_then)
+    pilot = results.read(path)
+    inputs = _inputs_of(pilot, pilot.manifest.procedure, scheme)
+    # of two classes: what the selected one lacks is the other's or void
+    assert (inputs.first + inputs.second == 2000).all()
+    assert max(row.void for row in pilot.rows) > 0
 
 
 def now_and_then(batch):

@@ -23,6 +23,7 @@ from scipy.special import log_ndtr
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import restored
+from rsbounds.answers._answer import void_votes
 from rsbounds.answers._looks import FEWEST as FEWEST_SAMPLES
 from rsbounds.answers._looks import looks_of
 from rsbounds.confidence import BOUNDS, Look, lower_bound, pair_bounds
@@ -160,7 +161,7 @@ def forecast(
     """
     manifest = _checked(pilot)
     scheme = _scheme_of(manifest)
-    inputs = _inputs_of(pilot, manifest.procedure)
+    inputs = _inputs_of(pilot, manifest.procedure, scheme)
     rng = np.random.default_rng(count("seed", seed))
     simulated = _simulated(inputs, count("runs", runs, 2), rng)
     asked = manifest.procedure
@@ -208,8 +209,8 @@ def _scheme_of(manifest: Manifest) -> Scheme:
     return restored(manifest.answer, scheme).scheme
 
 
-def _inputs_of(pilot: Results, procedure: Procedure) -> _Inputs:
-    """The counts of the pilot's rows; what a margin leaves void is the second's."""
+def _inputs_of(pilot: Results, procedure: Procedure, scheme: Scheme) -> _Inputs:
+    """The counts of the pilot's rows; the second has the void votes, as in a run."""
     first, second, samples, levels, correct = [], [], [], [], []
     for row in pilot.rows:
         if not row.select:
@@ -217,7 +218,7 @@ def _inputs_of(pilot: Results, procedure: Procedure) -> _Inputs:
         selected = row.select.index(max(row.select))
         others = [k for place, k in enumerate(row.counts) if place != selected]
         first.append(row.counts[selected] if selected < len(row.counts) else 0)
-        void = 0 if procedure.margin is None else row.n - sum(row.counts)
+        void = void_votes(np.array(row.counts, np.int64), row.n, procedure, scheme)
         second.append(max(others, default=0) + void)
         samples.append(row.n)  # none of an input whose selected class was wrong
         levels.append(row.sigma)
