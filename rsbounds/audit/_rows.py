@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf
+from math import inf, nan
 from typing import Any
 
 from rsbounds.answers._looks import under
@@ -63,6 +63,11 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
 def _without_samples(row: Row, manifest: Manifest) -> Iterator[Said]:
     """What is wrong with a row that no samples estimate."""
     claim = f"predicts {row.predict} with radius {row.radius}"
+    unsampled = (0.0, -inf, inf) if not row.is_left_out else (nan, nan, nan)
+    shown = (row.p_a, row.z_a, row.z_b)
+    if repr(shown) != repr(unsampled):
+        text = f"p_a, z_a and z_b are {shown} from no samples, not {unsampled}"
+        yield Kind.CONTRADICTION, text
     proof = PROOFS.get(manifest.answer["name"], Proof())
     if (row.predict, row.radius) != (ABSTAIN, 0.0) or any(row.counts):
         yield Kind.CONTRADICTION, f"{claim} from no samples"
