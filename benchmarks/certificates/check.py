@@ -1,6 +1,6 @@
 """Check the entries of the public table, as the workflow ``leaderboard`` does.
 
-    python leaderboard/check.py [CARD.json ...] [--file RUN.tsv]
+    python benchmarks/certificates/check.py [CARD.json ...] [--file RUN.tsv]
 
 Each card must be of the schema and of its folder. Where the repository has its result
 file, ``rsbounds verify`` proves every row, and the card is made again from the file:
@@ -71,7 +71,10 @@ def main(words: Sequence[str] | None = None, cards: Path = CARDS) -> int:
     lines = [*strangers(cards), *report(paths or card_paths(cards), cards, args.file)]
     if not paths and cards == CARDS and make.PAGE.read_text("utf-8") != make.page():
         page = make.PAGE.relative_to(ROOT).as_posix()
-        lines.append(f"FAILS {page}: is not that of the cards: run leaderboard/make.py")
+        lines.append(
+            f"FAILS {page}: is not that of the cards: "
+            "run benchmarks/certificates/make.py"
+        )
     print("\n".join(lines))
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(summary, "a", encoding="utf-8") as file:

@@ -1,7 +1,7 @@
 """Enter a result file into the public table: its card, and the page made again.
 
-    python leaderboard/enter.py RUN.tsv --to cifar-10/l2 --title "Our method" \\
-        --code https://github.com/us/method --chosen "the only run"
+    python benchmarks/certificates/enter.py RUN.tsv --to cifar-10/l2 \\
+        --title "Our method" --code https://github.com/us/method --chosen "the only run"
 
 The file and its manifest are copied beside the card, so that everybody can make the
 card again, unless they lie in this repository; ``--card-only`` leaves them out. A file

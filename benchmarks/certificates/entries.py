@@ -20,7 +20,7 @@ from rsbounds.audit._published import count_of, earned, style_of
 from rsbounds.results import Results, card, manifest_path, read, read_card
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
+ROOT = HERE.parents[1]
 CARDS = HERE / "cards"
 GROUPS = HERE / "groups.toml"
 #: What a card says besides its file, in its part "about".

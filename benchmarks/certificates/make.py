@@ -1,6 +1,6 @@
 """docs/certificates.html: the public table, from its cards alone.
 
-    python leaderboard/make.py
+    python benchmarks/certificates/make.py
 
 A table for each data set and threat, whose columns sort, with the curves above it; the
 page needs nothing else and is whole without its scripts. Cards come from many hands:

@@ -1,6 +1,6 @@
 """The cards of certificates that papers published, from their result files.
 
-    python leaderboard/published.py FOLDER
+    python benchmarks/certificates/published.py FOLDER
 
 FOLDER has a clone of each repository of ``SOURCES`` under OWNER+NAME, each with a file
 ``.commit`` or as a git clone. Nothing of theirs is stored here but for figures: a card

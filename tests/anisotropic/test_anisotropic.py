@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from radius_truth import holds
 from refusals import refusals
-from test_gaussian import holds
 
 from rsbounds import anisotropic
 from rsbounds.oracle import ndtri

@@ -9,9 +9,9 @@ from itertools import combinations
 import mpmath as mp
 import numpy as np
 import pytest
+from decision_lists import tables
 from scipy.special import log_ndtr, ndtr, ndtri
 from scipy.stats import multinomial
-from test_composite_counts import tables
 
 from rsbounds.answers import top_k_radius
 from rsbounds.answers._topk import compared, estimate, radius_of

@@ -2,7 +2,7 @@
 corners.
 
 The bound is derived in docs/theory/two-point.md. The climbing search is
-tests/gain_attack.cpp, whose truth is first compared with the oracle.
+tests/attacks/gain_attack.cpp, whose truth is first compared with the oracle.
 """
 
 import math

@@ -9,9 +9,9 @@ from functools import partial
 import flint
 import numpy as np
 import pytest
+from decision_lists import RULES as NAMED
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_composite import RULES as NAMED
 
 from rsbounds import composite
 from rsbounds.answers import Class, List

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from answer_runs import NOISE, RUNS, TRUTH, WEIGHTS, X, Y, positions, scores
 from cli_models import (
     arguments,
     inputs,
@@ -23,12 +24,9 @@ from scipy.stats import beta, norm
 
 from rsbounds import certify_dataset
 from rsbounds._numerics.files import SMALL, content_of
-from rsbounds.answers import Class, List, Maps, TopK, Values
 from rsbounds.audit import verify
 from rsbounds.cli import main
-from rsbounds.composite import Cond, Rule
 from rsbounds.procedure import Procedure
-from rsbounds.schemes import gaussian
 
 pytest.importorskip("flint")
 
@@ -122,34 +120,7 @@ def test_a_file_with_counts_needs_its_manifest(finished, capsys):
 
 # --- every column of every answer's rows, and every entry of its manifest
 
-RNG = np.random.default_rng(0)
-WEIGHTS = RNG.standard_normal((8, 4))
-X = RNG.standard_normal((3, 8)).astype(np.float32)
-Y = RNG.integers(0, 4, 3)
-TRUTH = RNG.integers(0, 3, (3, 8))
-NOISE = gaussian(0.5)
 
-
-def scores(batch):
-    return batch.reshape(len(batch), -1) @ WEIGHTS
-
-
-def outputs(batch):
-    return batch[:, :2].astype(float)
-
-
-def positions(batch):
-    return np.stack([batch, -batch, 0 * batch], axis=1)
-
-
-LIST = Rule([1.0, 0.5], [[Cond("margin", 0, 0.0)], [Cond("margin", 1, 0.0)]])
-RUNS = {
-    "class": (scores, (X, Y), Class(NOISE)),
-    "top-k": (scores, (X, Y), TopK(NOISE, 2)),
-    "list": (scores, (X, Y), List(LIST)),
-    "values": (outputs, X, Values(NOISE, [0.1, 0.2])),
-    "maps": (positions, X, Maps(NOISE, 0.75, truth=TRUTH)),
-}
 COUNTS = {"select", "counts", "stage_select", "stage_counts", "chosen", "hits", "void"}
 #: What an audit calls stated, and what stands for it: columns, or manifest entries.
 STANDS_FOR = {

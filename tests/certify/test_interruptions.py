@@ -11,8 +11,8 @@ from functools import partial
 
 import numpy as np
 import pytest
+from answer_runs import RUNS
 from cli_models import says
-from test_side_doors import RUNS
 
 from rsbounds import certify_dataset
 from rsbounds.answers import Maps

@@ -18,7 +18,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.cli import _COMMANDS, main, radius
 from rsbounds.confidence import lower_bound
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def run(argv, capsys):

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from decision_lists import CASCADE, RULES
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from refusals import refusals
@@ -11,27 +12,6 @@ from scipy.special import ndtr, ndtri
 
 from rsbounds import oracle
 from rsbounds.composite import Cond, Rule, classify, radius, route_radius
-
-CASCADE = Rule(
-    [1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.3)], [Cond("margin", 1)]]
-)
-RULES = {
-    "constant": Rule([0.7], [[Cond("margin", 0)]]),
-    "cohen": Rule([0.7], [[Cond("score", 0)]]),
-    "cascade": CASCADE,
-    "gates": Rule(
-        [1.0, 0.6, 0.3],
-        [
-            [Cond("margin", 0, 0.1), Cond("score", 0, -0.25)],
-            [Cond("score", 1, 0.05)],
-            [Cond("margin", 2), Cond("margin", 1, -0.2)],
-        ],
-    ),
-    "set": Rule(
-        [1.0, 0.4],
-        [[Cond("margin", 0), Cond("set", 0, 0.2, (0, 1))], [Cond("margin", 1)]],
-    ),
-}
 
 
 class Cells:

@@ -5,10 +5,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from decision_lists import CASCADE, tables
+from decision_lists import RULES as NAMED
 from scipy.special import ndtr, ndtri
 from scipy.stats import multinomial
-from test_composite import CASCADE
-from test_composite import RULES as NAMED
 
 from rsbounds import oracle
 from rsbounds.certificate import ABSTAIN
@@ -109,10 +109,6 @@ def test_an_expert_for_each_level():
     assert certify(samplers, [0.5, 0.0], rule, n=1000).predict == 1
     with pytest.raises(ValueError, match="samplers must be one or 2; got 3"):
         certify([*samplers, samplers[0]], [0.5, 0.0], rule, n=1000)
-
-
-def tables(n, classes):
-    return np.array([c for c in product(range(n + 1), repeat=classes) if sum(c) == n])
 
 
 def radii(rule, choose, n, alpha, classes):

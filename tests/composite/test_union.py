@@ -19,7 +19,7 @@ from rsbounds.torch import TorchSampler, fit, pgd, radius, soft_vote
 from rsbounds.torch.training import Stage, cascade
 from rsbounds.torch.training.cascades import aside_loss
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 RULE = Rule(
     [1.0, 0.5], [[Cond("margin", 0), Cond("score", 0, -0.25)], [Cond("margin", 1)]]
 )

@@ -15,7 +15,7 @@ from rsbounds import confidence, datasets, envelope, oracle
 from rsbounds.cli import main
 from rsbounds.results import Manifest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SCALE = (ROOT / "docs" / "howto" / "how-far-does-it-scale.md").read_text()
 DOCS = ROOT / "docs" / "benchmarks"
 SETS = ("Fashion-MNIST", "MNIST")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_report_html import BROWSER, OWNED, Parsed, dom
+from pages import BROWSER, OWNED, Parsed, dom
 
 from rsbounds import certify_dataset, schemes
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 NAMES = ("entries", "make", "enter", "check", "published")
 
 
@@ -20,7 +20,7 @@ NAMES = ("entries", "make", "enter", "check", "published")
 def board():
     """board(name) imports a script of the folder."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT / "leaderboard")
+        patch.syspath_prepend(ROOT / "benchmarks" / "certificates")
         yield importlib.import_module
     for name in NAMES:
         sys.modules.pop(name, None)

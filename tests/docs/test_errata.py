@@ -145,7 +145,7 @@ def test_s_b5_certifies_what_flips():
 def test_program_joint_regions_are_not_sorted():
     """Filled as they come, .800; an event of the same probability at x has .0527."""
     restated = runpy.run_path(
-        str(Path(__file__).parent.parent / "docs/reproductions/joint_regions.py")
+        str(Path(__file__).parents[2] / "docs/reproductions/joint_regions.py")
     )
     edges = Fraction("0.001"), Fraction("0.8")
     attributes = Fraction("0.003"), Fraction("0.4")

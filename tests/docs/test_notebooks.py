@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-NOTEBOOKS = Path(__file__).parent.parent / "docs" / "notebooks"
+NOTEBOOKS = Path(__file__).parents[2] / "docs" / "notebooks"
 NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 
 

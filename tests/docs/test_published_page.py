@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 D, K, SIGMA = 150_528, 75_260, 0.5  # of the published rows
 # index 12400: p, the interval of Q, the radius printed for p alone, and that for both
 P, Q = 0.8449007129715116, (0.9696967782163031, 0.9748234508597413)

@@ -14,7 +14,8 @@ import pytest
 import rsbounds
 import rsbounds_ext
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
+RECIPE = ROOT / ".ci" / "recipe" / "recipe.yaml"
 pytestmark = pytest.mark.slow  # clones, compiles, or needs packages
 
 PROGRAM = """
@@ -66,10 +67,10 @@ def test_a_cpp_program_finds_the_headers_by_cmake(tmp_path):
 
 def test_the_recipe_renders():
     rattler = pytest.importorskip("rattler_build")
-    recipe = rattler.Stage0Recipe.from_file(str(ROOT / "recipe" / "recipe.yaml"))
+    recipe = rattler.Stage0Recipe.from_file(str(RECIPE))
     (variant,) = recipe.render()
     assert str(variant.recipe.package.version) == rsbounds.__version__
-    text = (ROOT / "recipe" / "recipe.yaml").read_text()
+    text = RECIPE.read_text()
     project = (ROOT / "pyproject.toml").read_text()
     for name, least in re.findall(r'"(numpy|scipy|numba)>=([\d.]+)"', project):
         assert f"- {name} >={least}\n" in text
@@ -101,7 +102,7 @@ def test_a_release_is_one_command(clone):
     for name, line in (
         ("rsbounds/__init__.py", '__version__ = "99.1.2"'),
         ("CITATION.cff", "version: 99.1.2"),
-        ("recipe/recipe.yaml", '  version: "99.1.2"'),
+        (".ci/recipe/recipe.yaml", '  version: "99.1.2"'),
     ):
         assert line in (clone / name).read_text().splitlines()
     log = (clone / "CHANGELOG.md").read_text()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reproductions"
 _RUN = runpy.run_path(str(FOLDER / "run.py"))
 SCRIPTS = _RUN["scripts"]()

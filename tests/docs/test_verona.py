@@ -14,7 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-PAGE = Path(__file__).parent.parent / "docs" / "howto" / "verona.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "verona.md"
 EPSILONS = [0.3, 0.1, 0.2, 0.6]
 
 

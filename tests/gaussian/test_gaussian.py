@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from radius_truth import WITHIN, holds
 from refusals import refusals
 from scipy.stats import chi2
 
@@ -14,9 +15,6 @@ from rsbounds.oracle import ndtri
 
 pytestmark = pytest.mark.usefixtures("sixty_digits")
 
-WITHIN = mp.mpf(
-    "1e-11"
-)  # the width of the promise: at most the truth, and within this of it
 probability = st.one_of(
     st.floats(1e-300, 1 - 2.0**-53),
     st.floats(-17, -0.31).map(lambda e: 10.0**e),
@@ -25,17 +23,6 @@ probability = st.one_of(
 )
 positive = st.floats(1e-6, 1e6)
 score = st.floats(-1e3, 1e3)
-
-
-def holds(value, truth):
-    """At most the truth and within 1e-11 of it; 0 where the truth is not positive.
-
-    Below 1e-300 float64 itself loses its digits, and only the side is promised.
-    """
-    value = mp.mpf(float(value))
-    if truth < 1e-300:
-        return 0 <= value <= max(truth, 0)
-    return truth * (1 - WITHIN) <= value <= truth
 
 
 @given(probability, positive)

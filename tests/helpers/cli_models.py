@@ -73,7 +73,7 @@ def fails():
     raise KeyError("weights")
 
 """
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 ENVIRONMENT = os.environ | {
     "PYTHONPATH": os.pathsep.join(
         filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))

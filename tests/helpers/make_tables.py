@@ -1,7 +1,7 @@
-"""Compute the reference tables of tests/tables again, from the oracle, at the inputs
+"""Compute the reference tables of tests/data again, from the oracle, at the inputs
 they hold.
 
-    python tests/make_tables.py [--jobs N] [--stride N] [NAME ...]
+    python tests/helpers/make_tables.py [--jobs N] [--stride N] [NAME ...]
 
 A table has inputs, exact doubles, and values v = NAME_hi + NAME_lo, two doubles each.
 Every value is computed at two precisions that must agree to 25 digits; where the
@@ -28,7 +28,7 @@ from mpmath import mp
 from rsbounds import oracle
 from rsbounds.oracle._series import terms
 
-TABLES = Path(__file__).parent / "tables"
+TABLES = Path(__file__).parents[1] / "data"
 LOW, HIGH = 40, 60
 LONGEST = 3000.0  # terms up to which the series is the second method at every row ...
 LONGEST_TENTH = 50000.0  # ... and at one row in ten

@@ -1,7 +1,7 @@
-"""Compute the tables of tests/tables/xsref: the noncentral chi-square law and Marcum's
+"""Compute the tables of tests/data/xsref: the noncentral chi-square law and Marcum's
 Q in ball arithmetic (python-flint).
 
-    python tests/make_xsref_tables.py
+    python tests/helpers/make_xsref_tables.py
 
 Each row has the arguments, exact doubles; the value, the double nearest to the middle
 of its enclosure; and an upper bound of that double's relative error. Both tails are
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from flint import arb, ctx
 
-TABLES = Path(__file__).parent / "tables" / "xsref"
+TABLES = Path(__file__).parents[1] / "data" / "xsref"
 BITS = 400
 LEAST = 1e-300  # below, a table of doubles says little
 LARGEST_ERROR = 2.0**-52

@@ -10,7 +10,7 @@ from mpmath import mp
 
 from rsbounds import oracle, special
 
-TABLES = Path(__file__).parent / "tables"
+TABLES = Path(__file__).parents[1] / "data"
 
 
 def beside(x, ulps=1):

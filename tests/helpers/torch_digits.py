@@ -2,11 +2,13 @@
 
 from functools import cache
 
+import numpy as np
 import torch
 from torch import nn
 
 from rsbounds import datasets
 from rsbounds.certify import certify, predict
+from rsbounds.sampling import stream
 from rsbounds.torch import Scale, SigmaNetwork, TorchSampler, augment, fit, pgd
 
 SIGMA, DIM = 0.5, 784
@@ -93,3 +95,7 @@ def sigma_network():
         normed(nn.Linear(784, 1)),
     )
     return SigmaNetwork(nn.Sequential(h, Scale(0.02)), 0.3)
+
+
+def at_zero(sampler, n, size=4):
+    return np.asarray(sampler(torch.zeros(size), 0.5, n, stream(0, 0, 1)))

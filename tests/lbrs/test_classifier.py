@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memories import NORMS, random_memory, seeds
 from refusals import refusals
-from test_lbrs import NORMS, random_memory, seeds
 
 from rsbounds import lbrs
 from rsbounds._neighbours.sieve import NONE, coded_reach, encode

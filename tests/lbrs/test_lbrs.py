@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memories import NORMS, random_memory, seeds
 
 from rsbounds import lbrs
 
 pytestmark = pytest.mark.usefixtures("sixty_digits")
-
-NORMS = (1, 2, np.inf)
-seeds = st.integers(0, 2**32 - 1)
 
 
 def exact(vector):
@@ -121,12 +119,6 @@ def test_neighbour_radius_against_rationals(memory, norm, method):
         mp.isinf(least)
         or value >= least * (1 - mp.mpf("1e-11")) - mp.mpf("1e-20") * rho
     )
-
-
-def random_memory(rng, count, dim, classes=3):
-    centres = rng.standard_normal((classes, dim)) * 2
-    labels = rng.integers(0, classes, count)
-    return centres[labels] + rng.standard_normal((count, dim)), labels
 
 
 def brute(x, anchors, labels, norm, method):

@@ -10,7 +10,7 @@ from numbers import Real
 
 import numpy as np
 import pytest
-from test_arguments_types import EXTREMES, require_alike
+from number_types import EXTREMES, require_alike
 
 from rsbounds import (
     answers,

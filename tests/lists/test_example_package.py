@@ -19,7 +19,7 @@ from rsbounds.certificate import ANOTHERS
 from rsbounds.cli import _methods
 from rsbounds.schemes import Option
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PACKAGE = Path(__file__).parent / "example_package"
 
 # by the kind of its list: the options that ask for the entry

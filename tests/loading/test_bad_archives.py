@@ -2,37 +2,16 @@
 run.
 """
 
-import io
 import os
 import re
-import struct
 import zipfile
 
 import numpy as np
 import pytest
-from small_data import X, Y, compressed, npy
+from small_data import X, Y, array_bytes, compressed, header, npy, raw_npz
 
 from rsbounds.loading import CorruptInput, as_data, open_data
 from rsbounds.loading.checkpoints import load_weights
-
-
-def raw_npz(path, members, method=zipfile.ZIP_STORED):
-    with zipfile.ZipFile(path, "w", method) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return path
-
-
-def array_bytes(array, **options):
-    file = io.BytesIO()
-    np.lib.format.write_array(file, np.asarray(array), **options)
-    return file.getvalue()
-
-
-def header(shape, descr="<f4"):
-    text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}}}".encode()
-    text += b" " * (-(len(text) + 11) % 64) + b"\n"
-    return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text
 
 
 def flipped(folder):

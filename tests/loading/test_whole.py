@@ -8,8 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 from scipy import sparse
-from small_data import npy, npz
-from test_loading_bad_archives import array_bytes, header, raw_npz
+from small_data import array_bytes, header, npy, npz, raw_npz
 
 from rsbounds.loading import CorruptInput, as_data, open_data
 

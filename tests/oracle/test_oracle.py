@@ -13,17 +13,11 @@ import numpy as np
 import pytest
 from make_tables import TABLES
 from mpmath import mp
+from radius_truth import close
 
 from rsbounds import oracle
 
 pytestmark = pytest.mark.usefixtures("sixty_digits")
-
-D40 = 1e-39  # one unit in the 40th digit, with a little room for rounding
-
-
-def close(value, expected, tolerance=D40):
-    value, expected = mp.mpf(value), mp.mpf(expected)
-    return bool(value == expected or abs(value - expected) <= tolerance * abs(expected))
 
 
 @pytest.mark.parametrize("z", [-5, -0.3, 0.0, 1.7])

@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 import pytest
 from mpmath import mp
-from test_oracle import close
+from radius_truth import close
 
 from rsbounds import audit, certify_dataset, envelope, oracle, schemes
 from rsbounds.answers import ANSWERS

@@ -6,7 +6,7 @@ Lazy imports count too: a file that imports another inside a function still need
 import ast
 from pathlib import Path
 
-PACKAGE = Path(__file__).parent.parent / "rsbounds"
+PACKAGE = Path(__file__).parents[2] / "rsbounds"
 
 
 def module_of(path):

@@ -17,7 +17,7 @@ import pytest
 
 import rsbounds
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "rsbounds"
 EXT = ROOT / "rsbounds_ext"
 
@@ -180,7 +180,7 @@ def test_version_is_written_once():
     version = rsbounds.__version__
     assert re.fullmatch(r"\d+\.\d+\.\d+", version)
     # these tell readers and conda, so they repeat it: .ci/release.py writes them
-    assert f'  version: "{version}"\n' in (ROOT / "recipe" / "recipe.yaml").read_text()
+    assert f'  version: "{version}"\n' in (ROOT / ".ci/recipe/recipe.yaml").read_text()
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
 
@@ -244,7 +244,7 @@ def test_wheel_from_the_sdist_has_what_strangers_need(tmp_path):
         "constraints.txt",
         ".ci/run",
     }
-    assert names >= {"tests/test_package.py", "rsbounds_ext/CMakeLists.txt"}
+    assert names >= {"tests/package/test_package.py", "rsbounds_ext/CMakeLists.txt"}
     names = set(zipfile.ZipFile(wheel).namelist())
     assert names >= {
         "rsbounds/py.typed",

@@ -9,10 +9,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from proofs.balls import HEADERS
-from proofs.claims import CLAIMS
 
-ROOT = Path(__file__).parents[1]
+from .balls import HEADERS
+from .claims import CLAIMS
+
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "theory" / "proofs.md").read_text(encoding="utf-8")
 PACKAGE = ROOT / "rsbounds"
 KERNEL = re.compile(r"constexpr double (\w+_(?:error|room)) = ([^;]*);")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from cli_models import arguments, one_line
+from pages import BROWSER, OWNED, dom, run
 from result_table import best, save, table
 from scipy.stats import binomtest
-from test_report_html import BROWSER, OWNED, dom, run
 
 from rsbounds import audit
 from rsbounds.cli import main

@@ -4,64 +4,18 @@ import base64
 import hashlib
 import json
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 from html import escape
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from pages import BROWSER, OWNED, Parsed, dom, run
 from scipy.stats import binomtest
 
 from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, THIS_INPUT
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, card, html, read, table, write
 from rsbounds.results._html import charts
-
-OWNED = (
-    '</script><script>document.title="owned"</script>'
-    '<img src=x onerror=document.title="owned">'
-)
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None
-)
-OFFLINE = (
-    *(
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-    ),
-    *(
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-    ),
-    *("--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=10000"),
-)
-
-
-def run(name, count, sigma, seed=0, **more):
-    rng = np.random.default_rng(seed)
-    rows = []
-    for i in range(count):
-        p_a, label = float(rng.beta(6, 1)), int(rng.integers(3))
-        predict = -1 if p_a < 0.5 else label if rng.random() < 0.9 else (label + 1) % 3
-        radius = sigma * float(rng.random()) * (predict >= 0)
-        own = {
-            "p_a": p_a,
-            "sigma": sigma,
-            "n": 1000,
-            "count": 900,
-            "method": "gaussian",
-            **more,
-        }
-        rows.append(
-            Row(i, label, predict, radius, predict == label, "fixed noise", **own)
-        )
-    return Results(name, tuple(rows))
 
 
 @pytest.fixture
@@ -73,33 +27,6 @@ def page(tmp_path):
         return (tmp_path / "report.html").read_text(encoding="utf-8")
 
     return page
-
-
-class Parsed(HTMLParser):
-    """The tags of a page, its scripts, and the rest of its text."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags = []
-        self.scripts = []
-        self.text = ""
-        self.inside = False
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self.inside = tag == "script"
-        if self.inside:
-            self.scripts.append("")
-
-    def handle_endtag(self, tag):
-        self.inside = False
-
-    def handle_data(self, data):
-        if self.inside:
-            self.scripts[-1] += data
-        else:
-            self.text += data
 
 
 def height(trace, radius):
@@ -339,16 +266,6 @@ def test_policy_knows_the_page_s_own_scripts_alone(page):
     )
     assert policy.endswith(f"script-src {own}")
     assert policy.startswith("default-src 'none'; form-action 'none'; base-uri 'none';")
-
-
-def dom(path, folder, *more):
-    """The page as a browser leaves it, without a network."""
-    words = [str(BROWSER), *OFFLINE, *more, f"--user-data-dir={folder}"]
-    words += ["--dump-dom", path.as_uri()]
-    done = subprocess.run(
-        words, capture_output=True, text=True, timeout=600, check=True
-    )
-    return done.stdout
 
 
 @pytest.mark.slow

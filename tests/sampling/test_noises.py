@@ -9,6 +9,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from noise_laws import SURE, assert_follows, categorical_law, flips_law
 from scipy import sparse, stats
 
 from rsbounds._numerics.errors import ArgumentError
@@ -26,7 +27,6 @@ from rsbounds.sampling.adapters import output_sampler
 from rsbounds.sampling.noises import _edges
 from rsbounds.sampling.noises._noise import happens
 
-SURE = 1e-6
 N = 10_000
 FEW = 2_000  # of sparse matrices, which are slower
 
@@ -43,46 +43,8 @@ def law_of(noise, x, outcomes):
     return counts
 
 
-def assert_follows(counts, law):
-    """Chi-square against exact probabilities; those that are 0 are never drawn.
-
-    Outcomes that are expected fewer than five times are counted together.
-    """
-    assert sum(law.values()) == 1
-    chances = np.array([float(law[outcome]) for outcome in counts])
-    drawn = np.array(list(counts.values()))
-    assert not drawn[chances == 0].any()
-    expected = drawn.sum() * chances
-    rare = expected < 5
-    drawn = np.append(drawn[~rare], drawn[rare].sum())
-    expected = np.append(expected[~rare], expected[rare].sum())
-    there = expected > 0
-    assert stats.chisquare(drawn[there], expected[there]).pvalue > SURE
-
-
 def rng():
     return np.random.default_rng(2024)
-
-
-def categorical_law(x, keep, values):
-    other = (1 - keep) / (values - 1)
-    return {
-        y: np.prod([keep if a == b else other for a, b in zip(x, y, strict=True)])
-        for y in product(range(values), repeat=len(x))
-    }
-
-
-def flips_law(x, add, delete):
-    chances = {
-        (0, 0): 1 - add,
-        (0, 1): add,
-        (1, 0): delete,
-        (1, 1): 1 - delete,
-    }
-    return {
-        y: np.prod([chances[pair] for pair in zip(x, y, strict=True)])
-        for y in product(range(2), repeat=len(x))
-    }
 
 
 @pytest.mark.parametrize("keep", [Fraction(1, 3), Fraction(4, 5)])

@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pytest
 import torch
-from test_torch_sampler import at_zero
 from torch import nn
+from torch_digits import at_zero
 
 from rsbounds.sampling import stream, torch_noise
 from rsbounds.torch import TorchSampler

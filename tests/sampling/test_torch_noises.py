@@ -13,7 +13,7 @@ from scipy import sparse, stats
 
 torch = pytest.importorskip("torch")
 
-from test_sampling_noises import (  # noqa: E402
+from noise_laws import (  # noqa: E402
     SURE,
     assert_follows,
     categorical_law,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch_digits import at_zero
 
 from rsbounds.certify import certify
 from rsbounds.sampling import ArraySampler, noisy, stream, torch_modules, torch_noise
@@ -36,10 +37,6 @@ def linear(size=4):
 def draw(sampler, n=5000, index=0):
     x = torch.linspace(0, 1, 144).reshape(SHAPE)
     return np.asarray(sampler(x, 0.5, n, stream(0, index, 1))).tolist()
-
-
-def at_zero(sampler, n, size=4):
-    return np.asarray(sampler(torch.zeros(size), 0.5, n, stream(0, 0, 1)))
 
 
 def seen_by(model):

@@ -11,7 +11,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from test_special_calls import INSIDE, NAMES
+from special_calls import INSIDE, NAMES
 
 pytest.importorskip("numba")
 from numba import njit

@@ -27,7 +27,7 @@ PORTABLE = os.environ.get("RSBOUNDS_PORTABLE", "") not in (
 FUSED = ["-mavx2", "-mfma"]
 LIKE = [["-march=native"], FUSED] if X86 and not PORTABLE else [[]]
 FLAGS = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wno-psabi", "-fPIC"]
-SOURCES = Path(__file__).parent.parent / "rsbounds_ext"
+SOURCES = Path(__file__).parents[2] / "rsbounds_ext"
 SOURCE = """
 #include <rsbounds/api.hpp>
 extern "C" void evaluate(long n, const double* u, const double* dim, const double* s,

@@ -9,7 +9,7 @@ from mpmath import mp
 
 from rsbounds import oracle, special
 
-TABLES = Path(__file__).parent / "tables" / "xsref"
+TABLES = Path(__file__).parents[1] / "data" / "xsref"
 NAMES = ("ncx2_cdf", "ncx2_sf", "marcum_q")
 
 
