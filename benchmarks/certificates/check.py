@@ -1,4 +1,4 @@
-"""Check the entries of the public table, as the workflow ``leaderboard`` does.
+"""Check the entries of the public table, as the workflow ``certificates`` does.
 
     python benchmarks/certificates/check.py [CARD.json ...] [--file RUN.tsv]
 
