@@ -9,7 +9,7 @@ from rsbounds.audit._proofs import PROOFS
 from rsbounds.audit._radii import ABSOLUTE, DISCRETE
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN
 from rsbounds.results import Manifest
-from rsbounds.results._facts import By, Status, entries_of
+from rsbounds.results._facts import By, Status, entries_of, name_of
 from rsbounds.results._facts import stated as stated_entries
 from rsbounds.schemes import METHODS, Scheme
 
@@ -115,7 +115,8 @@ def facts(
     known = {}
     domains = METHODS[manifest.method].domains
     said = {*names, *(f"parameters.{name}" for name in names), *_entries_of(names)}
-    for name, _, fact in entries_of(manifest.entries()):
+    for place, _, fact in entries_of(manifest.entries()):
+        name = name_of(place)
         above, _, last = name.rpartition(".")
         if fact is None or {name, above, name.partition(".")[0]} & said:
             known[name] = Status.STATED

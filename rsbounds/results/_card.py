@@ -19,7 +19,7 @@ from rsbounds._numerics.files import LARGE, content_of, require_writable
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.certificate import SCOPES
 from rsbounds.confidence import lower_bound, upper_bound
-from rsbounds.results._facts import card_schema, status_of
+from rsbounds.results._facts import Status, card_schema, status_of
 from rsbounds.results._file import _replace, digest
 from rsbounds.results._manifest import manifest_path, parsed
 from rsbounds.results._program import LEAD
@@ -365,11 +365,11 @@ def _about(made: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def settings_of(made: Mapping[str, Any]) -> dict[str, str]:
-    """The settings of a card for a table, and which of them are stated."""
+def settings_of(made: Mapping[str, Any]) -> dict[str, tuple[str, Status]]:
+    """The settings of a card for a table, each with its status."""
     own = {"method": made["noise"]["method"], **made["about"]}
     return {
-        name: f"{text} ({status_of(name, made['verified'])})"
+        name: (text, status_of(name, made["verified"]))
         for name, text in own.items()
         if text
     }

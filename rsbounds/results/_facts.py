@@ -10,6 +10,7 @@ given.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -46,7 +47,7 @@ class Fact(NamedTuple):
     Parameters
     ----------
     name : str
-        Where it stands; ``*`` is any name.
+        Where it stands; ``*`` is any name, ``[]`` each entry of an array.
     schema : mapping
         Its type and domain, as JSON Schema says it.
     by : By
@@ -225,8 +226,8 @@ _STEP = (
     Fact("rows", _whole(0), By.WRITER, "rows from before a change"),
     Fact("changes", _TEXTS, By.WRITER, "what was accepted"),
     Fact("run", _OBJECT, By.WRITER, "the run that went on"),
-    Fact("corrupt.input", {"type": "integer"}, By.DATA, "an input left out"),
-    Fact("corrupt.problem", _TEXT, By.DATA, "why it can't be decoded"),
+    Fact("corrupt[].input", {"type": "integer"}, By.DATA, "an input left out"),
+    Fact("corrupt[].problem", _TEXT, By.DATA, "why it can't be decoded"),
     Fact("recertified", _TEXT, By.WRITER, "the file certified again"),
     Fact("sha256", _HASH, By.WRITER, "hash of that file"),
     Fact("alpha", _NUMBER, By.WRITER, "what it was, as the next ones"),
@@ -259,7 +260,7 @@ MANIFEST: tuple[Fact, ...] = (
         for name in ("rsbounds", "numpy", "scipy", "torch")
     ]),
     Fact("probe.*", _TEXT, By.RERUN, "selection counts of an input"),
-    *_under("history", _STEP),
+    *_under("history[]", _STEP),
     *_under("run", _RUN),
 )  # fmt: skip
 
@@ -348,10 +349,10 @@ def tree_of(facts: Sequence[Fact]) -> Tree:
     tree: Tree = {}
     for fact in facts:
         *above, last = fact.name.split(".")
-        node = tree
+        below = tree
         for part in above:
-            node = node.setdefault(part, {})
-        node[last] = fact
+            below = below.setdefault(part, {})
+        below[last] = fact
     return tree
 
 
@@ -361,23 +362,28 @@ _TREE = tree_of(MANIFEST)
 def entries_of(
     entries: Mapping[str, Any], tree: Tree | None = None, above: str = ""
 ) -> Iterator[tuple[str, Any, Fact | None]]:
-    """The entries of a manifest with their names, and what is declared of each.
+    """The entries of a manifest with their places, and what is declared of each.
 
     Raises
     ------
     ValueError
-        For a section that is no object.
+        For a section that is no object, or no array of objects.
     """
     declared = _TREE if tree is None else tree
     for key, value in entries.items():
         name = f"{above}{shown(key)}"
-        node = declared.get(key, declared.get("*"))
-        if not isinstance(node, dict):
-            yield name, value, node
+        if (node := declared.get(f"{key}[]")) is not None:
+            conform(name, value, {"type": "array"})
+            for i, each in enumerate(value):
+                conform(f"{name}[{i}]", each, _OBJECT)
+                yield from entries_of(each, node, f"{name}[{i}].")
             continue
-        for each in value if isinstance(value, list) else [value]:
-            conform(name, each, _OBJECT)
-            yield from entries_of(each, node, f"{name}.")
+        node = declared.get(key, declared.get("*"))
+        if isinstance(node, dict):
+            conform(name, value, _OBJECT)
+            yield from entries_of(value, node, f"{name}.")
+        else:
+            yield name, value, node
 
 
 def check_types(entries: Mapping[str, Any], *, free: Collection[str] = ()) -> None:
@@ -386,14 +392,20 @@ def check_types(entries: Mapping[str, Any], *, free: Collection[str] = ()) -> No
     ``free``: sections that other packages fill.
     """
     conform("", entries, _OBJECT)
+    required: dict[str, list[str]] = {}
     for fact in MANIFEST:
         section, _, name = fact.name.rpartition(".")
-        inside = entries.get(section, {}) if section else entries
-        if fact.required and not (isinstance(inside, Mapping) and name in inside):
-            conform(section, inside, {"type": "object", "required": [name]})
-    for name, value, fact in entries_of(entries):
-        if fact is not None and name.partition(".")[0] not in free:
-            conform(name, value, fact.schema)
+        if fact.required:
+            required.setdefault(section, []).append(name)
+    sections = [section for section in required if section]
+    conform("", entries, {"required": [*required[""], *sections]})
+    for section in sections:
+        conform(section, entries[section], {**_OBJECT, "required": required[section]})
+    for name, value, declared in entries_of(entries):
+        if declared is None:
+            continue
+        if declared.required or name.partition(".")[0] not in free:
+            conform(name, value, declared.schema)
 
 
 def undeclared(entries: Mapping[str, Any]) -> list[str]:
@@ -416,13 +428,14 @@ def stated(entries: Mapping[str, Any], given: Collection[By]) -> list[str]:
     An entry that says nothing (null, or empty) is left out.
     """
     names: dict[str, list[bool]] = {}
-    for name, value, fact in entries_of(entries):
-        if fact is not None and value not in (None, "", [], {}):
-            is_stated = fact.status(given) is Status.STATED
-            names.setdefault(name, []).append(is_stated)
     sections: dict[str, list[bool]] = {}
-    for name, each in names.items():
-        sections.setdefault(name.partition(".")[0], []).extend(each)
+    for place, value, fact in entries_of(entries):
+        if fact is None or value in (None, "", [], {}):
+            continue
+        name = name_of(place)
+        is_stated = fact.status(given) is Status.STATED
+        names.setdefault(name, []).append(is_stated)
+        sections.setdefault(name.partition(".")[0], []).append(is_stated)
     short = {}
     for name, each in names.items():
         section = name.partition(".")[0]
@@ -431,6 +444,11 @@ def stated(entries: Mapping[str, Any], given: Collection[By]) -> list[str]:
         if any(each):
             short[section if is_whole else name] = True
     return list(short)
+
+
+def name_of(place: str) -> str:
+    """The name of an entry wherever in an array it stands: history.changes."""
+    return re.sub(r"\[\d+\]", "", place)
 
 
 def status_of(name: str, verified: Mapping[str, Any] | None) -> Status:

@@ -26,6 +26,7 @@ from rsbounds._numerics.text import shown
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._card import QUANTILES, proof, settings_of, share_of
 from rsbounds.results._card import card as card_of
+from rsbounds.results._facts import Status
 from rsbounds.results._file import _replace
 from rsbounds.results._plot import COLOURS, Curve, curves, steps
 from rsbounds.results._results import Results
@@ -172,7 +173,7 @@ def _settings(cards: Sequence[Card]) -> tuple[str, list[str]]:
     shared = {
         name: value
         for name, value in first.items()
-        if value and all(setting.get(name) == value for setting in settings)
+        if all(setting.get(name) == value for setting in settings)
     }
     distinct = []
     for setting in settings:
@@ -181,10 +182,13 @@ def _settings(cards: Sequence[Card]) -> tuple[str, list[str]]:
     return _listed(shared), distinct
 
 
-def _listed(settings: Mapping[str, object]) -> str:
-    return shown(
-        ", ".join(f"{name} {value}" for name, value in settings.items() if value)
-    )
+def _listed(settings: Mapping[str, tuple[str, Status]]) -> str:
+    """Settings in words, those of one status together."""
+    by_status: dict[Status, list[str]] = {}
+    for name, (text, status) in settings.items():
+        by_status.setdefault(status, []).append(f"{name} {text}")
+    each = (f"{', '.join(own)} ({status})" for status, own in by_status.items())
+    return shown("; ".join(each))
 
 
 def board(

@@ -81,10 +81,8 @@ def test_levels_and_radii_scaled_alike(work, capsys):
     assert main(arguments(**ANCHORED)) == 0
     names, line = stated(capsys)
     assert names == ["rate", "dim", "scope", "sigma"]
-    assert (
-        line
-        == f"{SAID}rate, dim, scope, each row's sigma (--data with --anchors compares them)"
-    )
+    words = "rate, dim, scope, each row's sigma (--data with --anchors compares them)"
+    assert line == f"{SAID}{words}"
     assert stated(capsys, *DATA)[1].endswith("sigma (--anchors compares them)")
     assert stated(capsys, *ANCHORS) == ([], "")
     rows = table()
