@@ -27,8 +27,17 @@ _BESIDES = {
     "answer.fitted": "how the rule was chosen (answer.fitted)",
 }
 #: Sections of a manifest: an entry of one is no number that radii rest on.
-_SECTIONS = ("model", "data", "answer", "parameters", "engine", "versions", "run")
-_SECTIONS += ("history", "probe")
+_SECTIONS = (
+    "model",
+    "data",
+    "answer",
+    "parameters",
+    "engine",
+    "versions",
+    "run",
+    "history",
+    "probe",
+)
 
 
 def told(

@@ -35,6 +35,8 @@ def show(args: argparse.Namespace, told: Sequence[Told]) -> None:
     for each in told:
         for name, value in each.entries.items():
             before = entries.get(name)
-            both = isinstance(before, list) and isinstance(value, list)
-            entries[name] = [*before, *value] if both else value
+            if isinstance(before, list) and isinstance(value, list):
+                entries[name] = [*before, *value]
+            else:
+                entries[name] = value
     print(json.dumps(plain(entries)))

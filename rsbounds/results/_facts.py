@@ -278,7 +278,7 @@ _ABOUT = {  # of a card's words: the entry of the manifest that they repeat
     "holds for the program": "margin",
 }
 #: Of the public table: what whoever enters a card says of it.
-_ENTERED = ("title", "code", "paper", "commit", "file", "chosen")
+_ENTERED = ("title", "code", "paper", "commit", "file", "chosen", "holds_at")
 _POINT = (
     Fact("radius", {"type": "number", "minimum": 0, "maximum": 1e308}, By.FILE, "at"),
     Fact("accuracy", _SHARE, By.FILE, "share of rows right within it"),

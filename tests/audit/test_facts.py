@@ -255,7 +255,7 @@ def test_an_envelope_that_is_called_proven_is_stated(tmp_path, monkeypatch, caps
 # --- bounds to the side
 
 
-def test_an_infinite_probability_is_none(finished, tmp_path, monkeypatch):
+def test_an_infinite_probability_is_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     x = np.zeros((1, 3), np.float32)
     scheme = schemes.splitting(0.5, 4)
