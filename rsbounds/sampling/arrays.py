@@ -119,6 +119,7 @@ class ArraySampler(ModelSampler):
         grid: int = LEVELS,
         noise: Noise | None = None,
     ) -> None:
+        self.classifier = classifier
         drawn = noise_of(noise, sound_noise=sound_noise, grid=grid)
         super().__init__(ArrayFunction(classifier, drawn), Votes())
 

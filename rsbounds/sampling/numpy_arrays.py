@@ -72,13 +72,15 @@ def two_largest(scores: Array) -> tuple[Array, Array]:
 
 def wide(scores: NDArray[Any]) -> tuple[Array, NDArray[np.bool_] | None]:
     """The scores in float64, and where it holds all of axis 1 exactly; None: all."""
-    exact = np.asarray(scores, dtype=np.float64)
+    scores = np.asarray(scores)
+    exact: Array = scores.astype(np.float64, copy=False)
+    held: NDArray[np.bool_] | None = None
     if scores.dtype.kind in "iu":
         # above 2^53 neighbours are one number of float64
-        return exact, (np.abs(exact) < 2.0**53).all(axis=1)
-    if scores.dtype.itemsize > 8:
-        return exact, (exact == scores).all(axis=1)
-    return exact, None
+        held = (np.abs(exact) < 2.0**53).all(axis=1)
+    elif scores.dtype.itemsize > 8:
+        held = np.equal(exact, scores).all(axis=1)
+    return exact, held
 
 
 def beside(array: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:

@@ -89,11 +89,15 @@ class _Scored(Question):
         )
 
     def _fits(self, shape: tuple[int, ...]) -> bool:
-        return len(shape) == 2 and shape[1] >= 2 and self.num_classes in (None, shape[1])
+        return (
+            len(shape) == 2 and shape[1] >= 2 and self.num_classes in (None, shape[1])
+        )
 
     def _hint(self, shape: tuple[int, ...]) -> str:
         if len(shape) > 2:
-            return " (a class at each position? ask for maps; x is one input, not a batch)"
+            return (
+                " (a class at each position? ask for maps; x is one input, not a batch)"
+            )
         if len(shape) == 1:
             return " (labels? scores have a column for each class)"
         if shape[1:] == (1,):

@@ -124,7 +124,7 @@ def shaped_arrays(noise: Any, model: Any, **options: Any) -> Sampler:
         raise ArgumentError(
             "sound_noise", "needs a torch module under noise of a shape"
         )
-    return ArraySampler(ready.backend.function, noise=ShapedNoise(noise))
+    return ArraySampler(ready.classifier, noise=ShapedNoise(noise))
 
 
 class ShapedNoise(Noise):

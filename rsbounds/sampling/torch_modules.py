@@ -66,7 +66,9 @@ class TorchModule(Backend):
     ) -> None:
         self.noise = noise_of(noise, sound_noise=sound_noise, grid=grid)
         batch = count("batch", batch, 1)
-        rows = None if forward_batch is None else count("forward_batch", forward_batch, 1)
+        rows = (
+            None if forward_batch is None else count("forward_batch", forward_batch, 1)
+        )
         self._autocast = autocast_type(autocast)
         own = home(model)
         if own.type == "meta":
