@@ -11,7 +11,7 @@ import shutil
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -36,6 +36,7 @@ from rsbounds.certify import (
 )
 from rsbounds.cli import _answers, _config, _engine, _methods
 from rsbounds.cli._methods import whole
+from rsbounds.cli._output import Told, add_json, show
 from rsbounds.loading import CorruptInput, Data
 from rsbounds.procedure import TOLERANCE
 from rsbounds.results import Results
@@ -233,6 +234,7 @@ def _add_files(group: Any) -> None:
         action="store_true",
         help="leave out inputs that can't be decoded, and record them",
     )
+    add_json(group)
 
 
 def _margin(text: str) -> float | str:
@@ -445,27 +447,45 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
             require_place(place),
         ).results()
     new = len(results.rows) - before
-    _summary(out, results, parts.answer, new, time.perf_counter() - begun)
+    seconds = time.perf_counter() - begun
+    show(args, [*_summary(out, results, parts.answer, new, seconds)])
+    _hint_void(results)
+    if new and sys.stdout.isatty() and not args.json:
+        print(f"next: rsbounds report {out}\n      rsbounds verify {out}")
 
 
 def _summary(
     out: Path, results: Results, answer: Answer, new: int, seconds: float
-) -> None:
-    print(f"{out}: {len(results.rows)} rows, {new} of them new")
+) -> Iterator[Told]:
+    """What a run wrote, and how fast."""
+    rows = len(results.rows)
+    entries = {"out": str(out), "rows": rows, "new": new}
+    yield Told(f"{out}: {rows} rows, {new} of them new", entries)
     rate = f"{new / seconds:.3g} rows a second" if new else ""
+    if new:
+        yield Told("", {"rate": new / seconds})
     if results.rows and answer.classifies:
+        accuracy, abstained = results.clean_accuracy(), results.abstention()
+        radius = truncated(results.average_radius(), 4)
         shares = (
-            f"accuracy {results.clean_accuracy():.4f}",
-            f"abstentions {results.abstention():.4f}",
-            f"average certified radius {truncated(results.average_radius(), 4)}",
+            f"accuracy {accuracy:.4f}",
+            f"abstentions {abstained:.4f}",
+            f"average certified radius {radius}",
         )
-        print(", ".join(filter(None, (*shares, rate))))
+        figures = {"clean": accuracy, "abstain": abstained, "acr": float(radius)}
+        yield Told(", ".join(filter(None, (*shares, rate))), figures)
     elif rate:
-        print(f"{rate}; rsbounds report {out} shows what they say")
+        yield Told(f"{rate}; rsbounds report {out} shows what they say", {})
     if results.rows and results.manifest and results.manifest.procedure.may_stop:
         n = results.manifest.procedure.n
-        share = results.samples() / (len(results.rows) * n)
-        print(f"{share:.1%} of n = {n} samples an input were drawn")
+        share = results.samples() / (rows * n)
+        text = f"{share:.1%} of n = {n} samples an input were drawn"
+        yield Told(text, {"samples": results.samples(), "share_of_n": share})
+    yield Told("", {"void": sum(row.void for row in results.rows)})
+
+
+def _hint_void(results: Results) -> None:
+    """Tell on standard error of samples that count for no class."""
     void = sum(row.void for row in results.rows)
     if void and results.manifest and results.manifest.procedure.margin is not None:
         samples = "1 sample was" if void == 1 else f"{void} samples were"
@@ -475,8 +495,6 @@ def _summary(
             f"warning: {void} samples were void (their scores held NaN) and count for "
             "no class"
         )
-    if new and sys.stdout.isatty():
-        print(f"next: rsbounds report {out}\n      rsbounds verify {out}")
 
 
 def say(message: str) -> None:

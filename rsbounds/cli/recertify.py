@@ -24,6 +24,7 @@ from rsbounds.audit import trust
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.certify import Job
 from rsbounds.cli import _methods
+from rsbounds.cli._output import Told, add_json, show
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.loading import file_hash, guarded
@@ -60,6 +61,7 @@ def add_options(parser: Any) -> None:
     )
     text = "a decision list over the noise levels of several runs of the same inputs"
     add("--rule", metavar="RULE.json", type=Path, help=text)
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -70,7 +72,10 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError("--method-args goes with --method MODULE:CALLABLE")
     manifest, rows = _under_rule(args) if args.rule is not None else _by_answer(args)
     write(args.out, manifest.uncommitted(), rows)
-    print(f"{args.out}: {len(rows)} rows certified again")
+    line = f"{args.out}: {len(rows)} rows certified again"
+    said = list(manifest.after_looking())
+    entries = {"out": str(args.out), "rows": len(rows), "after_looking": said}
+    show(args, [Told(line, entries)])
 
 
 def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
