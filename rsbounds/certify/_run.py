@@ -20,6 +20,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import require_folder
 from rsbounds.answers import Answer
 from rsbounds.answers._looks import under
+from rsbounds.certify._asserted import Asserted
 from rsbounds.certify._job import Counts, Here, Job, Work, source_of
 from rsbounds.certify._margin import with_basis
 from rsbounds.certify._tally import Tally
@@ -268,6 +269,7 @@ class Run:
             notify=self.settings.notify,
             expects_void=self.procedure.margin is not None,
         )
+        asserted = Asserted(self.answer.scheme)
         for outcome in tally.over(self.work.outcomes(missing, tally.wants_alone)):
             if outcome.row is None:
                 self.corrupt.append(
@@ -283,6 +285,9 @@ class Run:
                     f"{counted_from_one(label, classes)}"
                 )
             tally.add(outcome.row, outcome.alone)
+            if asserted.watches:
+                x = self.source.input(outcome.index)
+                asserted.add(outcome.index, outcome.row.sigma, x)
             yield outcome.row
 
     def _into_file(self, out: Path, indices: Sequence[int], classes: int) -> Results:

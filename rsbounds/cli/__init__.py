@@ -257,6 +257,8 @@ def _drop_output() -> None:
 
 def _line(error: BaseException, flags: Container[str]) -> str:
     """What an error says, on one line."""
+    if isinstance(error, RecursionError):
+        return "what was given is nested too deeply to be read"
     if isinstance(error, OSError):
         # a full disk is said of the output: errors of files have names
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -377,23 +377,22 @@ def test_a_file_that_says_less_is_not_accused(work, capsys):
 
 
 def test_commands_say_as_json_what_they_print(work, capsys):
-    words = [*arguments(max=4), "--json"]
-    answer = json.loads(says_out(capsys, words))
-    assert (answer["out"], answer["rows"], answer["new"]) == ("out.tsv", 4, 4)
+    answer = json.loads(says_out(capsys, [*arguments(), "--json"]))
+    assert (answer["out"], answer["rows"], answer["new"]) == ("out.tsv", 12, 12)
     assert {"clean", "abstain", "acr", "void"} <= answer.keys()
     answer = json.loads(says_out(capsys, ["merge", "all.tsv", "out.tsv", "--json"]))
-    assert answer == {"out": "all.tsv", "rows": 4, "files": 1, "missing": []}
+    assert answer == {"out": "all.tsv", "rows": 12, "files": 1, "missing": []}
     again = ["recertify", "out.tsv", "--alpha", "0.01", "--out", "b.tsv", "--json"]
     answer = json.loads(says_out(capsys, again))
-    assert answer["rows"] == 4
+    assert answer["rows"] == 12
     assert "after looking" in answer["after_looking"][0]
     answer = json.loads(says_out(capsys, ["plan", "out.tsv", "--json"]))
     assert answer["recommended"].keys() >= {"n", "bound", "keeps"}
     assert len(answer["forecasts"]) >= 7
-    assert main(arguments(max=4, sigma=0.5, out="wide.tsv")) == 0
+    assert main(arguments(sigma=0.5, out="wide.tsv")) == 0
     rule = ["fit-rule", "out.tsv", "wide.tsv", "--out", "rule.json", "--json"]
     answer = json.loads(says_out(capsys, rule))
-    assert answer["inputs"] == 4
+    assert answer["inputs"] == 12
     assert answer["rule"]["sigmas"] == [0.25, 0.5]
 
 
