@@ -13,11 +13,17 @@ from hypothesis import strategies as st
 from mpmath import mp
 from scipy.special import ndtri
 
-from rsbounds import discrete
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import ABSTAIN
-from rsbounds.discrete._regions import Regions
+from rsbounds.noises._exact import float_above, float_down, float_up
+from rsbounds.noises._regions import Regions
+from rsbounds.noises.blocks import BlocksCurve
+from rsbounds.noises.categorical import CategoricalCurve
+from rsbounds.noises.deletion import DeletionCurve
+from rsbounds.noises.flips import FlipsCurve
+from rsbounds.noises.mask import MaskCurve
 from rsbounds.oracle import discrete as brute
+from rsbounds.votes import certify_votes
 
 HALF = Fraction(1, 2)
 PROBABILITIES = [
@@ -70,7 +76,7 @@ def assert_categorical(dims, sizes):
     for keep, values, dim, r in categorical_grid(dims, sizes):
         cases = brute.categorical_cases(keep, values, dim, r)
         # by symmetry one x' of each number of other values is enough
-        assert_equal(discrete.categorical(keep, values), r, cases[:1] + cases[-1:])
+        assert_equal(CategoricalCurve(keep, values), r, cases[:1] + cases[-1:])
 
 
 def test_categorical_is_brute_force():
@@ -86,7 +92,7 @@ def assert_flips(x, chances):
     for add, delete in product(chances, chances):
         if add + delete == 1:
             continue
-        curve = discrete.flips(add, delete)
+        curve = FlipsCurve(add, delete)
         by_changes = {}
         for counts, cases in brute.flip_cases(add, delete, x).items():
             assert_equal(curve, counts, cases[:1])
@@ -112,9 +118,9 @@ def assert_masks(dims):
     for dim in dims:
         for kept in [*map(Fraction, range(1, dim + 1)), Fraction(1, 7), Fraction(3, 5)]:
             if kept < 1:
-                curve = discrete.mask(dim, probability=kept)
+                curve = MaskCurve(dim, probability=kept)
             else:
-                curve = discrete.mask(dim, int(kept))
+                curve = MaskCurve(dim, int(kept))
             for r in range(dim + 1):
                 assert_equal(curve, r, brute.mask_cases(dim, kept, r)[:1])
             assert curve.low(HALF, dim + 3) == curve.low(HALF, dim)
@@ -132,7 +138,7 @@ def test_masks_are_brute_force_in_six_coordinates():
 def assert_deletions(lengths, chances):
     """The bound holds for every sequence, and is attained where none repeats."""
     for length, delete in product(lengths, chances):
-        curve = discrete.deletion(delete)
+        curve = DeletionCurve(delete)
         for x in product(range(2), repeat=length):
             for r in range(3):
                 cases = brute.deletion_cases(delete, x, r)
@@ -169,22 +175,22 @@ def test_deletions_are_exact_where_no_element_repeats(x, other, edits):
         # the oracle's law of x' is the one that it has as an input
         case = (at_x, brute.deletion_cases(delete, other, 0, alphabet=5)[0][0])
         for p in PROBABILITIES:
-            assert discrete.deletion(delete).low(p, edits) == brute.low([case], p)
+            assert DeletionCurve(delete).low(p, edits) == brute.low([case], p)
 
 
 def assert_blocks(kernels, dims):
     sides = []
     for add, delete in kernels:
-        curve = discrete.flips(add, delete)
+        curve = FlipsCurve(add, delete)
         for counts, cases in brute.flip_cases(add, delete, [0, 1][:dims]).items():
             sides.append((curve, counts, cases[:1]))
     keep = Fraction(2, 5)
     for r in range(dims + 1):
         cases = brute.categorical_cases(keep, 3, dims, r)[:1]
-        sides.append((discrete.categorical(keep, 3), r, cases))
+        sides.append((CategoricalCurve(keep, 3), r, cases))
     for one, other in product(sides, sides):
         cases = brute.block_cases(one[2], other[2])
-        curve = discrete.blocks(one[0], other[0])
+        curve = BlocksCurve(one[0], other[0])
         assert_equal(curve, (one[1], other[1]), cases, PROBABILITIES[3::2])
 
 
@@ -199,14 +205,14 @@ def test_blocks_are_brute_force_in_two_coordinates_each():
 
 
 CURVES = [
-    discrete.categorical(Fraction(1, 5), 256),
-    discrete.categorical(0.8, 3),
-    discrete.flips(0.01, 0.6),
-    discrete.flips(0, 0.75),
-    discrete.mask(50, 5),
-    discrete.mask(20, probability=0.2),
-    discrete.deletion(0.9),
-    discrete.blocks(discrete.flips(0.1, 0.3), discrete.mask(9, 2)),
+    CategoricalCurve(Fraction(1, 5), 256),
+    CategoricalCurve(0.8, 3),
+    FlipsCurve(0.01, 0.6),
+    FlipsCurve(0, 0.75),
+    MaskCurve(50, 5),
+    MaskCurve(20, probability=0.2),
+    DeletionCurve(0.9),
+    BlocksCurve(FlipsCurve(0.1, 0.3), MaskCurve(9, 2)),
 ]
 BY_NAME = pytest.mark.parametrize("curve", CURVES, ids=repr)
 
@@ -338,7 +344,7 @@ def test_thresholds_of_scores_are_sound(curve):
 
 
 def test_certified_by_scores_is_sound_for_pairs():
-    curve = discrete.categorical(Fraction(1, 5), 256)
+    curve = CategoricalCurve(Fraction(1, 5), 256)
     with mp.workdps(400):
         for z_a, z_b, r in product([-3.0, 0.1, 2.0, 9.0], [-37.0, -2.0, 1.9], (0, 1)):
             low = curve.low(ratio(mp.ncdf(z_a), up=False), r)
@@ -348,7 +354,7 @@ def test_certified_by_scores_is_sound_for_pairs():
 
 def test_probabilities_next_to_one_keep_their_precision_as_scores():
     """p = 1 - 1e-17 is the double 1.0, yet a score of its own."""
-    curve = discrete.categorical(Fraction(1, 5), 256)
+    curve = CategoricalCurve(Fraction(1, 5), 256)
     with mp.workdps(60):
         z = float(mp.erfinv(1 - 2 * mp.mpf(10) ** -17) * mp.sqrt(2)) * (1 - 1e-15)
     p = 1 - Fraction(1, 10**17)
@@ -358,7 +364,7 @@ def test_probabilities_next_to_one_keep_their_precision_as_scores():
 
 def test_scores_that_no_samples_show_are_taken_as_12():
     """The search of a radius at z = 40 took hours for flips."""
-    for curve in (discrete.flips(0.01, 0.6), discrete.categorical(0.2, 256)):
+    for curve in (FlipsCurve(0.01, 0.6), CategoricalCurve(0.2, 256)):
         radius = curve.radius_of_scores(12.0, -12.0)
         assert radius > 50
         assert curve.radius_of_scores(40.0, -40.0) == radius
@@ -367,7 +373,7 @@ def test_scores_that_no_samples_show_are_taken_as_12():
             == [radius] * 2
         )
         assert curve.radius_of_scores(math.inf, -40.0) == math.inf
-    curve = discrete.categorical(0.2, 256)
+    curve = CategoricalCurve(0.2, 256)
     assert curve.radius_of_scores([12.0, 40.0]).tolist() == [radius] * 2
 
 
@@ -400,7 +406,7 @@ def test_what_was_asked_before_changes_nothing(curve):
 def test_thresholds_in_any_order_are_brute_force(order, keep):
     if keep * 3 == 1:
         return
-    curve = discrete.categorical(keep, 3)
+    curve = CategoricalCurve(keep, 3)
     for r in order:
         cases = brute.categorical_cases(keep, 3, 3, r)
         infimum = brute.infimum(cases[:1])
@@ -411,9 +417,9 @@ def test_thresholds_in_any_order_are_brute_force(order, keep):
 def test_threads_may_share_a_curve():
     """What one keeps for the next is replaced, never changed."""
     points = [np.linspace(0.5, end, 40) for end in np.linspace(0.6, 0.999, 24)]
-    fresh = discrete.categorical(0.2, 256)
+    fresh = CategoricalCurve(0.2, 256)
     expected = [fresh.radius(p) for p in points]
-    shared = discrete.categorical(0.2, 256)
+    shared = CategoricalCurve(0.2, 256)
     with ThreadPoolExecutor(8) as threads:
         radii = list(threads.map(shared.radius, reversed(points)))
     for radius, other in zip(reversed(radii), expected, strict=True):
@@ -422,7 +428,7 @@ def test_threads_may_share_a_curve():
 
 def test_regions_of_megabytes_are_not_kept():
     """A curve that hardly falls once kept gigabytes of them."""
-    curve = discrete.categorical(0.999, 256)
+    curve = CategoricalCurve(0.999, 256)
     for r in (300, 900, 901, 902, 600):
         curve.threshold(r)
         sizes = [regions.bits for regions in curve._regions.values()]
@@ -443,10 +449,10 @@ def test_wrong_probabilities_are_refused(wrong):
         lambda: curve.radius(wrong),
         lambda: curve.certified(wrong, 1),
         lambda: curve.frontier(wrong),
-        lambda: discrete.categorical(wrong, 3),
-        lambda: discrete.flips(wrong, 0.1),
-        lambda: discrete.flips(0.1, wrong),
-        lambda: discrete.deletion(wrong),
+        lambda: CategoricalCurve(wrong, 3),
+        lambda: FlipsCurve(wrong, 0.1),
+        lambda: FlipsCurve(0.1, wrong),
+        lambda: DeletionCurve(wrong),
     ):
         with pytest.raises(ArgumentError):
             call()
@@ -485,18 +491,18 @@ def test_nan_scores_are_refused(curve):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: discrete.categorical(Fraction(1, 4), 4),
-        lambda: discrete.categorical(0.5, 1),
-        lambda: discrete.flips(0.25, 0.75),
-        lambda: discrete.mask(0, 1),
-        lambda: discrete.mask(5, 6),
-        lambda: discrete.mask(5, 0),
-        lambda: discrete.mask(5),
-        lambda: discrete.mask(5, 2, probability=0.5),
-        lambda: discrete.mask(5, probability=0),
-        lambda: discrete.deletion(1),
-        lambda: discrete.blocks(),
-        lambda: discrete.blocks(0.5),
+        lambda: CategoricalCurve(Fraction(1, 4), 4),
+        lambda: CategoricalCurve(0.5, 1),
+        lambda: FlipsCurve(0.25, 0.75),
+        lambda: MaskCurve(0, 1),
+        lambda: MaskCurve(5, 6),
+        lambda: MaskCurve(5, 0),
+        lambda: MaskCurve(5),
+        lambda: MaskCurve(5, 2, probability=0.5),
+        lambda: MaskCurve(5, probability=0),
+        lambda: DeletionCurve(1),
+        lambda: BlocksCurve(),
+        lambda: BlocksCurve(0.5),
     ],
 )
 def test_curves_that_are_none_are_refused(call):
@@ -511,7 +517,7 @@ def assert_votes(part_counts, class_counts):
                 continue
             votes = [parts.count(c) for c in range(classes)]
             for reach in range(count + 1):
-                cls, certified, margin = discrete.certify_votes(votes, reach)
+                cls, certified, margin = certify_votes(votes, reach)
                 assert votes[cls] == max(votes)
                 assert cls == votes.index(max(votes))
                 assert certified == brute.certified_votes(parts, classes, reach)
@@ -543,10 +549,10 @@ def test_a_patch_reaches_as_many_bands_as_the_page_says():
 
 
 def test_votes_refuse():
-    assert discrete.certify_votes([0, 0], 0) == (ABSTAIN, False, -1)
+    assert certify_votes([0, 0], 0) == (ABSTAIN, False, -1)
     for votes, reach in [([], 0), ([1, -1], 0), ([[1]], 0), ([1.5], 0), ([1], -1)]:
         with pytest.raises(ArgumentError):
-            discrete.certify_votes(votes, reach)
+            certify_votes(votes, reach)
 
 
 chance = st.fractions(0, 1, max_denominator=40)
@@ -561,7 +567,7 @@ def test_no_flips_break_the_bound(add, delete, p, r_a, r_d):
         return
     x = [0] * r_a + [1] * r_d
     cases = brute.flip_cases(add, delete, x)[r_a, r_d]
-    curve = discrete.flips(add, delete)
+    curve = FlipsCurve(add, delete)
     assert curve.low(p, (r_a, r_d)) == brute.low(cases, p)
     assert curve.certified(p, (r_a, r_d)) == brute.certified(cases, p)
 
@@ -579,22 +585,22 @@ def test_no_flips_break_the_bound(add, delete, p, r_a, r_d):
 )
 def test_published_thresholds_of_categorical_noise(r, published):
     """Lee et al. 2019, ImageNet, alpha = .2, K = 255; printed to 20 digits."""
-    exact = discrete.categorical(Fraction(1, 5), 256).threshold(r, exact=True)
+    exact = CategoricalCurve(Fraction(1, 5), 256).threshold(r, exact=True)
     assert abs(exact - Fraction(published)) <= Fraction(1, 10**20)
 
 
 def test_a_mask_of_five_in_fifty():
     """What is certified at .9 by RanMASK's noise is 4 words, not the 6 it prints."""
-    curve = discrete.mask(50, 5)
+    curve = MaskCurve(50, 5)
     assert curve.radius(0.9) == 4
     assert not curve.certified(Fraction(9, 10), 6)
 
 
 def test_blocks_are_ordered_by_the_product_of_ratios():
     """The joint case that an unsorted grid puts at .800."""
-    edges = discrete.flips(Fraction(1, 1000), Fraction(4, 5))
-    features = discrete.flips(Fraction(3, 1000), Fraction(2, 5))
-    low = discrete.blocks(edges, features).low(Fraction(999, 1000), ((1, 0), (3, 4)))
+    edges = FlipsCurve(Fraction(1, 1000), Fraction(4, 5))
+    features = FlipsCurve(Fraction(3, 1000), Fraction(2, 5))
+    low = BlocksCurve(edges, features).low(Fraction(999, 1000), ((1, 0), (3, 4)))
     assert abs(low - Fraction("0.05265119")) <= Fraction(1, 2 * 10**8)
 
 
@@ -606,18 +612,19 @@ def test_regions_are_sorted_by_ratios_that_doubles_cannot_tell_apart():
     ratios = sorted(Fraction(here, there) for there, here in pairs)
     regions = Regions.unsorted(p, q, sum(p))
     found = [
-        Fraction(here, there) for there, here in zip(regions.p, regions.q, strict=True)
+        Fraction(shifted_mass, mass)
+        for mass, shifted_mass in zip(regions.mass, regions.shifted_mass, strict=True)
     ]
     assert found == ratios
 
 
 def test_radii_of_many_changes_are_searched_and_not_counted_out():
     """One score's radius is that in an array, which has every threshold before it."""
-    weak = discrete.categorical(0.38, 3)
+    weak = CategoricalCurve(0.38, 3)
     scores = [0.9, 1.7, 2.0]
     one_by_one = [weak.radius_of_scores(z) for z in scores]
     assert 64 < one_by_one[1] < one_by_one[2] < 200
-    again = discrete.categorical(0.38, 3)
+    again = CategoricalCurve(0.38, 3)
     assert again.radius_of_scores(np.array(scores)).tolist() == one_by_one
     # the array's thresholds are more than one score asks for, and are taken
     assert [again.radius_of_scores(z) for z in scores] == one_by_one

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.confidence import ScoreHistogram
+from rsbounds.noises import Noise, require_level
+from rsbounds.sampling.bits import ArrayBits
 from rsbounds.sampling.blocks import Stream, block_size
+from rsbounds.sampling.gaussian import Gaussian, OnGrid
 from rsbounds.sampling.grid_noise import LEVELS, checked_grid
 from rsbounds.sampling.margins import (
     FEW,
@@ -19,7 +22,6 @@ from rsbounds.sampling.margins import (
     leads,
     other_blas_threads,
 )
-from rsbounds.sampling.noises import Gaussian, Noise, OnGrid, require_level
 from rsbounds.sampling.system_bits import (
     Randomness,
     SystemBits,
@@ -199,15 +201,13 @@ class Scored:
         size = block_size(n, self.noise.numbers(x))
         require_outcomes(self.noise, n)
         for number, start in enumerate(range(0, n, size)):
-            void: Any = False
+            bits = ArrayBits(generator, size)
             if self.noise.outcomes is None:
-                source: Any = generator
-                batch, void = self.noise.noisy(x, sigma, size, source)
+                batch = self.noise.noisy(x, sigma, size, bits)
             else:
-                batch = self.noise.all_outcomes(x, start, size)
+                batch = self.noise.all_outcomes(x, start, size, bits)
             scores = self.scores(batch, number, generator)
-            flags = np.broadcast_to(np.asarray(void), len(scores))
-            yield scores[: n - start], flags[: n - start]
+            yield scores[: n - start], bits.void[: n - start]
 
     def drawn(
         self, x: Any, sigma: float, n: int, generator: Randomness
@@ -322,8 +322,8 @@ class ArraySampler(Scored):
         Of sound noise: the inputs are whole numbers over this, 255 for pictures of 8
         bits, 65535 of 16, 32767 for sound.
     noise : Noise, optional
-        Another than Gaussian noise, of :mod:`rsbounds.sampling.noises`. What a batch is
-        then, its function says: whole numbers, lists of sequences or of matrices.
+        Another than Gaussian noise, such as ``schemes.mask(50, 5).noise``. What a batch
+        is then, its method says: whole numbers, lists of sequences or of matrices.
 
     Examples
     --------

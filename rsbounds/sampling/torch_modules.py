@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from rsbounds._numerics import threads
 from rsbounds._numerics.checks import choice, count
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.sampling import torch_discrete, torch_edges, torch_noise
+from rsbounds.noises import Noise, require_level
+from rsbounds.sampling import torch_bits, torch_noise
 from rsbounds.sampling.arrays import (
     Kind,
     checked_shape,
@@ -37,12 +38,12 @@ from rsbounds.sampling.arrays import (
 from rsbounds.sampling.blocks import block_seeds, block_size, outcome_seeds, single
 from rsbounds.sampling.grid_noise import LEVELS, checked_grid
 from rsbounds.sampling.margins import FEW, Difference, Watch
-from rsbounds.sampling.noises import END, Deletion, Noise, require_level
 from rsbounds.sampling.system_bits import (
     Randomness,
     SystemBits,
     require_system_noise,
 )
+from rsbounds.sampling.torch_bits import END
 from rsbounds.sampling.torch_modes import evaluating
 
 #: What blocks of noise are drawn of: torch's generator, seeded for each, or the
@@ -130,8 +131,8 @@ class TorchSampler:
         Of sound noise: the inputs are whole numbers over this, 255 for pictures of 8
         bits, 65535 of 16, 32767 for sound.
     noise : Noise, optional
-        Another than Gaussian noise, of :mod:`rsbounds.sampling.noises`. Copies of whole
-        numbers are int64, whatever the model's type; give inputs in floating point to
+        Another than Gaussian noise, such as ``schemes.mask(50, 5).noise``. Copies of
+        whole numbers are int64, whatever the model's type; give inputs in floating point to
         a model that takes such. Sequences that have become shorter are filled up with
         the noise's padding, and a model whose ``forward`` has an ``attention_mask`` is
         called with it. Copies of a sparse matrix are one sparse tensor (count, rows,
@@ -180,6 +181,7 @@ class TorchSampler:
             )
         self.noise = noise
         self.law = "" if noise is None else noise.law
+        self._is_padded = noise is not None and noise.padding is not None
         self.batch = count("batch", batch, 1)
         self._rows = (
             None if forward_batch is None else count("forward_batch", forward_batch, 1)
@@ -202,7 +204,7 @@ class TorchSampler:
         floats = (p.dtype for p in model.parameters() if p.is_floating_point())
         self._dtype = next(floats, torch.float32)
         self._plain = model
-        self._takes_mask = isinstance(noise, Deletion) and _takes_mask(model)
+        self._takes_mask = self._is_padded and _takes_mask(model)
         self._model: Any = torch.compile(model, dynamic=False) if compile else model
         self._cells = _CELLS.get(self.device.type, _CELLS["cuda"])
         self._parts = 1
@@ -309,7 +311,7 @@ class TorchSampler:
             require_outcomes(self.noise, n)
             checked = self.noise.checked(x)
             dim = self.noise.numbers(checked)
-            return torch_discrete.on_device(self.noise, checked, self.device), dim
+            return torch_bits.on_device(checked, self.device), dim
         single(x)
         centre = self.centre(x)
         if self.sound_noise:
@@ -336,7 +338,7 @@ class TorchSampler:
             return torch_noise.on_grid(x, sigma, size, seeds, generator, self.grid)
         assert not isinstance(generator, SystemBits)  # of sound noise alone
         if self.noise is not None:
-            return torch_discrete.copies(self.noise, x, sigma, size, seeds, generator)
+            return torch_bits.copies(self.noise, x, sigma, size, seeds, generator)
         return torch_noise.gaussian(x, sigma, size, seeds, generator)
 
     def forward(self, batch: torch.Tensor) -> Any:
@@ -344,7 +346,7 @@ class TorchSampler:
         numbers.
         """
         masks = {}
-        if isinstance(self.noise, Deletion):
+        if self._is_padded:
             there = batch != END
             batch = batch.masked_fill(~there, self.noise.padding)
             if self._takes_mask:
@@ -420,10 +422,10 @@ class TorchSampler:
         kept = noisy if self.watch is None else copy.deepcopy(noisy)
         for number, block in enumerate(noisy, start=call.done):
             due = look_is_due(call.seeds[number])
-            for part in torch_edges.split(block, parts):
+            for part in torch_bits.split(block, parts):
                 middle = len(part) // 2
                 # copies: the model may change its batch, or write over its scores
-                row = torch_edges.row_of(part, middle) if call.first is None else None
+                row = torch_bits.row_of(part, middle) if call.first is None else None
                 if len(part) > 1 and (due or not self._rows_checked):
                     returned.append(self._looked_at(part, number, call))
                     due = False
@@ -451,7 +453,7 @@ class TorchSampler:
         place = place_of(call.source, number)
         among = scores[middle].double().cpu().numpy()
         require_same_row(alone, among, len(batch), eps, place)
-        if isinstance(self.noise, Deletion):
+        if self._is_padded:
             scores = scores.clone()
             short = self._of_copies(without_padding(batch[middle]), len(batch))
             require_same_sequence(short, among, eps, place)
@@ -466,7 +468,7 @@ class TorchSampler:
 
     def _of_copies(self, row: torch.Tensor, rows: int) -> NDArray[np.float64]:
         """The scores of the middle one of so many copies of a row."""
-        copies = torch_edges.repeated(row, rows)
+        copies = torch_bits.repeated(row, rows)
         scores: NDArray[np.float64] = (
             self._scores(copies)[rows // 2].double().cpu().numpy()
         )

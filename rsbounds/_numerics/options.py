@@ -1,8 +1,8 @@
-"""Options of a method on the command line."""
+"""Options of a method on the command line, and how their text is read."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 Options: TypeAlias = Mapping[str, Any]  # values by name
 
@@ -22,22 +22,11 @@ class Option:
     nargs: str | None = None
 
 
-class Given(Protocol):
-    """What the command line knows of the inputs, and what it loads for a scheme.
-
-    ``inputs`` is the array ``x`` of an npz file, flattened to (count, dim);
-    ``function`` one of an input, for a ``SigmaNetwork`` an object with its ``scheme``
-    method; ``noise`` noise of a shape, whose ``scheme(norm, sound=...)`` rests on the
-    proof of its kind. Each comes with its description for the manifest.
-    """
-
-    dim: int
-    shape: tuple[int, ...]  # of an input
-    sound: bool  # whether a sound scheme is asked for
-
-    def inputs(self, path: Any) -> tuple[Any, str]: ...
-    def function(self, option: str, spec: str) -> tuple[Any, Any]: ...
-    def noise(self, option: str, spec: str) -> tuple[Any, Any]: ...
+def as_switch(text: str) -> bool:
+    """``on`` or ``off``."""
+    if text not in ("on", "off"):
+        raise ValueError(f"expected on or off; got {text!r}")
+    return text == "on"
 
 
 class Shared:

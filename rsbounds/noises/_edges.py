@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import check
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.sampling.noises._noise import happens
+from rsbounds.noises._noise import Bits
 
 Places = NDArray[np.int64]
 
@@ -54,6 +54,12 @@ class Edges(NamedTuple):
         """How many places may flip."""
         rows, columns = self.shape
         return rows * (columns - 1) // 2 if self.symmetric else rows * columns
+
+    def stored(self, add: Fraction) -> int:
+        """About how many numbers a copy stores, zeros becoming ones with ``add``."""
+        zeros = self.coordinates - len(self.ones)
+        ones = len(self.ones) + int(zeros * add) + len(self.diagonal)
+        return self.shape[0] + (2 * ones if self.symmetric else ones)
 
     def completed(self, keys: Places, size: int) -> Places:
         """Ascending keys of all ones of so many copies: those that may flip, and what
@@ -162,77 +168,57 @@ def require_symmetric(good: Any) -> None:
 
 
 def flipped_keys(
-    x: Edges, add: Fraction, delete: Fraction, size: int, generator: np.random.Generator
+    x: Edges, add: Fraction, delete: Fraction, size: int, bits: Bits
 ) -> tuple[Places, NDArray[np.bool_]]:
     """Ascending keys of the ones of so many noisy copies, and which are void."""
     void = np.zeros(size, np.bool_)
-    copy, which = np.nonzero(~happens(delete, (size, len(x.ones)), generator))
+    copy, which = np.nonzero(~bits.happens(delete, (size, len(x.ones))))
     left = copy * x.area + x.ones[which]
     zeros = x.coordinates - len(x.ones)
     if add == 0 or not zeros:
         return x.completed(left, size), void
     if add * _DENSE > 1:
-        added = _one_by_one(x, add, size, generator)
+        added = _one_by_one(x, add, size, bits)
     else:
-        numbers, void = binomial(zeros, add, size, generator)
-        added = keys_of_zeros(x, numbers, generator)
+        numbers, void = binomial(zeros, add, size, bits)
+        added = keys_of_zeros(x, numbers, bits)
     added.sort()
     ones = np.concatenate([left, added])
     ones.sort(kind="stable")  # which merges ascending lists
     return x.completed(ones, size), void
 
 
-def flipped(
-    x: Edges, add: Fraction, delete: Fraction, size: int, generator: np.random.Generator
-) -> tuple[list[Any], NDArray[np.bool_]]:
-    """So many noisy copies, and which are void."""
-    keys, void = flipped_keys(x, add, delete, size, generator)
-    return x.sparse(keys, size), void
-
-
-def flipped_side_by_side(
-    parts: list[Edges],
-    chances: list[tuple[Fraction, Fraction]],
-    size: int,
-    generator: np.random.Generator,
-) -> tuple[list[Any], NDArray[np.bool_]]:
-    """So many noisy copies of matrices that stand side by side, each with chances to
-    add and to delete of its own; which are void.
+def side_by_side(parts: list[Edges], keys: list[Places]) -> tuple[Places, Edges]:
+    """Ascending keys of the ones of matrices that stand side by side, of those of each;
+    and the matrix that they are of.
     """
     rows = parts[0].shape[0]
     width = sum(part.shape[1] for part in parts)
     every = []
-    void = np.zeros(size, np.bool_)
     offset = 0
-    for part, (add, delete) in zip(parts, chances, strict=True):
-        keys, of_part = flipped_keys(part, add, delete, size, generator)
-        row, column = np.divmod(keys, part.shape[1])  # rows of all copies
+    for part, own in zip(parts, keys, strict=True):
+        row, column = np.divmod(own, part.shape[1])  # rows of all copies
         every.append(row * width + offset + column)
-        void |= of_part
         offset += part.shape[1]
-    keys = np.concatenate(every)
-    keys.sort(kind="stable")
+    joined = np.concatenate(every)
+    joined.sort(kind="stable")
     none = np.empty(0, np.int64)
-    joined = Edges((rows, width), none, none, False, parts[0].dtype, parts[0].form)
-    return joined.sparse(keys, size), void
+    first = parts[0]
+    return joined, Edges((rows, width), none, none, False, first.dtype, first.form)
 
 
-def _one_by_one(
-    x: Edges, add: Fraction, size: int, generator: np.random.Generator
-) -> Places:
+def _one_by_one(x: Edges, add: Fraction, size: int, bits: Bits) -> Places:
     """Keys of the zeros that become ones, each drawn for itself."""
     step = _AT_ONCE
     added = []
     for start in range(0, size * x.area, step):
         count = min(step, size * x.area - start)
-        added.append(np.flatnonzero(happens(add, count, generator)) + start)
+        added.append(np.flatnonzero(bits.happens(add, (count,))) + start)
     keys = np.concatenate(added)
     return keys[_are_zeros(x, keys % x.area)]
 
 
-def keys_of_zeros(
-    x: Edges, numbers: NDArray[np.int64], generator: np.random.Generator
-) -> Places:
+def keys_of_zeros(x: Edges, numbers: NDArray[np.int64], bits: Bits) -> Places:
     """Keys of so many zeros of each copy, each set of them alike.
 
     Places are drawn one after the other; those that are no zero above the diagonal, or
@@ -245,7 +231,7 @@ def keys_of_zeros(
         # some more than are missing; half of a symmetric matrix's places are two names
         # of one pair
         count = missing + missing // 8 + 8 * (missing > 0)
-        drawn = generator.integers(0, x.area, size=int(count.sum()))
+        drawn = bits.below(x.area, (int(count.sum()),))
         if x.symmetric:
             row, column = np.divmod(drawn, x.shape[1])
             drawn = np.minimum(row, column) * x.shape[1] + np.maximum(row, column)
@@ -283,7 +269,7 @@ def _among(places: Places, ascending: Places) -> NDArray[np.bool_]:
 
 
 def binomial(
-    n: int, chance: Fraction, size: int, generator: np.random.Generator
+    n: int, chance: Fraction, size: int, bits: Bits
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """How many of n independent events happen, so many times; which draws are
     ambiguous.
@@ -293,7 +279,7 @@ def binomial(
     2^-63 for each number that is possible.
     """
     first, thresholds = _table(n, chance)
-    u = generator.integers(0, 2**_BITS, size=size)
+    u = bits.below(2**_BITS, (size,))
     below = np.searchsorted(thresholds, u, side="right")
     ambiguous: NDArray[np.bool_] = (below > 0) & (thresholds[below - 1] == u)
     # beyond the table's ends lies less than 2^-63

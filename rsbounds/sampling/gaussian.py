@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds.noises import Noise, single
 from rsbounds.sampling import grid_noise
-from rsbounds.sampling.blocks import noisy, single
-from rsbounds.sampling.noises._noise import Noise
-from rsbounds.sampling.system_bits import Randomness
+from rsbounds.sampling.bits import ArrayBits
+from rsbounds.sampling.blocks import noisy
 
 
 class Gaussian(Noise):
@@ -21,10 +21,8 @@ class Gaussian(Noise):
     def checked(self, x: Any) -> NDArray[np.float32]:
         return single(x)
 
-    def noisy(
-        self, x: Any, sigma: float, size: int, generator: np.random.Generator
-    ) -> tuple[Any, Any]:
-        return noisy(x, sigma, size, generator), False
+    def noisy(self, x: Any, sigma: float, size: int, bits: ArrayBits) -> Any:
+        return noisy(x, sigma, size, bits.generator)
 
 
 class OnGrid(Noise):
@@ -40,7 +38,7 @@ class OnGrid(Noise):
     def checked(self, x: Any) -> NDArray[np.int32]:
         return grid_noise.on_grid(single(x), self.levels)
 
-    def noisy(
-        self, x: Any, sigma: float, size: int, generator: Randomness
-    ) -> tuple[Any, Any]:
-        return grid_noise.noisy(x, sigma, size, generator, self.levels)
+    def noisy(self, x: Any, sigma: float, size: int, bits: ArrayBits) -> Any:
+        batch, void = grid_noise.noisy(x, sigma, size, bits.generator, self.levels)
+        bits.discard(void)
+        return batch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,15 +17,18 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rationals import exact_probability
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
-from rsbounds.discrete._exact import (
+from rsbounds.noises._exact import (
     float_above,
     float_down,
+    float_up,
     score_above,
     upper_float,
 )
-from rsbounds.discrete._regions import Regions
+from rsbounds.noises._regions import Regions
+from rsbounds.noises._scores import checked_scores
 from rsbounds.special import log_ndtr
 
+NO_NOISE = "must not make the noise the same at every input; got"
 #: Where the search of a radius or a frontier that may have no end stops.
 FAR = 64
 #: How many bits of regions are kept.
@@ -123,8 +126,7 @@ class Curve(ABC):
             return 1 - min(regions.low(1 - value) for regions in cases)
 
         def rounded(value: Fraction) -> float:
-            largest = exact(value)
-            return -float_down_signed(-largest)
+            return float_up(*exact(value).as_integer_ratio())
 
         return _each(p, rounded, exact)
 
@@ -174,7 +176,7 @@ class Curve(ABC):
         rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
         return self._holds(top, rest, self._key("r", r))
 
-    def certified_by_scores(self, z_a: float, r: Any, z_b: float | None = None) -> bool:
+    def certified_by_scores(self, z_a: Any, r: Any, z_b: Any = None) -> bool:
         """The same for normal scores; probabilities next to 1 keep their precision."""
         top, rest = _bounds_of_scores(z_a, z_b)
         return self._holds(top, rest, self._key("r", r))
@@ -273,15 +275,13 @@ class Curve(ABC):
         rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
         return self._frontier(top, rest)
 
-    def frontier_of_scores(
-        self, z_a: float, z_b: float | None = None
-    ) -> list[tuple[Any, ...]]:
+    def frontier_of_scores(self, z_a: Any, z_b: Any = None) -> list[tuple[Any, ...]]:
         """:meth:`frontier` of normal scores, as in :meth:`radius_of_scores`."""
         return self._frontier(*_bounds_of_scores(z_a, z_b))
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{k}={v!r}" for k, v in self.parameters.items())
-        return f"{type(self).__name__.lower()}({arguments})"
+        return f"{type(self).__name__}({arguments})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Curve):
@@ -442,7 +442,37 @@ class Curve(ABC):
         return [(self._largest(top, rest),)] if self._holds(top, rest, 0) else []
 
 
-def staircase(
+def pairs(curve: Curve, top: Fraction, rest: Fraction | None) -> list[tuple[Any, ...]]:
+    """The frontier of two kinds of changes."""
+    if curve._endless(top, rest):
+        return [(math.inf, math.inf)]
+    # a kind that has no end at p = 1 is searched no further than this
+    limits = [FAR if 1 in (top, rest) else None] * 2
+
+    def holds(first: int, second: int) -> bool:
+        return curve._holds(top, rest, curve._counts("r", (first, second)))
+
+    return list(_staircase(holds, limits))
+
+
+def partly_common(at_x: Fraction, at_other: Fraction) -> Regions:
+    """What x alone produces, and what both do, of these probabilities at each."""
+    scale = math.lcm(at_x.denominator, at_other.denominator)
+    common = at_x.numerator * (scale // at_x.denominator)
+    shifted = at_other.numerator * (scale // at_other.denominator)
+    return Regions([scale - common, common], [0, shifted], scale)
+
+
+def numbers(name: str, r: Any, kinds: int) -> tuple[int, ...]:
+    """Numbers of changes of so many kinds, or ArgumentError."""
+    if not isinstance(r, Iterable) or len(given := list(r)) != kinds:
+        raise ArgumentError(
+            name, f"must be a whole number, or {kinds} of them; got {r!r}"
+        )
+    return tuple(count(name, number) for number in given)
+
+
+def _staircase(
     holds: Callable[[int, int], bool], limits: Sequence[int | None]
 ) -> list[tuple[int, int]]:
     """The largest pairs that hold, where what holds for a pair holds below it."""
@@ -502,8 +532,14 @@ def _each(
             return exact(value)
         return rounded(value)
     array = as_floats("p", p, 0.0, 1.0, nan=False)
-    values, places = np.unique(array, return_inverse=True)
-    results = np.array([rounded(Fraction(float(v))) for v in values])
+    given = np.asarray(p)
+    if given.dtype == np.longdouble:
+        values, places = np.unique(given, return_inverse=True)
+    else:
+        # told apart by their bits: a processor may be set to take the smallest for 0
+        bits, places = np.unique(array.view(np.int64), return_inverse=True)
+        values = bits.view(np.float64)
+    results = np.array([rounded(exact_probability("p", value)) for value in values])
     return results[places].reshape(array.shape)
 
 
@@ -514,12 +550,6 @@ def _pairwise(radius: Callable[[Any, Any], Any], a: Array, b: Array) -> Array:
         if pair not in known:
             known[pair] = float(radius(pair[0], pair[1]))
     return np.array([known[pair] for pair in pairs]).reshape(a.shape)
-
-
-def float_down_signed(value: Fraction) -> float:
-    """The largest double at most ``value``, of either sign."""
-    nearest = value.numerator / value.denominator
-    return math.nextafter(nearest, -math.inf) if nearest > value else nearest
 
 
 def _tails(z: Array) -> tuple[Array, Array]:
@@ -544,18 +574,13 @@ def _not_above(scores: Array) -> Array:
     return lowered
 
 
-def _bounds_of_scores(
-    z_a: float, z_b: float | None
-) -> tuple[Fraction, Fraction | None]:
+def _bounds_of_scores(z_a: Any, z_b: Any) -> tuple[Fraction, Fraction | None]:
     """Rational lower bounds of p_a and of 1 - p_b, each from its smaller tail."""
-    scores = np.array([z_a, 0.0 if z_b is None else -z_b])
-    for name, z in zip(("z_a", "z_b"), scores, strict=True):
-        if not z == z:
-            raise ArgumentError(name, "must be a score; got nan")
-    scores = _not_above(scores)
+    first, second = checked_scores(z_a, z_b, nan=False)
+    scores = _not_above(np.array([first, 0.0 if second is None else -second]))
     low, high = _tails(scores)
     top, rest = (
         Fraction(float(p)) if z <= 0 else 1 - Fraction(float(q))
         for z, p, q in zip(scores, low, high, strict=True)
     )
-    return top, None if z_b is None else rest
+    return top, None if second is None else rest

@@ -1,4 +1,4 @@
-"""Uniform noise of one half-width for every input, in l_1.
+"""Uniform noise of one half-width on every coordinate, in l_1.
 
 References
 ----------
@@ -8,22 +8,22 @@ Yang et al., Randomized smoothing of all shapes and sizes, 2020.
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats
+from rsbounds._numerics.domains import POSITIVE, Domains
+from rsbounds._numerics.options import Option, Shared
 from rsbounds._numerics.rounding import (
     EPS,
+    TINY,
     positive_quotient,
     product,
     round_down,
     round_up,
 )
-from rsbounds.certificate import FIXED_NOISE
-from rsbounds.sampling import noises
-from rsbounds.sampling.noises import Noise
-from rsbounds.schemes._domains import POSITIVE, Domains
-from rsbounds.schemes._options import Given, Option, Options, Shared
-from rsbounds.schemes._scheme import Scheme
-from rsbounds.schemes._shares import (
+from rsbounds.noises._named import NamedNoise
+from rsbounds.noises._noise import Bits, noise_level, single
+from rsbounds.noises._scores import (
     checked_scores,
     moved_score,
     score_pair,
@@ -31,52 +31,13 @@ from rsbounds.schemes._shares import (
     share_below,
 )
 
-__all__ = ["Uniform", "uniform"]
 
-
-class Uniform(Scheme):
-    """Independent uniform noise on every axis; see :func:`uniform`."""
-
-    name = "uniform"
-    scope = FIXED_NOISE
-    norm = 1.0
-    law = "uniform"
-    sound = True  # the level is the same number at every input
-    domains: ClassVar[Domains] = {"sigma": POSITIVE}
-    help = "uniform noise on [-sigma, sigma], certified in l1"
-    options: ClassVar[tuple[Option, ...]] = (
-        Option("sigma", "half-width of the noise; several give a file each"),
-    )
-    inputs: ClassVar[tuple[Option, ...]] = (Shared.LEVEL,)
-
-    @property
-    def drawn(self) -> Noise:
-        return noises.uniform(self.parameters["sigma"])
-
-    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        level = POSITIVE.one("sigma", sigma)
-        return float(round_down(product(lead(z_a, z_b), level), EPS))
-
-    def transport(
-        self, z: Any, radius: Any, sigma: float | None = None
-    ) -> tuple[Any, Any]:
-        return shifted(z, radius, self.fixed_level(sigma))
-
-    @classmethod
-    def from_options(cls, options: Options, given: Given) -> Scheme:
-        return uniform(options["sigma"])
-
-    @classmethod
-    def evaluate(
-        cls, options: Options, p_a: float, p_b: float | None, scores: bool
-    ) -> Any:
-        scheme = cls.from_parameters({"sigma": options["sigma"]})
-        z_a, z_b = score_pair(p_a, p_b, scores)
-        return scheme.radius(z_a, scheme.parameters["sigma"], z_b)
-
-
-def uniform(half_width: float) -> Scheme:
+class Uniform(NamedNoise):
     """Independent uniform noise on [-half_width, half_width] on every axis, in l_1.
+
+    Copies are drawn as multiples of 2^-52 half_width, added in float64 and rounded to
+    float32 once: as with Gaussian noise in floating point, that the law is continuous
+    remains an idealisation. :func:`splitting` has none.
 
     Parameters
     ----------
@@ -104,11 +65,51 @@ def uniform(half_width: float) -> Scheme:
     >>> round(schemes.uniform(0.5).radius(1.0, 0.5), 9)
     0.341344746
     """
-    return Uniform({"sigma": POSITIVE.one("half_width", half_width)})
+
+    name = "uniform"
+    help = "uniform noise on [-sigma, sigma], certified in l1"
+    law = "uniform"
+    norm = 1.0
+    whole = False
+    domains: ClassVar[Domains] = {"sigma": POSITIVE}
+    options = (Option("sigma", "half-width of the noise; several give a file each"),)
+    inputs = (Shared.LEVEL,)
+    stated_as: ClassVar[dict[str, str]] = {"half_width": "sigma"}
+
+    def __init__(self, half_width: float) -> None:
+        self.level = POSITIVE.one("half_width", half_width)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"sigma": self.level}
+
+    def checked(self, x: Any) -> NDArray[np.float32]:
+        return single(x)
+
+    def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
+        batch = bits.uniform((size, *x.shape))
+        batch *= 2 * noise_level(sigma)
+        batch -= sigma
+        batch += x
+        return bits.single(batch)
+
+    def radius(self, z_a: float, z_b: float | None) -> float:
+        return l1_radius(z_a, z_b, self.level)
+
+    def radius_of_probabilities(self, p_a: Any, p_b: Any) -> Any:
+        return self.radius(*score_pair(p_a, p_b))
+
+    def transport(self, z: Any, radius: Any) -> tuple[Any, Any]:
+        return shifted(z, radius, self.level)
+
+
+def l1_radius(z_a: float, z_b: float | None, half_width: float) -> float:
+    """Half the width times the lead of the first probability, rounded down."""
+    return float(round_down(product(_lead(z_a, z_b), half_width), EPS))
 
 
 @np.errstate(under="ignore")  # tails may be smaller than any double
-def lead(z_a: float, z_b: float | None) -> float:
+def _lead(z_a: float, z_b: float | None) -> float:
     """Phi(z_a) - Phi(z_b) rounded down, at least 0; z_b = None stands for -z_a."""
     first, given = checked_scores(z_a, z_b)
     second = -first if given is None else given
@@ -129,7 +130,9 @@ def shifted(z: Any, radius: Any, half_width: float) -> tuple[Any, Any]:
     scores = as_floats("z", z, exact=True)
     distance = as_floats("radius", radius, 0.0, nan=False, towards=np.inf)
     scores, distance = np.broadcast_arrays(scores, distance)
-    step = round_up(positive_quotient(distance, 2 * half_width), EPS)
+    # halved at last: twice the half-width may be beyond the largest double
+    half = positive_quotient(distance, half_width) / 2
+    step = round_up(np.where(distance > 0, np.maximum(half, TINY), distance), EPS)
 
     def low(p: Array) -> Array:
         least = np.where(step == 0, p, np.nextafter(p - step, -np.inf))

@@ -8,7 +8,6 @@ import numpy as np
 
 from rsbounds._numerics.checks import as_floats
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.certificate import WHOLE
 
 
 class Domain(NamedTuple):
@@ -49,6 +48,20 @@ RADIUS = Domain(0.0, math.inf)
 Domains: TypeAlias = Mapping[str, Domain]
 
 
+def require(domains: Domains, parameters: Mapping[str, Any], prefix: str = "") -> None:
+    """ArgumentError unless the parameters lie in their domains, one number each."""
+    for name, domain in domains.items():
+        if name in parameters:
+            value = parameters[name]
+            domain.one(f"{prefix}{name}", value)
+            if np.ndim(value):
+                raise ArgumentError(
+                    f"{prefix}{name}", f"must be one number; got {value!r}"
+                )
+        elif domain.required:
+            raise ArgumentError(f"{prefix}{name}", "is missing")
+
+
 def plain(value: Any) -> Any:
     """NumPy's numbers as Python's, which manifests hold; all else as it is."""
     if not isinstance(value, (np.number, np.ndarray)) or np.ndim(value):
@@ -56,11 +69,3 @@ def plain(value: Any) -> Any:
     number = value.item()
     # that of a long double is one again
     return float(number) if isinstance(number, np.floating) else number
-
-
-def norm_of(value: Any) -> float | str:
-    """``value`` as a norm of radii: at least 1, 0 or "edit", or ValueError."""
-    for whole in WHOLE:
-        if np.ndim(value) == 0 and value == whole:
-            return whole
-    return NORM.one("norm", value)

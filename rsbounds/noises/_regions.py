@@ -1,8 +1,9 @@
 """Regions of constant likelihood ratio, and the curve through their corners.
 
-The masses of a region under the law at x and under that at x' are whole numbers p and q
-over one scale. Sorted by q/p, least first, their partial sums are the corners of the
-least probability that an event of probability P can have at x' (Neyman and Pearson).
+The masses of a region under the law at x and under that at x' are whole numbers over
+one scale, ``mass`` and ``shifted_mass``. Sorted by shifted_mass/mass, least first,
+their partial sums are the corners of the least probability that an event of probability
+p can have at x' (Neyman and Pearson).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.rounding import TINY
-from rsbounds.discrete._exact import float_down, float_up, lower_float, upper_float
+from rsbounds.noises._exact import float_down, float_up, lower_float, upper_float
 
 Weights = Sequence[int]
 
@@ -27,31 +28,42 @@ _LOG_ERROR = 2.0**-40
 
 
 class Regions:
-    """The regions that x can produce, by rising q/p.
+    """The regions that x can produce, by rising shifted_mass/mass.
 
     Parameters
     ----------
-    p, q : sequences of int
-        Masses of the regions over ``scale``, in the order of q/p. What x can't produce
-        is left out: it counts as mass of x' that q lacks.
+    mass, shifted_mass : iterables of int
+        Masses of the regions at x and at x' over ``scale``, in the order of their
+        ratio. What x can't produce is left out: it counts as mass of x' that is
+        lacking.
     scale : int
-        The whole mass; the sum of p.
+        The whole mass; the sum of ``mass``.
     """
 
-    def __init__(self, p: Iterable[int], q: Iterable[int], scale: int) -> None:
-        pairs = [(there, here) for there, here in zip(p, q, strict=True) if there]
-        self.p = [there for there, _ in pairs]
-        self.q = [here for _, here in pairs]
+    def __init__(
+        self, mass: Iterable[int], shifted_mass: Iterable[int], scale: int
+    ) -> None:
+        pairs = [pair for pair in zip(mass, shifted_mass, strict=True) if pair[0]]
+        self.mass = [at_x for at_x, _ in pairs]
+        self.shifted_mass = [at_other for _, at_other in pairs]
         self.scale = scale
-        self.below_p = [0, *accumulate(self.p)]
-        self.below_q = [0, *accumulate(self.q)]
+        self.before = [0, *accumulate(self.mass)]
+        self.shifted_before = [0, *accumulate(self.shifted_mass)]
 
     @classmethod
-    def unsorted(cls, p: Iterable[int], q: Iterable[int], scale: int) -> Regions:
-        """Regions in any order: sorted by the exact value of q/p."""
-        known = [_Known(*pair) for pair in zip(p, q, strict=True) if pair[0]]
+    def unsorted(
+        cls, mass: Iterable[int], shifted_mass: Iterable[int], scale: int
+    ) -> Regions:
+        """Regions in any order: sorted by the exact value of their ratio."""
+        known = [
+            _Known(*pair) for pair in zip(mass, shifted_mass, strict=True) if pair[0]
+        ]
         known.sort(key=cmp_to_key(_Known.compared))
-        return cls([pair.p for pair in known], [pair.q for pair in known], scale)
+        return cls(
+            [region.mass for region in known],
+            [region.shifted_mass for region in known],
+            scale,
+        )
 
     def low(self, p: Fraction) -> Fraction:
         """The least probability at x' of an event of probability ``p`` at x."""
@@ -61,13 +73,13 @@ class Regions:
     def low_parts(self, top: int, bottom: int) -> tuple[int, int]:
         """:meth:`low` of top/bottom as numerator and denominator, not reduced."""
         reached = top * self.scale
-        full = bisect_right(self.below_p, reached // bottom) - 1
-        if full == len(self.p):
-            return self.below_q[-1], self.scale
-        there, here = self.p[full], self.q[full]
-        rest = reached - self.below_p[full] * bottom
-        numerator = self.below_q[full] * there * bottom + rest * here
-        return numerator, there * bottom * self.scale
+        full = bisect_right(self.before, reached // bottom) - 1
+        if full == len(self.mass):
+            return self.shifted_before[-1], self.scale
+        mass, shifted_mass = self.mass[full], self.shifted_mass[full]
+        rest = reached - self.before[full] * bottom
+        numerator = self.shifted_before[full] * mass * bottom + rest * shifted_mass
+        return numerator, mass * bottom * self.scale
 
     def infimum_parts(self) -> tuple[int, int] | None:
         """The number that p must exceed so that :meth:`low` exceeds 1/2; None: none.
@@ -75,23 +87,23 @@ class Regions:
         As numerator and denominator, not reduced: the greatest common divisor of
         numbers of thousands of bits would take longer than all else.
         """
-        full = bisect_right(self.below_q, self.scale // 2) - 1
-        if full == len(self.q):
+        full = bisect_right(self.shifted_before, self.scale // 2) - 1
+        if full == len(self.mass):
             return None
-        there, here = self.p[full], self.q[full]
-        rest = self.scale - 2 * self.below_q[full]
-        numerator = 2 * self.below_p[full] * here + rest * there
-        return numerator, 2 * self.scale * here
+        mass, shifted_mass = self.mass[full], self.shifted_mass[full]
+        rest = self.scale - 2 * self.shifted_before[full]
+        numerator = 2 * self.before[full] * shifted_mass + rest * mass
+        return numerator, 2 * self.scale * shifted_mass
 
     @property
     def bits(self) -> int:
         """About how many bits all its numbers have."""
-        return 4 * len(self.p) * self.scale.bit_length()
+        return 4 * len(self.mass) * self.scale.bit_length()
 
     @property
     def covers(self) -> bool:
         """Whether x produces all that x' produces, and the other way around."""
-        return self.below_q[-1] == self.scale and all(self.q)
+        return self.shifted_before[-1] == self.scale and all(self.shifted_mass)
 
     @cached_property
     def corners(self) -> Corners:
@@ -100,30 +112,31 @@ class Regions:
 
 
 class _Known:
-    """A region's masses p > 0 and q, and the logarithm of q/p to within ``error``.
+    """A region's masses, that at x above 0, and the logarithm of their ratio to within
+    ``error``.
 
     Most regions are told apart by their logarithms. The products of whole numbers of
     thousands of bits, which decide the others, take a hundred times as long.
     """
 
-    __slots__ = ("error", "log", "p", "q")
+    __slots__ = ("error", "log", "mass", "shifted_mass")
 
-    def __init__(self, p: int, q: int) -> None:
-        self.p = p
-        self.q = q
-        log_p = math.log(p)
-        log_q = math.log(q) if q else -math.inf
-        self.log = log_q - log_p
+    def __init__(self, mass: int, shifted_mass: int) -> None:
+        self.mass = mass
+        self.shifted_mass = shifted_mass
+        log_mass = math.log(mass)
+        log_shifted = math.log(shifted_mass) if shifted_mass else -math.inf
+        self.log = log_shifted - log_mass
         # four thousand times the rounding of each logarithm
-        self.error = _LOG_ERROR * (2 + log_p + max(log_q, 0.0))
+        self.error = _LOG_ERROR * (2 + log_mass + max(log_shifted, 0.0))
 
     def compared(self, other: _Known) -> int:
-        """Below 0 where q/p is less than the other's, 0 where they are equal."""
+        """Below 0 where the ratio is less than the other's, 0 where they are equal."""
         gap = self.log - other.log
         if abs(gap) > self.error + other.error:
             return 1 if gap > 0 else -1
         # of -inf and -inf too, whose gap is no number
-        exact = self.q * other.p - other.q * self.p
+        exact = self.shifted_mass * other.mass - other.shifted_mass * self.mass
         return (exact > 0) - (exact < 0)
 
 
@@ -136,16 +149,19 @@ class Corners:
 
     def __init__(self, regions: Regions) -> None:
         scale = regions.scale
-        segments = list(zip(regions.p, regions.q, strict=True))
-        self._start = np.array([float_up(v, scale) for v in regions.below_p[:-1]])
-        self._low = np.array([float_down(v, scale) for v in regions.below_q[:-1]])
+        segments = list(zip(regions.mass, regions.shifted_mass, strict=True))
+        before, shifted = regions.before, regions.shifted_before
+        self._start = np.array([float_up(v, scale) for v in before[:-1]])
+        self._low = np.array([float_down(v, scale) for v in shifted[:-1]])
+        # a slope beyond the largest double is that double below, and inf above
         self._least = np.array([float_down(q, p) for p, q in segments])
         # from the other end: what is left out counts for x' and costs x nothing
-        after_p = [regions.below_p[-1] - v for v in regions.below_p[:0:-1]]
-        after_q = [scale - v for v in regions.below_q[:0:-1]]
-        self._tail = np.array([float_down(v, scale) for v in after_p])
-        self._high = np.array([float_up(v, scale) for v in after_q])
-        self._most = np.array([_quotient_up(q, p) for p, q in reversed(segments)])
+        after = [before[-1] - v for v in before[:0:-1]]
+        shifted_after = [scale - v for v in shifted[:0:-1]]
+        self._tail = np.array([float_down(v, scale) for v in after])
+        self._high = np.array([float_up(v, scale) for v in shifted_after])
+        slopes = [float_up(q, p) for p, q in reversed(segments)]
+        self._most = np.maximum(slopes, TINY)
 
     def low(self, p: Array) -> Array:
         """A lower bound of the least probability at x', for lower bounds ``p`` at x."""
@@ -160,7 +176,8 @@ class Corners:
     def high(self, q: Array) -> Array:
         """An upper bound of the largest probability at x', for upper bounds at x."""
         segment = np.maximum(np.searchsorted(self._tail, q, side="right") - 1, 0)
-        with np.errstate(under="ignore", over="ignore"):
+        # a slope may be infinite: of nothing further, nothing is risen
+        with np.errstate(under="ignore", over="ignore", invalid="ignore"):
             further = np.maximum(q - self._tail[segment], 0.0)
             risen = np.where(
                 further > 0,
@@ -170,14 +187,6 @@ class Corners:
             bound = upper_float(self._high[segment] + risen)
         bound = np.where(risen > 0, bound, self._high[segment])
         return np.minimum(bound, 1.0)
-
-
-def _quotient_up(top: int, bottom: int) -> float:
-    """top/bottom rounded up, inf beyond the largest double; never below TINY."""
-    try:
-        return max(float_up(top, bottom), TINY)
-    except OverflowError:
-        return math.inf
 
 
 def product_of_powers(factors: Iterable[tuple[Weights, int]]) -> list[int]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.checks import Array, as_floats
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, SMALLEST, round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
 from rsbounds.special import log_ndtr
@@ -48,21 +49,28 @@ def moved_score(z: Any, low: Moved, high: Moved) -> Array:
     return np.asarray(np.where(np.isnan(scores), np.nan, moved))
 
 
-def checked_scores(z_a: Any, z_b: Any) -> tuple[float, float | None]:
+def checked_scores(
+    z_a: Any, z_b: Any, *, nan: bool = True
+) -> tuple[float, float | None]:
     """Two scores in float64, rounded to the safe side; None as ``z_b`` stays None."""
-    first = float(as_floats("z_a", z_a, towards=-np.inf))
+    first = _one("z_a", z_a, towards=-np.inf, nan=nan)
     if z_b is None:
         return first, None
-    return first, float(as_floats("z_b", z_b, towards=np.inf))
+    return first, _one("z_b", z_b, towards=np.inf, nan=nan)
 
 
-def score_pair(p_a: Any, p_b: Any, scores: bool) -> tuple[float, float | None]:
-    """Scores of two probabilities, or the scores that they are, to the safe side."""
-    if scores:
-        return checked_scores(p_a, p_b)
-    first = as_floats("p_a", p_a, 0.0, 1.0, towards=-np.inf)
+def _one(name: str, value: Any, **options: Any) -> float:
+    array = as_floats(name, value, **options)
+    if array.ndim:
+        raise ArgumentError(name, f"must be one number; got shape {array.shape}")
+    return float(array)
+
+
+def score_pair(p_a: Any, p_b: Any) -> tuple[float, float | None]:
+    """Scores of two probabilities, rounded to the safe side."""
+    first = _one("p_a", p_a, low=0.0, high=1.0, towards=-np.inf)
     z_a = float(round_down(ndtri(first), NDTRI_ERROR))
     if p_b is None:
         return z_a, None
-    second = as_floats("p_b", p_b, 0.0, 1.0, towards=np.inf)
+    second = _one("p_b", p_b, low=0.0, high=1.0, towards=np.inf)
     return z_a, float(round_up(ndtri(second), NDTRI_ERROR))

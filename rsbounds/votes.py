@@ -47,8 +47,8 @@ def certify_votes(votes: ArrayLike, reach: int) -> tuple[int, bool, int]:
 
     Examples
     --------
-    >>> from rsbounds import discrete
-    >>> discrete.certify_votes([7, 3, 2], 1), discrete.certify_votes([3, 7, 2], 2)
+    >>> from rsbounds.votes import certify_votes
+    >>> certify_votes([7, 3, 2], 1), certify_votes([3, 7, 2], 2)
     ((0, True, 2), (1, False, 1))
     """
     numbers = as_integers("votes", votes)
