@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from rsbounds import envelope, gaussian, lipschitz, semielastic, special
+from rsbounds import envelope, gaussian, lipschitz, schemes, semielastic, special
+from rsbounds.noises.blocks import BlocksCurve
+from rsbounds.noises.flips import FlipsCurve
 
 
 def test_b_theorem_2_gradient():

@@ -5,7 +5,10 @@ import pytest
 from cli_models import package
 
 from rsbounds.loading import load_model, open_data
-from rsbounds.sampling import Phase, as_sampler, noises, stream
+from rsbounds.noises.categorical import Categorical
+from rsbounds.noises.deletion import Deletion
+from rsbounds.noises.mask import Mask
+from rsbounds.sampling import Phase, as_sampler, stream
 
 pytestmark = pytest.mark.slow  # needs the heavy packages
 
@@ -69,7 +72,7 @@ def test_its_own_tokens_are_out_of_reach(bert):
 
 @pytest.mark.parametrize(
     "noise",
-    [noises.deletion(0.3), noises.mask(4, hidden=39), noises.categorical(0.6, 40)],
+    [Deletion(0.3), Mask(4, hidden=39), Categorical(0.6, 40)],
     ids=lambda noise: noise.law,
 )
 def test_samples_are_those_of_single_sequences(bert, tmp_path, noise):

@@ -15,17 +15,23 @@ from scipy import sparse, stats
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rationals import exact_probability
 from rsbounds.certify import ArraySampler
+from rsbounds.noises import _edges
+from rsbounds.noises.blocks import Blocks
+from rsbounds.noises.categorical import Categorical
+from rsbounds.noises.deletion import Deletion
+from rsbounds.noises.flips import Flips
+from rsbounds.noises.laplace import Laplace
+from rsbounds.noises.mask import Mask
+from rsbounds.noises.splitting import Splitting
+from rsbounds.noises.uniform import Uniform
 from rsbounds.sampling import (
     Phase,
     SoftSampler,
     as_sampler,
-    noises,
     on_strings,
     stream,
 )
 from rsbounds.sampling.adapters import output_sampler
-from rsbounds.sampling.noises import _edges
-from rsbounds.sampling.noises._noise import happens
 
 N = 10_000
 FEW = 2_000  # of sparse matrices, which are slower
@@ -52,13 +58,13 @@ def rng():
 def test_categorical_draws_its_law(keep, kind):
     x = np.array([0, 2, 1], kind)
     law = categorical_law(x, keep, 3)
-    assert_follows(law_of(noises.categorical(keep, 3), x, law), law)
+    assert_follows(law_of(Categorical(keep, 3), x, law), law)
 
 
 def test_flips_draw_their_law():
     x = (1, 0, 1, 0)
     law = flips_law(x, Fraction(1, 10), Fraction(3, 5))
-    noise = noises.flips(Fraction(1, 10), Fraction(3, 5))
+    noise = Flips(Fraction(1, 10), Fraction(3, 5))
     assert_follows(law_of(noise, x, law), law)
 
 
@@ -68,14 +74,14 @@ def test_masks_draw_their_laws():
         value if place in left else hidden for place, value in enumerate(x)
     )
     law = {masked(left): Fraction(1, 6) for left in combinations(range(4), 2)}
-    assert_follows(law_of(noises.mask(2, hidden=hidden), x, law), law)
+    assert_follows(law_of(Mask(2, hidden=hidden), x, law), law)
     chance = Fraction(1, 3)
     law = {
         masked(left): chance ** len(left) * (1 - chance) ** (4 - len(left))
         for count in range(5)
         for left in combinations(range(4), count)
     }
-    noise = noises.mask(probability=chance, hidden=hidden)
+    noise = Mask(probability=chance, hidden=hidden)
     assert_follows(law_of(noise, x, law), law)
 
 
@@ -104,7 +110,7 @@ def test_deletion_draws_its_law():
     for count in range(4):
         for left in combinations(x, count):
             law[left] = delete ** (3 - count) * (1 - delete) ** count
-    assert_follows(law_of(noises.deletion(delete), x, law), law)
+    assert_follows(law_of(Deletion(delete), x, law), law)
 
 
 @pytest.mark.parametrize("make", [np.array, sparse.csr_array, sparse.coo_matrix])
@@ -117,7 +123,7 @@ def test_symmetric_flips_draw_their_law(make, add):
     for pairs, chance in flips_law((1, 0, 0), add, delete).items():
         a, b, c = pairs
         law[1, a, b, a, 0, c, b, c, 0] = chance
-    noise = noises.flips(add, delete, symmetric=True)
+    noise = Flips(add, delete, symmetric=True)
     assert_follows(law_of(noise, make(graph), law), law)
 
 
@@ -126,7 +132,7 @@ def test_sparse_flips_draw_their_law(add):
     x, delete = (0, 1, 0, 0, 1, 0), Fraction(2, 5)
     law = flips_law(x, add, delete)
     matrix = sparse.csr_array(np.array(x).reshape(2, 3))
-    assert_follows(law_of(noises.flips(add, delete), matrix, law), law)
+    assert_follows(law_of(Flips(add, delete), matrix, law), law)
 
 
 def test_blocks_draw_the_product_of_their_laws():
@@ -134,9 +140,7 @@ def test_blocks_draw_the_product_of_their_laws():
     left = categorical_law((2, 0), keep, 3)
     right = flips_law((1, 0), add, delete)
     law = {a + b: p * q for (a, p), (b, q) in product(left.items(), right.items())}
-    noise = noises.blocks(
-        noises.categorical(keep, 3), noises.flips(add, delete), splits=[2]
-    )
+    noise = Blocks(Categorical(keep, 3), Flips(add, delete), splits=[2])
     assert_follows(law_of(noise, (2, 0, 1, 0), law), law)
 
 
@@ -145,7 +149,7 @@ def test_blocks_of_a_sparse_matrix():
     parts = (0, 1), (1, 0)
     left, right = (flips_law(x, *pair) for x, pair in zip(parts, chances, strict=True))
     law = {a + b: p * q for (a, p), (b, q) in product(left.items(), right.items())}
-    noise = noises.blocks(*(noises.flips(*pair) for pair in chances), splits=[2])
+    noise = Blocks(*(Flips(*pair) for pair in chances), splits=[2])
     assert_follows(law_of(noise, sparse.csr_array([[0, 1, 1, 0]]), law), law)
 
 
@@ -155,7 +159,7 @@ def test_edges_are_added_at_all_places_alike_and_as_often_as_the_binomial_law_sa
     ring = np.arange(nodes)
     once = sparse.coo_array((np.ones(nodes), (ring, (ring + 1) % nodes)))
     graph = sparse.csr_array(once + once.T)
-    noise = noises.flips(add, 0, symmetric=True)
+    noise = Flips(add, 0, symmetric=True)
     drawn, void = noise.noisy(noise.checked(graph), 1.0, copies, rng())
     assert not void.any()
     numbers = np.array([copy.nnz // 2 - nodes for copy in drawn])
@@ -221,7 +225,7 @@ def test_an_event_has_exactly_its_chance_however_many_bits_it_takes():
 
 
 def test_splitting_goes_through_all_outcomes_whatever_the_generator():
-    noise = noises.splitting(0.75, 8)
+    noise = Splitting(0.75, 8)
     assert noise.outcomes == 12
     x = np.arange(9) / 8
     seen = []
@@ -247,7 +251,7 @@ def test_splitting_goes_through_all_outcomes_whatever_the_generator():
 def test_splitting_shows_the_middle_of_the_interval():
     """Against borders in rationals, as the paper has them."""
     width, levels = Fraction(1, 2), 4
-    noise = noises.splitting(0.5, levels)
+    noise = Splitting(0.5, levels)
     offsets = noise.offsets((3,))
     x = [Fraction(k, levels) for k in (0, 3, 4)]
     copies = noise.all_outcomes(noise.checked([float(v) for v in x]), 0, noise.outcomes)
@@ -263,8 +267,8 @@ def test_splitting_shows_the_middle_of_the_interval():
 
 def test_uniform_and_laplace_noise_have_their_quantiles():
     for noise, law in (
-        (noises.uniform(0.5), stats.uniform(-0.25, 1.0)),
-        (noises.laplace(0.5), stats.laplace(0.25, 0.5)),
+        (Uniform(0.5), stats.uniform(-0.25, 1.0)),
+        (Laplace(0.5), stats.laplace(0.25, 0.5)),
     ):
         copies, void = noise.noisy(noise.checked([0.25]), 0.5, N, rng())
         assert copies.dtype == np.float32
@@ -276,54 +280,54 @@ def test_uniform_and_laplace_noise_have_their_quantiles():
     ("noise", "x", "message"),
     [
         (
-            noises.categorical(0.5, 3),
+            Categorical(0.5, 3),
             [0, 3],
             r"x must be whole numbers in \[0, 2\]; go",
         ),
         (
-            noises.categorical(0.5, 3),
+            Categorical(0.5, 3),
             [0.5, 1.0],
             r"x must be whole numbers in \[0, 2\]",
         ),
-        (noises.categorical(0.5, 3), [np.nan], "x must be finite; got 1 of 1 values"),
-        (noises.categorical(0.5, 3), [], "x must be numbers, at least one"),
+        (Categorical(0.5, 3), [np.nan], "x must be finite; got 1 of 1 values"),
+        (Categorical(0.5, 3), [], "x must be numbers, at least one"),
         (
-            noises.categorical(0.5, 3),
+            Categorical(0.5, 3),
             ["cat"],
             "x must be numbers, at least one; got <U",
         ),
-        (noises.flips(0.1, 0.2), [0, 2], r"x must be whole numbers in \[0, 1\]; got 1"),
+        (Flips(0.1, 0.2), [0, 2], r"x must be whole numbers in \[0, 1\]; got 1"),
         (
-            noises.flips(0.1, 0.2, symmetric=True),
+            Flips(0.1, 0.2, symmetric=True),
             [[0, 1], [0, 0]],
             "x must be a symmetric matrix",
         ),
         (
-            noises.flips(0.1, 0.2, symmetric=True),
+            Flips(0.1, 0.2, symmetric=True),
             sparse.csr_array([[0, 1], [0, 0]]),
             "x must be a symmetric matrix",
         ),
         (
-            noises.flips(0.1, 0.2, symmetric=True),
+            Flips(0.1, 0.2, symmetric=True),
             sparse.csr_array([[0, 1, 1]]),
             r"x must be a square matrix for symmetric flips; got shape \(1, 3\)",
         ),
-        (noises.flips(0.1, 0.2), sparse.csr_array([[2, 1]]), "x must be 0 or 1; got 1"),
-        (noises.mask(3), [1, 2], "kept must be at most the length of the input, 2"),
-        (noises.mask(1, hidden=0.5), [1, 2], "hidden must be a whole number as the"),
-        (noises.deletion(0.5), [[1, 2]], "x must be one sequence of whole numbers; go"),
-        (noises.deletion(0.5), [-1, 2], r"x must be whole numbers in \[0, "),
-        (noises.splitting(0.5, 4), [0.3], "x must be on the grid of 1/4; got 1 of 1"),
-        (noises.splitting(0.5, 4), [1.25], r"x must be in \[0, 1\]; got"),
+        (Flips(0.1, 0.2), sparse.csr_array([[2, 1]]), "x must be 0 or 1; got 1"),
+        (Mask(3), [1, 2], "kept must be at most the length of the input, 2"),
+        (Mask(1, hidden=0.5), [1, 2], "hidden must be a whole number as the"),
+        (Deletion(0.5), [[1, 2]], "x must be one sequence of whole numbers; go"),
+        (Deletion(0.5), [-1, 2], r"x must be whole numbers in \[0, "),
+        (Splitting(0.5, 4), [0.3], "x must be on the grid of 1/4; got 1 of 1"),
+        (Splitting(0.5, 4), [1.25], r"x must be in \[0, 1\]; got"),
         (
-            noises.categorical(0.5, 2**30),
+            Categorical(0.5, 2**30),
             [2.0**25],
             r"x must be whole numbers in \[0, 16777216\]",
         ),
-        (noises.uniform(0.5), [1, 2], "x must be floating point"),
-        (noises.laplace(0.5), [1, 2], "x must be floating point"),
+        (Uniform(0.5), [1, 2], "x must be floating point"),
+        (Laplace(0.5), [1, 2], "x must be floating point"),
         (
-            noises.blocks(noises.mask(1), noises.flips(0.1, 0.2), splits=[3]),
+            Blocks(Mask(1), Flips(0.1, 0.2), splits=[3]),
             [1, 0, 1],
             "x must have more than 3 columns",
         ),
@@ -338,40 +342,40 @@ def test_inputs_that_a_noise_is_not_for_are_refused_in_a_line(noise, x, message)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: noises.categorical(1.0, 2), r"keep must be a probability in \(0, 1\)"),
+        (lambda: Categorical(1.0, 2), r"keep must be a probability in \(0, 1\)"),
         (
-            lambda: noises.categorical(np.nan, 2),
+            lambda: Categorical(np.nan, 2),
             r"keep must be a probability in \(0, 1\); got nan",
         ),
         (
-            lambda: noises.categorical(True, 2),
+            lambda: Categorical(True, 2),
             r"keep must be a probability in \(0, 1\); got True",
         ),
-        (lambda: noises.categorical(0.5, 1), "values must be >= 2; got 1"),
-        (lambda: noises.flips(0.25, 0.75), "add and delete must not sum to 1"),
-        (lambda: noises.flips(-0.1, 0.5), r"add must be a probability in \[0, 1\]"),
+        (lambda: Categorical(0.5, 1), "values must be >= 2; got 1"),
+        (lambda: Flips(0.25, 0.75), "add and delete must not sum to 1"),
+        (lambda: Flips(-0.1, 0.5), r"add must be a probability in \[0, 1\]"),
         (
-            lambda: noises.flips(0.1, 0.5, symmetric=1),
+            lambda: Flips(0.1, 0.5, symmetric=1),
             "symmetric must be True or False",
         ),
-        (lambda: noises.mask(), "kept must be given, or probability"),
-        (lambda: noises.mask(1, probability=0.5), "kept must be given, or probability"),
-        (lambda: noises.mask(0), "kept must be >= 1; got 0"),
+        (lambda: Mask(), "kept must be given, or probability"),
+        (lambda: Mask(1, probability=0.5), "kept must be given, or probability"),
+        (lambda: Mask(0), "kept must be >= 1; got 0"),
         (
-            lambda: noises.mask(probability=1),
+            lambda: Mask(probability=1),
             r"probability must be a probability in \(",
         ),
         (
-            lambda: noises.deletion(0),
+            lambda: Deletion(0),
             r"delete must be a probability in \(0, 1\); got 0",
         ),
-        (lambda: noises.splitting(0.3, 4), "width must make 2 width levels a whole"),
-        (lambda: noises.splitting(0.5, 2**21), "levels must be <= 1048576"),
-        (lambda: noises.uniform(0), r"width must be in \(0, inf\); got 0"),
-        (lambda: noises.laplace(-1.0), r"sigma must be in \(0, inf\); got -1.0"),
-        (lambda: noises.blocks(noises.mask(1), splits=[]), "splits must be one column"),
+        (lambda: Splitting(0.3, 4), "width must make 2 width levels a whole"),
+        (lambda: Splitting(0.5, 2**21), "levels must be <= 1048576"),
+        (lambda: Uniform(0), r"width must be in \(0, inf\); got 0"),
+        (lambda: Laplace(-1.0), r"sigma must be in \(0, inf\); got -1.0"),
+        (lambda: Blocks(Mask(1), splits=[]), "splits must be one column"),
         (
-            lambda: noises.blocks(noises.mask(1), noises.deletion(0.5), splits=[1]),
+            lambda: Blocks(Mask(1), Deletion(0.5), splits=[1]),
             "noises must be categorical, flips or masks",
         ),
     ],
@@ -385,7 +389,7 @@ def test_noises_out_of_their_domain_are_refused_in_a_line(make, message):
 def test_a_float_is_the_probability_that_it_is():
     assert exact_probability("p", 0.8) == Fraction(0.8) != Fraction(4, 5)
     assert exact_probability("p", np.float32(0.5)) == Fraction(1, 2)
-    assert noises.categorical(Fraction(4, 5), 3).law == "categorical keep=4/5 values=3"
+    assert Categorical(Fraction(4, 5), 3).law == "categorical keep=4/5 values=3"
 
 
 def test_functions_see_whole_numbers_lists_and_matrices():
@@ -401,15 +405,15 @@ def test_functions_see_whole_numbers_lists_and_matrices():
         assert sampler(x, noise.level, 3, rng()).tolist() == [3, 0]
         return seen[-1]
 
-    assert first(noises.categorical(0.5, 4), [1, 2]).dtype == np.int64
-    assert first(noises.categorical(0.5, 4), [1.0, 2.0]).dtype == np.float32
-    assert first(noises.mask(1), [0.5, 2.5]).dtype == np.float32
-    assert {type(s) for s in first(noises.deletion(0.5), [1, 2, 3])} == {np.ndarray}
+    assert first(Categorical(0.5, 4), [1, 2]).dtype == np.int64
+    assert first(Categorical(0.5, 4), [1.0, 2.0]).dtype == np.float32
+    assert first(Mask(1), [0.5, 2.5]).dtype == np.float32
+    assert {type(s) for s in first(Deletion(0.5), [1, 2, 3])} == {np.ndarray}
     graph = sparse.csr_matrix(np.eye(3))
-    (matrix, *_) = first(noises.flips(0.5, 0.1), graph)
+    (matrix, *_) = first(Flips(0.5, 0.1), graph)
     assert isinstance(matrix, sparse.csr_matrix)
     assert matrix.has_canonical_format
-    (matrix, *_) = first(noises.flips(0.01, 0.1), sparse.coo_array(graph))
+    (matrix, *_) = first(Flips(0.01, 0.1), sparse.coo_array(graph))
     assert isinstance(matrix, sparse.csr_array)
 
 
@@ -422,9 +426,7 @@ def test_samples_are_functions_of_seed_index_and_phase():
         return np.tile([1.0, 0.0], (len(batch), 1))
 
     def samples(index, phase):
-        as_sampler(model, noise=noises.mask(2))(
-            [1, 2, 3, 4], 1.0, 8, stream(0, index, phase)
-        )
+        as_sampler(model, noise=Mask(2))([1, 2, 3, 4], 1.0, 8, stream(0, index, phase))
         return drawn[-1]
 
     again = samples(0, Phase.ESTIMATE)
@@ -434,7 +436,7 @@ def test_samples_are_functions_of_seed_index_and_phase():
 
 
 def test_scores_values_and_maps_under_a_noise():
-    noise = noises.flips(0.5, 0.25)
+    noise = Flips(0.5, 0.25)
     x = np.array([1, 0, 1])
     soft = SoftSampler(lambda b: np.stack([b[:, 0], 1 - b[:, 0]], 1) * 0.5, noise=noise)
     assert soft.law == noise.law
@@ -455,39 +457,39 @@ def test_a_sampler_is_called_with_its_noises_level_and_all_its_outcomes():
     with pytest.raises(
         ArgumentError, match=r"sigma must be the level of the noise, 0\.5"
     ):
-        as_sampler(model, noise=noises.uniform(0.5))([0.5, 1.0], 1.0, 5, rng())
+        as_sampler(model, noise=Uniform(0.5))([0.5, 1.0], 1.0, 5, rng())
     with pytest.raises(
         ArgumentError, match="n must be the number of outcomes of the n"
     ):
-        as_sampler(model, noise=noises.splitting(0.5, 4))([0.5, 1.0], 0.5, 5, rng())
+        as_sampler(model, noise=Splitting(0.5, 4))([0.5, 1.0], 0.5, 5, rng())
     with pytest.raises(ArgumentError, match="sound_noise is Gaussian noise on a grid"):
-        as_sampler(model, noise=noises.mask(1), sound_noise=True)
+        as_sampler(model, noise=Mask(1), sound_noise=True)
     sampler = as_sampler(model)
     message = r"must draw the noise .* 'mask kept=1 hidden=0'; got x \+ sigma N\(0, I\)"
     with pytest.raises(ValueError, match=message):
-        as_sampler(sampler, noise=noises.mask(1))
+        as_sampler(sampler, noise=Mask(1))
 
 
 def test_rows_of_lists_that_depend_on_each_other_are_refused():
     total = lambda rows: np.tile([sum(map(len, rows)), 1.0], (len(rows), 1))  # noqa: E731
     with pytest.raises(ValueError, match="must score each row for itself"):
-        as_sampler(total, noise=noises.deletion(0.5))(np.arange(9), 1.0, 20, rng())
+        as_sampler(total, noise=Deletion(0.5))(np.arange(9), 1.0, 20, rng())
     edges = lambda rows: np.tile([sum(r.nnz for r in rows), 1.0], (len(rows), 1))  # noqa: E731
     graph = sparse.csr_array(np.eye(5))
     with pytest.raises(ValueError, match="must score each row for itself"):
-        as_sampler(edges, noise=noises.flips(0.1, 0.5))(graph, 1.0, 20, rng())
+        as_sampler(edges, noise=Flips(0.1, 0.5))(graph, 1.0, 20, rng())
 
 
 def test_a_decoder_that_returns_no_string_is_refused():
     model = on_strings(lambda strings: np.zeros((len(strings), 2)), lambda ids: ids)
     with pytest.raises(ValueError, match=r"decode must return a string .* got list"):
-        as_sampler(model, noise=noises.deletion(0.5))(np.arange(5), 1.0, 5, rng())
+        as_sampler(model, noise=Deletion(0.5))(np.arange(5), 1.0, 5, rng())
 
 
 @pytest.mark.parametrize("levels", [4, 255, 65_535, 2**20])
 def test_float32_inputs_are_on_the_grid_of_any_number_of_levels(levels):
     steps = rng().integers(0, levels + 1, 1000)
-    noise = noises.splitting(0.5, levels)
+    noise = Splitting(0.5, levels)
     for single in (
         (steps / levels).astype(np.float32),
         steps.astype(np.float32) * np.float32(1 / levels),

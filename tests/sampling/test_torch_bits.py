@@ -21,12 +21,19 @@ from noise_laws import (  # noqa: E402
 )
 
 from rsbounds._numerics.errors import ArgumentError  # noqa: E402
+from rsbounds.noises.blocks import Blocks  # noqa: E402
+from rsbounds.noises.categorical import Categorical  # noqa: E402
+from rsbounds.noises.deletion import Deletion  # noqa: E402
+from rsbounds.noises.flips import Flips  # noqa: E402
+from rsbounds.noises.laplace import Laplace  # noqa: E402
+from rsbounds.noises.mask import Mask  # noqa: E402
+from rsbounds.noises.splitting import Splitting  # noqa: E402
+from rsbounds.noises.uniform import Uniform  # noqa: E402
 from rsbounds.sampling import (  # noqa: E402
     Phase,
     as_sampler,
-    noises,
     stream,
-    torch_discrete,
+    torch_bits,
 )
 from rsbounds.sampling.adapters import output_sampler  # noqa: E402
 from rsbounds.sampling.blocks import outcome_block, outcome_seeds  # noqa: E402
@@ -36,8 +43,8 @@ CPU = torch.device("cpu")
 
 def drawn(noise, x, n, seed=2024):
     """Copies on the CPU, and which are void."""
-    ready = torch_discrete.on_device(noise, noise.checked(x), CPU)
-    copies, void = torch_discrete.copies(
+    ready = torch_bits.on_device(noise.checked(x), CPU)
+    copies, void = torch_bits.copies(
         noise, ready, noise.level, n, [seed], torch.Generator()
     )
     return copies[0], void
@@ -92,23 +99,21 @@ JOINT = {
 @pytest.mark.parametrize(
     ("noise", "x", "law"),
     [
-        (noises.categorical(THIRD, 4), [0, 3], categorical_law((0, 3), THIRD, 4)),
-        (noises.categorical(HALF, 3), [1.0, 2.0], categorical_law((1, 2), HALF, 3)),
-        (noises.flips(TENTH, THIRD), [1, 0, 0], flips_law((1, 0, 0), TENTH, THIRD)),
-        (noises.flips(Fraction(0), Fraction(1, 4)), [1], {(0,): 1 / 4, (1,): 3 / 4}),
-        (noises.flips(TENTH, THIRD, symmetric=True), GRAPH, PAIRS),
+        (Categorical(THIRD, 4), [0, 3], categorical_law((0, 3), THIRD, 4)),
+        (Categorical(HALF, 3), [1.0, 2.0], categorical_law((1, 2), HALF, 3)),
+        (Flips(TENTH, THIRD), [1, 0, 0], flips_law((1, 0, 0), TENTH, THIRD)),
+        (Flips(Fraction(0), Fraction(1, 4)), [1], {(0,): 1 / 4, (1,): 3 / 4}),
+        (Flips(TENTH, THIRD, symmetric=True), GRAPH, PAIRS),
         (
-            noises.flips(Fraction(1, 40), THIRD, symmetric=True),
+            Flips(Fraction(1, 40), THIRD, symmetric=True),
             sparse.csr_array(GRAPH),
             SPARSE,
         ),
-        (noises.mask(2, hidden=-1), [5, 6, 7, 8], LEFT_TWO),
-        (noises.mask(probability=THIRD, hidden=-1), [5, 6, 7], LEFT_ANY),
-        (noises.deletion(THIRD), [4, 5, 6], SHORTER),
+        (Mask(2, hidden=-1), [5, 6, 7, 8], LEFT_TWO),
+        (Mask(probability=THIRD, hidden=-1), [5, 6, 7], LEFT_ANY),
+        (Deletion(THIRD), [4, 5, 6], SHORTER),
         (
-            noises.blocks(
-                noises.categorical(HALF, 3), noises.flips(TENTH, THIRD), splits=[2]
-            ),
+            Blocks(Categorical(HALF, 3), Flips(TENTH, THIRD), splits=[2]),
             [2, 0, 1],
             JOINT,
         ),
@@ -121,8 +126,8 @@ def test_torch_draws_the_law(noise, x, law):
 
 def test_uniform_and_laplace_noise_have_their_quantiles():
     for noise, law in (
-        (noises.uniform(0.5), stats.uniform(-0.25, 1.0)),
-        (noises.laplace(0.5), stats.laplace(0.25, 0.5)),
+        (Uniform(0.5), stats.uniform(-0.25, 1.0)),
+        (Laplace(0.5), stats.laplace(0.25, 0.5)),
     ):
         copies, void = drawn(noise, np.array([0.25]), 20_000)
         assert copies.dtype == torch.float32
@@ -131,11 +136,11 @@ def test_uniform_and_laplace_noise_have_their_quantiles():
 
 
 def test_splitting_shows_what_numpys_sampler_shows():
-    noise = noises.splitting(0.75, 8)
+    noise = Splitting(0.75, 8)
     x = np.arange(9) / 8
     whole = noise.checked(x)
-    ready = torch_discrete.on_device(noise, whole, CPU)
-    copies, _ = torch_discrete.copies(
+    ready = torch_bits.on_device(whole, CPU)
+    copies, _ = torch_bits.copies(
         noise, ready, noise.level, 5, outcome_seeds(3), torch.Generator()
     )
     shown = copies.flatten(0, 1)[: noise.outcomes].numpy()
@@ -163,25 +168,25 @@ def test_bits_that_decide_nothing_make_a_copy_void(monkeypatch):
     x = torch.tensor([1, 1, 1])
 
     def one(noise, *bits, x=x):
-        monkeypatch.setattr(torch_discrete, "_bits", Bits(*bits))
-        batch, void = torch_discrete.drawn(noise, x, 1.0, 1, generator)
+        monkeypatch.setattr(torch_bits, "_bits", Bits(*bits))
+        batch, void = torch_bits.drawn(noise, x, 1.0, 1, generator)
         return batch[0].tolist(), bool(void)
 
-    third = noises.categorical(THIRD, 4)
+    third = Categorical(THIRD, 4)
     assert one(third, border - 1, border + 1, border + 2) == ([1, 0, 2], False)
     assert one(third, border - 1, border, border - 1)[1]
     # 63 bits leave a multiple of three and two more: the last two choose nobody
     last = 2**63 - 1
     rest = (last - border) % 3
     assert one(third, last, 0, 0)[1] == (rest > 0)
-    half = noises.categorical(HALF, 2)
+    half = Categorical(HALF, 2)
     assert one(half, 2**62 - 1, 2**62, last) == ([1, 0, 0], False)
-    assert one(noises.flips(TENTH, THIRD), border, 0, 0)[1]
-    assert not one(noises.flips(TENTH, HALF), 2**62, 0, 0)[1]
-    assert one(noises.mask(probability=THIRD), border, 0, 0)[1]
-    assert one(noises.deletion(THIRD), border, 0, 0)[1]
-    assert one(noises.mask(1), 5, 5, 7)[1]  # a tie across the border
-    assert one(noises.mask(2), 5, 5, 7) == ([1, 1, 0], False)
+    assert one(Flips(TENTH, THIRD), border, 0, 0)[1]
+    assert not one(Flips(TENTH, HALF), 2**62, 0, 0)[1]
+    assert one(Mask(probability=THIRD), border, 0, 0)[1]
+    assert one(Deletion(THIRD), border, 0, 0)[1]
+    assert one(Mask(1), 5, 5, 7)[1]  # a tie across the border
+    assert one(Mask(2), 5, 5, 7) == ([1, 1, 0], False)
 
 
 class Seen(torch.nn.Module):
@@ -205,10 +210,10 @@ def test_a_module_sees_whole_numbers_floats_and_sparse_tensors():
         assert np.asarray(counts).tolist() == [30, 0]
         return model.batches[-1]
 
-    assert first(noises.categorical(0.5, 4), [1, 2]).dtype == torch.int64
-    assert first(noises.categorical(0.5, 4), [1.0, 2.0]).dtype == torch.float64
-    assert first(noises.uniform(0.5), [0.5, 0.25]).dtype == torch.float64
-    graph = first(noises.flips(0.01, 0.5), sparse.csr_array(np.eye(3)))
+    assert first(Categorical(0.5, 4), [1, 2]).dtype == torch.int64
+    assert first(Categorical(0.5, 4), [1.0, 2.0]).dtype == torch.float64
+    assert first(Uniform(0.5), [0.5, 0.25]).dtype == torch.float64
+    graph = first(Flips(0.01, 0.5), sparse.csr_array(np.eye(3)))
     assert graph.is_sparse
     assert graph.is_coalesced()
     assert graph.shape == (30, 3, 3)
@@ -216,7 +221,7 @@ def test_a_module_sees_whole_numbers_floats_and_sparse_tensors():
         torch.eye(3).long().to_sparse(),
         torch.eye(3).long().to_sparse_csr(),
     ):
-        again = first(noises.flips(0.01, 0.5), stored)
+        again = first(Flips(0.01, 0.5), stored)
         assert torch.equal(again.to_dense(), graph.to_dense().long())
 
 
@@ -240,7 +245,7 @@ class Masked(torch.nn.Module):
 
 def test_a_mask_says_which_elements_are_there():
     model = Masked()
-    sampler = as_sampler(model, noise=noises.deletion(0.4, padding=7))
+    sampler = as_sampler(model, noise=Deletion(0.4, padding=7))
     counts = np.asarray(sampler(np.arange(6), 1.0, 500, stream(0, 0, 1)))
     assert counts.sum() == 500
     assert max(shape[1] for shape in model.shapes) == 6
@@ -254,7 +259,7 @@ def test_a_mask_says_which_elements_are_there():
         return np.stack(rows)
 
     seed = stream(0, 0, 1).seeds(1)[0]
-    copies, _ = drawn(noises.deletion(0.4), np.arange(6), 500, seed)
+    copies, _ = drawn(Deletion(0.4), np.arange(6), 500, seed)
     lists = [row[row >= 0] for row in copies.numpy()]
     expected = np.bincount(alone(lists).argmax(1), minlength=3)
     assert abs(counts - expected).sum() <= 2  # ties of rounding
@@ -267,7 +272,7 @@ def test_a_module_that_sees_the_padding_is_refused():
         def forward(self, ids):
             return self.head(self.embed(ids).mean(1))
 
-    sampler = as_sampler(Mean(), noise=noises.deletion(0.4))
+    sampler = as_sampler(Mean(), noise=Deletion(0.4))
     with pytest.raises(ValueError, match="must not see how much padding") as error:
         sampler(np.arange(1, 9), 1.0, 20, stream(0, 0, 1))
     assert "at block 0 of input 0" in str(error.value)
@@ -281,7 +286,7 @@ def test_counts_do_not_depend_on_batch_and_threads(batch, rows):
     weight -= weight.mean()
     net = torch.nn.Linear(600, 2, bias=False)
     net.weight.data = torch.stack([weight, -weight])
-    noise = noises.mask(30)
+    noise = Mask(30)
     x = np.ones(600)
 
     def counts(index, **options):
@@ -311,7 +316,7 @@ def test_sparse_batches_in_parts_are_the_same():
             return torch.stack([score, -score], 1)
 
     graph = sparse.csr_array(np.triu(np.ones((5, 5)), 2))
-    noise = noises.flips(0.03, 0.5)
+    noise = Flips(0.03, 0.5)
     whole, parts = (
         np.asarray(
             as_sampler(Edges(), noise=noise, forward_batch=rows)(
@@ -325,9 +330,7 @@ def test_sparse_batches_in_parts_are_the_same():
 
 
 def test_blocks_of_sparse_matrices_are_one_sparse_tensor():
-    noise = noises.blocks(
-        noises.flips(0, HALF, symmetric=True), noises.flips(1, HALF / 2), splits=[2]
-    )
+    noise = Blocks(Flips(0, HALF, symmetric=True), Flips(1, HALF / 2), splits=[2])
     graph = sparse.csr_array(np.array([[0, 1, 0, 0], [1, 0, 0, 1]]))
     copies, void = drawn(noise, graph, 400)
     assert copies.is_coalesced()
@@ -350,7 +353,7 @@ def test_blocks_of_sparse_matrices_are_one_sparse_tensor():
 
 
 def test_values_and_maps_of_modules_under_a_noise():
-    noise = noises.flips(0.5, 0.25)
+    noise = Flips(0.5, 0.25)
     x = np.array([1.0, 0.0, 1.0])
 
     class Values(torch.nn.Module):
@@ -373,16 +376,14 @@ def test_values_and_maps_of_modules_under_a_noise():
 def test_a_modules_sampler_refuses_what_its_noise_is_not_for():
     model = Seen()
     with pytest.raises(ArgumentError, match="sigma must be the level of the noise"):
-        as_sampler(model, noise=noises.uniform(0.5))([0.5], 1.0, 5, stream(0, 0, 1))
+        as_sampler(model, noise=Uniform(0.5))([0.5], 1.0, 5, stream(0, 0, 1))
     with pytest.raises(
         ArgumentError, match="n must be the number of outcomes of the n"
     ):
-        as_sampler(model, noise=noises.splitting(0.5, 4))(
-            [0.5], 0.5, 5, stream(0, 0, 1)
-        )
+        as_sampler(model, noise=Splitting(0.5, 4))([0.5], 0.5, 5, stream(0, 0, 1))
     with pytest.raises(ArgumentError, match="sound_noise is Gaussian noise on a grid"):
-        as_sampler(model, noise=noises.mask(1), sound_noise=True)
+        as_sampler(model, noise=Mask(1), sound_noise=True)
     with pytest.raises(ArgumentError, match=r"x must be whole numbers in \[0, 1\]"):
-        as_sampler(model, noise=noises.flips(0.5, 0.1))([2], 1.0, 5, stream(0, 0, 1))
+        as_sampler(model, noise=Flips(0.5, 0.1))([2], 1.0, 5, stream(0, 0, 1))
     with pytest.raises(ValueError, match="x must be floating point"):
         as_sampler(model)([2, 3], 1.0, 5, stream(0, 0, 1))
