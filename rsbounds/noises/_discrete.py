@@ -38,6 +38,11 @@ class DiscreteNoise(NamedNoise):
         """The exact curve of its parameters, which keeps what it has computed."""
         return self.made_curve()
 
+    @property
+    def is_part(self) -> bool:
+        """Whether it may be the noise of a group of any number of columns."""
+        return bool(self.block_parameters)
+
     def flipped_keys(self, x: Any, size: int, bits: Any) -> Any:
         """The keys of the ones of so many copies of a sparse matrix that it takes."""
         raise NotImplementedError(f"{self.name} takes no sparse matrices")

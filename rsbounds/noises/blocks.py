@@ -119,7 +119,7 @@ class Blocks(FrontierNoise):
 
     def __init__(self, *parts: Any, splits: Sequence[int]) -> None:
         for part in parts:
-            if not (isinstance(part, DiscreteNoise) and _is_part(part)):
+            if not (isinstance(part, DiscreteNoise) and part.is_part):
                 raise ArgumentError(
                     "parts",
                     f"must be of {', '.join(parts_by_name())}, for any number of "
@@ -202,13 +202,6 @@ class Blocks(FrontierNoise):
             return bits.matrices(*_edges.side_by_side(x, keys), size)
         batches = [part.noisy(own, sigma, size, bits) for part, own in both]
         return bits.xp.concatenate(batches, axis=-1)
-
-
-def _is_part(noise: DiscreteNoise) -> bool:
-    """Whether it may be the noise of a group of any number of columns."""
-    return bool(noise.block_parameters) and all(
-        name in noise.block_parameters for name in noise.parameters
-    )
 
 
 def _part(block: Any) -> DiscreteNoise:

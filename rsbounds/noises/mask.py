@@ -160,6 +160,10 @@ class Mask(DiscreteNoise):
             return MaskCurve(self.dim, self.keep_count)
         return MaskCurve(ANY_LENGTH, probability=self.keep_probability)
 
+    @property
+    def is_part(self) -> bool:
+        return self.dim is None
+
     def takes(self, size: int) -> bool:
         # of fewer coordinates each is left more often
         return self.dim in (None, size)

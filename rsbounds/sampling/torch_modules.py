@@ -132,11 +132,11 @@ class TorchSampler:
         bits, 65535 of 16, 32767 for sound.
     noise : Noise, optional
         Another than Gaussian noise, such as ``schemes.mask(50, 5).noise``. Copies of
-        whole numbers are int64, whatever the model's type; give inputs in floating point to
-        a model that takes such. Sequences that have become shorter are filled up with
-        the noise's padding, and a model whose ``forward`` has an ``attention_mask`` is
-        called with it. Copies of a sparse matrix are one sparse tensor (count, rows,
-        columns).
+        whole numbers are int64, whatever the model's type; give inputs in floating
+        point to a model that takes such. Sequences that have become shorter are filled
+        up with the noise's padding, and a model whose ``forward`` has an
+        ``attention_mask`` is called with it. Copies of a sparse matrix are one sparse
+        tensor (count, rows, columns).
 
     Raises
     ------

@@ -36,6 +36,7 @@ from rsbounds.sampling import (  # noqa: E402
     torch_bits,
 )
 from rsbounds.sampling.adapters import output_sampler  # noqa: E402
+from rsbounds.sampling.bits import ArrayBits  # noqa: E402
 from rsbounds.sampling.blocks import outcome_block, outcome_seeds  # noqa: E402
 
 CPU = torch.device("cpu")
@@ -109,8 +110,8 @@ JOINT = {
             sparse.csr_array(GRAPH),
             SPARSE,
         ),
-        (Mask(2, hidden=-1), [5, 6, 7, 8], LEFT_TWO),
-        (Mask(probability=THIRD, hidden=-1), [5, 6, 7], LEFT_ANY),
+        (Mask(4, 2, hidden=-1), [5, 6, 7, 8], LEFT_TWO),
+        (Mask(keep_probability=THIRD, hidden=-1), [5, 6, 7], LEFT_ANY),
         (Deletion(THIRD), [4, 5, 6], SHORTER),
         (
             Blocks(Categorical(HALF, 3), Flips(TENTH, THIRD), splits=[2]),
@@ -144,7 +145,10 @@ def test_splitting_shows_what_numpys_sampler_shows():
         noise, ready, noise.level, 5, outcome_seeds(3), torch.Generator()
     )
     shown = copies.flatten(0, 1)[: noise.outcomes].numpy()
-    assert np.array_equal(shown, noise.all_outcomes(whole, 0, noise.outcomes))
+    assert np.array_equal(
+        shown,
+        noise.all_outcomes(whole, 0, noise.outcomes, ArrayBits(None, noise.outcomes)),
+    )
 
 
 def test_blocks_of_outcomes_have_numbers():
@@ -157,7 +161,7 @@ class Bits:
     def __init__(self, *values):
         self.values = torch.tensor(values)
 
-    def __call__(self, shape, generator, device):
+    def __call__(self, bits, shape):
         return self.values.expand(shape).clone()
 
 
@@ -168,9 +172,13 @@ def test_bits_that_decide_nothing_make_a_copy_void(monkeypatch):
     x = torch.tensor([1, 1, 1])
 
     def one(noise, *bits, x=x):
-        monkeypatch.setattr(torch_bits, "_bits", Bits(*bits))
-        batch, void = torch_bits.drawn(noise, x, 1.0, 1, generator)
-        return batch[0].tolist(), bool(void)
+        given = Bits(*bits)
+        monkeypatch.setattr(
+            torch_bits.TorchBits, "_bits", lambda self, shape: given(self, shape)
+        )
+        bits = torch_bits.TorchBits(generator, 1, CPU)
+        batch = noise.noisy(x, noise.level, 1, bits)
+        return batch[0].tolist(), bool(bits.void)
 
     third = Categorical(THIRD, 4)
     assert one(third, border - 1, border + 1, border + 2) == ([1, 0, 2], False)
@@ -179,14 +187,14 @@ def test_bits_that_decide_nothing_make_a_copy_void(monkeypatch):
     last = 2**63 - 1
     rest = (last - border) % 3
     assert one(third, last, 0, 0)[1] == (rest > 0)
-    half = Categorical(HALF, 2)
-    assert one(half, 2**62 - 1, 2**62, last) == ([1, 0, 0], False)
+    quarter = Categorical(HALF / 2, 2)
+    assert one(quarter, 2**61 - 1, 2**61, last) == ([1, 0, 0], False)
     assert one(Flips(TENTH, THIRD), border, 0, 0)[1]
     assert not one(Flips(TENTH, HALF), 2**62, 0, 0)[1]
-    assert one(Mask(probability=THIRD), border, 0, 0)[1]
+    assert one(Mask(keep_probability=THIRD), border, 0, 0)[1]
     assert one(Deletion(THIRD), border, 0, 0)[1]
-    assert one(Mask(1), 5, 5, 7)[1]  # a tie across the border
-    assert one(Mask(2), 5, 5, 7) == ([1, 1, 0], False)
+    assert one(Mask(3, 1), 5, 5, 7)[1]  # a tie across the border
+    assert one(Mask(3, 2), 5, 5, 7) == ([1, 1, 0], False)
 
 
 class Seen(torch.nn.Module):
@@ -246,7 +254,7 @@ class Masked(torch.nn.Module):
 def test_a_mask_says_which_elements_are_there():
     model = Masked()
     sampler = as_sampler(model, noise=Deletion(0.4, padding=7))
-    counts = np.asarray(sampler(np.arange(6), 1.0, 500, stream(0, 0, 1)))
+    counts = np.asarray(sampler(np.arange(6), 0.4, 500, stream(0, 0, 1)))
     assert counts.sum() == 500
     assert max(shape[1] for shape in model.shapes) == 6
 
@@ -274,7 +282,7 @@ def test_a_module_that_sees_the_padding_is_refused():
 
     sampler = as_sampler(Mean(), noise=Deletion(0.4))
     with pytest.raises(ValueError, match="must not see how much padding") as error:
-        sampler(np.arange(1, 9), 1.0, 20, stream(0, 0, 1))
+        sampler(np.arange(1, 9), 0.4, 20, stream(0, 0, 1))
     assert "at block 0 of input 0" in str(error.value)
 
 
@@ -286,13 +294,13 @@ def test_counts_do_not_depend_on_batch_and_threads(batch, rows):
     weight -= weight.mean()
     net = torch.nn.Linear(600, 2, bias=False)
     net.weight.data = torch.stack([weight, -weight])
-    noise = Mask(30)
+    noise = Mask(600, 30)
     x = np.ones(600)
 
     def counts(index, **options):
         sampler = as_sampler(net, noise=noise, **options)
         drawn = [
-            np.asarray(sampler(x, 1.0, 300, stream(0, i, Phase.ESTIMATE)))
+            np.asarray(sampler(x, noise.level, 300, stream(0, i, Phase.ESTIMATE)))
             for i in ((index, 3) if options else (3, index))
         ]
         return drawn[0 if options else 1].tolist()
@@ -320,7 +328,7 @@ def test_sparse_batches_in_parts_are_the_same():
     whole, parts = (
         np.asarray(
             as_sampler(Edges(), noise=noise, forward_batch=rows)(
-                graph, 1.0, 200, stream(0, 0, 1)
+                graph, noise.level, 200, stream(0, 0, 1)
             )
         )
         for rows in (None, 33)
@@ -330,7 +338,7 @@ def test_sparse_batches_in_parts_are_the_same():
 
 
 def test_blocks_of_sparse_matrices_are_one_sparse_tensor():
-    noise = Blocks(Flips(0, HALF, symmetric=True), Flips(1, HALF / 2), splits=[2])
+    noise = Blocks(Flips(0, HALF, symmetric=True), Flips(Fraction(3, 4), 0), splits=[2])
     graph = sparse.csr_array(np.array([[0, 1, 0, 0], [1, 0, 0, 1]]))
     copies, void = drawn(noise, graph, 400)
     assert copies.is_coalesced()
@@ -338,7 +346,7 @@ def test_blocks_of_sparse_matrices_are_one_sparse_tensor():
     dense = copies.to_dense()
     assert dense.shape == (400, 2, 4)
     assert torch.equal(dense[:, 0, 1], dense[:, 1, 0])
-    assert (dense[:, 0, 2:] == 1).all()  # zeros always become ones
+    assert (dense[:, 1, 3] == 1).all()  # ones never become zeros
     assert (dense[:, [0, 1], [0, 1]] == 0).all()
     stored = torch.from_numpy(graph.toarray()).to_sparse()
     for same in (stored, graph.tocoo()):
@@ -349,7 +357,7 @@ def test_blocks_of_sparse_matrices_are_one_sparse_tensor():
         [[0, 0], [0, 1]],
     ]
     assert 150 < dense[:, 0, 1].sum() < 250  # five standard deviations: 50
-    assert 257 < dense[:, 1, 3].sum() < 343  # of 300: 43
+    assert 257 < dense[:, 0, 3].sum() < 343  # of 300: 43
 
 
 def test_values_and_maps_of_modules_under_a_noise():
@@ -366,9 +374,9 @@ def test_values_and_maps_of_modules_under_a_noise():
 
     sampler = output_sampler(Values(), "values", noise=noise)
     assert sampler.law == noise.law
-    assert np.asarray(sampler(x, 1.0, 50, stream(0, 0, 1))).shape == (50, 1)
+    assert np.asarray(sampler(x, 0.5, 50, stream(0, 0, 1))).shape == (50, 1)
     maps = output_sampler(Maps(), "maps", noise=noise)
-    counts = np.asarray(maps(x, 1.0, 1000, stream(0, 0, 1)))
+    counts = np.asarray(maps(x, 0.5, 1000, stream(0, 0, 1)))
     assert (counts.sum(axis=1) == 1000).all()
     assert (abs(counts[:, 0] - [750, 500, 750]) < 80).all()  # five deviations
 
@@ -382,8 +390,8 @@ def test_a_modules_sampler_refuses_what_its_noise_is_not_for():
     ):
         as_sampler(model, noise=Splitting(0.5, 4))([0.5], 0.5, 5, stream(0, 0, 1))
     with pytest.raises(ArgumentError, match="sound_noise is Gaussian noise on a grid"):
-        as_sampler(model, noise=Mask(1), sound_noise=True)
+        as_sampler(model, noise=Mask(2, 1), sound_noise=True)
     with pytest.raises(ArgumentError, match=r"x must be whole numbers in \[0, 1\]"):
-        as_sampler(model, noise=Flips(0.5, 0.1))([2], 1.0, 5, stream(0, 0, 1))
+        as_sampler(model, noise=Flips(0.5, 0.1))([2], 0.5, 5, stream(0, 0, 1))
     with pytest.raises(ValueError, match="x must be floating point"):
         as_sampler(model)([2, 3], 1.0, 5, stream(0, 0, 1))
