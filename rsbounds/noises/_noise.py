@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
@@ -15,6 +16,10 @@ from rsbounds._numerics.errors import ArgumentError
 _MOST = 2**24  # whole numbers up to here are numbers of float32
 _TINY = float(np.finfo(np.float32).tiny)
 _LARGEST = float(np.finfo(np.float32).max)
+
+
+#: What numbers become, changed in the ways of those numbers.
+Change = Callable[[Any, Any], Any]
 
 
 class Bits(Protocol):
@@ -51,11 +56,11 @@ class Bits(Protocol):
         where the condition holds, of ``otherwise`` elsewhere.
         """
 
-    def kept_or_other(
-        self, keep: Fraction, others: int, shape: tuple[int, ...]
-    ) -> tuple[Any, Any]:
-        """Independent events of probability ``keep``; and where one does not happen, a
-        whole number below ``others``, all alike.
+    def kept_or_changed(
+        self, x: Any, keep: Fraction, ways: int, changed: Change, size: int
+    ) -> Any:
+        """Copies of x: each number stays with probability ``keep``, else it is changed
+        in one of so many ways, all alike. ``changed(x, way)`` is what it becomes.
         """
 
     def below(self, end: int, shape: tuple[int, ...]) -> Any:
@@ -152,12 +157,13 @@ def require_level(noise: Noise, sigma: float) -> None:
 def spelled(value: Fraction) -> str:
     """A rational number as a law names it: the shortest float that equals it, or p/q.
 
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from rsbounds.noises._noise import spelled
-    >>> spelled(Fraction(0.8)), spelled(Fraction(4, 5)), spelled(Fraction(1))
-    ('0.8', '4/5', '1')
+        Examples
+        --------
+        >>> from collections.abc import Callable
+    from fractions import Fraction
+        >>> from rsbounds.noises._noise import spelled
+        >>> spelled(Fraction(0.8)), spelled(Fraction(4, 5)), spelled(Fraction(1))
+        ('0.8', '4/5', '1')
     """
     if value.denominator == 1:
         return str(value.numerator)

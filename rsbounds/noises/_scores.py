@@ -69,8 +69,8 @@ def _one(name: str, value: Any, **options: Any) -> float:
 def score_pair(p_a: Any, p_b: Any) -> tuple[float, float | None]:
     """Scores of two probabilities, rounded to the safe side."""
     first = _one("p_a", p_a, low=0.0, high=1.0, towards=-np.inf)
-    z_a = float(round_down(ndtri(first), NDTRI_ERROR))
+    z_a = float(round_down(ndtri(np.asarray(first)), NDTRI_ERROR))
     if p_b is None:
         return z_a, None
     second = _one("p_b", p_b, low=0.0, high=1.0, towards=np.inf)
-    return z_a, float(round_up(ndtri(second), NDTRI_ERROR))
+    return z_a, float(round_up(ndtri(np.asarray(second)), NDTRI_ERROR))

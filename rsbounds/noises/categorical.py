@@ -96,11 +96,11 @@ class Categorical(DiscreteNoise):
         return as_whole(x, self.values - 1)
 
     def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
-        shape = (size, *x.shape)
-        kept, other = bits.kept_or_other(self.keep, self.values - 1, shape)
-        # one of the others: those from x on move up by one
-        other += other >= x
-        return bits.like(bits.xp.where(kept, x, other), x)
+        def another(x: Any, other: Any) -> Any:
+            # values from x on move up by one
+            return other + (other >= x)
+
+        return bits.kept_or_changed(x, self.keep, self.values - 1, another, size)
 
 
 class CategoricalCurve(Curve):

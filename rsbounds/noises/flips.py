@@ -158,8 +158,9 @@ class Flips(FrontierNoise):
         return batch
 
     def _flipped(self, x: Any, size: int, bits: Bits) -> Any:
-        changed = bits.happens_where(x == 0, self.add, self.delete, size)
-        return bits.xp.where(changed, 1 - x, x)
+        one = x == 1
+        changed = bits.happens_where(one, self.delete, self.add, size)
+        return bits.like(one ^ changed, x)
 
     def flipped_keys(self, x: _edges.Edges, size: int, bits: Bits) -> _edges.Places:
         """The keys of the ones of so many copies of a sparse matrix."""

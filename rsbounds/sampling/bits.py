@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -74,14 +75,19 @@ class ArrayBits:
                 self._decide(events, tuple(axis[which] for axis in tied), rest)
         return events
 
-    def kept_or_other(
-        self, keep: Fraction, others: int, shape: tuple[int, ...]
-    ) -> tuple[Events, NDArray[np.int64]]:
-        changed = self.happens(1 - keep, shape)
-        other = np.zeros(shape, np.int64)
-        places = np.flatnonzero(changed)
-        other.ravel()[places] = self.below(others, (len(places),))
-        return ~changed, other
+    def kept_or_changed(
+        self,
+        x: NDArray[Any],
+        keep: Fraction,
+        ways: int,
+        changed: Callable[[Any, Any], Any],
+        size: int,
+    ) -> NDArray[Any]:
+        batch = np.repeat(x[None], size, axis=0)
+        places = np.flatnonzero(self.happens(1 - keep, batch.shape))
+        before = x.ravel()[places % x.size]
+        batch.ravel()[places] = changed(before, self.below(ways, (len(places),)))
+        return batch
 
     def below(self, end: int, shape: tuple[int, ...]) -> NDArray[np.int64]:
         drawn: NDArray[np.int64] = self.generator.integers(0, end, size=shape)

@@ -9,6 +9,7 @@ probability and it has more of them, and such a copy is void.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -66,20 +67,25 @@ class TorchBits:
             self._leave(u == torch.where(condition, first_undecided, second_undecided))
         return u < torch.where(condition, first, second)
 
-    def kept_or_other(
-        self, keep: Fraction, others: int, shape: tuple[int, ...]
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def kept_or_changed(
+        self,
+        x: torch.Tensor,
+        keep: Fraction,
+        ways: int,
+        changed: Callable[[Any, Any], Any],
+        size: int,
+    ) -> torch.Tensor:
         below, undecided = _place(keep)
-        u = self._bits(shape)
+        u = self._bits((size, *x.shape))
         open_ones = u == undecided
-        # what is left of the bits chooses one of the others: as many for each of them
+        # what is left of the bits chooses the way: as many of them for each
         start = below + (undecided >= 0)
-        end = (_ALL - start) // others * others
+        end = (_ALL - start) // ways * ways
         u -= start
         open_ones |= u >= end
         self._leave(open_ones)
         kept = u < 0
-        return kept, u.remainder_(others)
+        return torch.where(kept, x, changed(x, u.remainder_(ways)).to(x.dtype))
 
     def below(self, end: int, shape: tuple[int, ...]) -> torch.Tensor:
         u = self._bits(shape)

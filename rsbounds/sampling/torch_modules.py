@@ -181,7 +181,7 @@ class TorchSampler:
             )
         self.noise = noise
         self.law = "" if noise is None else noise.law
-        self._is_padded = noise is not None and noise.padding is not None
+        self._padding = None if noise is None else noise.padding
         self.batch = count("batch", batch, 1)
         self._rows = (
             None if forward_batch is None else count("forward_batch", forward_batch, 1)
@@ -204,7 +204,7 @@ class TorchSampler:
         floats = (p.dtype for p in model.parameters() if p.is_floating_point())
         self._dtype = next(floats, torch.float32)
         self._plain = model
-        self._takes_mask = self._is_padded and _takes_mask(model)
+        self._takes_mask = self._padding is not None and _takes_mask(model)
         self._model: Any = torch.compile(model, dynamic=False) if compile else model
         self._cells = _CELLS.get(self.device.type, _CELLS["cuda"])
         self._parts = 1
@@ -346,9 +346,9 @@ class TorchSampler:
         numbers.
         """
         masks = {}
-        if self._is_padded:
+        if self._padding is not None:
             there = batch != END
-            batch = batch.masked_fill(~there, self.noise.padding)
+            batch = batch.masked_fill(~there, self._padding)
             if self._takes_mask:
                 masks["attention_mask"] = there.long()
         if batch.is_floating_point():
@@ -453,7 +453,7 @@ class TorchSampler:
         place = place_of(call.source, number)
         among = scores[middle].double().cpu().numpy()
         require_same_row(alone, among, len(batch), eps, place)
-        if self._is_padded:
+        if self._padding is not None:
             scores = scores.clone()
             short = self._of_copies(without_padding(batch[middle]), len(batch))
             require_same_sequence(short, among, eps, place)
