@@ -10,6 +10,8 @@ import numpy as np
 
 from rsbounds._numerics.domains import NORM
 
+from rsbounds._numerics.records import Record
+
 #: The prediction of a smoothed classifier that can't decide, as the field writes it.
 ABSTAIN = -1
 
@@ -75,12 +77,13 @@ SCOPES: Mapping[str, Scope] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+@dataclass(frozen=True, slots=True, eq=False)
+class Certificate(Record):
     """One input's certificate.
 
     Abstention is a result like any other: ``predict`` is ``ABSTAIN``, ``radius`` 0.0,
-    and the counts say why.
+    and the counts say why. Certificates are equal if they say the same; a NaN equals
+    another NaN.
 
     Parameters
     ----------
