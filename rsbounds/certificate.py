@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from rsbounds._numerics.domains import NORM
-
 from rsbounds._numerics.records import Record
 
 #: The prediction of a smoothed classifier that can't decide, as the field writes it.

@@ -1,7 +1,7 @@
 """Noises by name as torch draws them: their laws, what a module sees, its batches.
 
 Laws by counting, with chi-square at 1e-6 and fixed seeds, as in
-``test_sampling_noises``.
+``tests/noises/test_draws.py``.
 """
 
 from fractions import Fraction
