@@ -154,22 +154,6 @@ def require_level(noise: Noise, sigma: float) -> None:
         )
 
 
-def spelled(value: Fraction) -> str:
-    """A rational number as a law names it: the shortest float that equals it, or p/q.
-
-        Examples
-        --------
-        >>> from collections.abc import Callable
-    from fractions import Fraction
-        >>> from rsbounds.noises._noise import spelled
-        >>> spelled(Fraction(0.8)), spelled(Fraction(4, 5)), spelled(Fraction(1))
-        ('0.8', '4/5', '1')
-    """
-    if value.denominator == 1:
-        return str(value.numerator)
-    return repr(float(value)) if Fraction(float(value)) == value else str(value)
-
-
 def as_array(x: Any) -> NDArray[Any]:
     """One input as an array of real numbers, at least one, all finite."""
     if hasattr(x, "tocsr"):
