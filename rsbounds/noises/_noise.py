@@ -108,6 +108,8 @@ class Noise(ABC):
     outcomes : int or None
         How many outcomes it has, where a sampler goes through all of them, each once;
         None where copies are drawn by chance.
+    sound : bool
+        Whether it is Gaussian noise on a grid, which whole numbers decide.
     padding : int or None
         What a torch module sees behind the end of a copy, where copies are sequences of
         different lengths; None where all have one shape.
@@ -117,6 +119,7 @@ class Noise(ABC):
     level: float | None
     whole: ClassVar[bool] = True
     outcomes: int | None = None
+    sound: bool = False
     padding: int | None = None
 
     @abstractmethod

@@ -23,7 +23,7 @@ from rsbounds._numerics.options import Option, Options, Shared
 from rsbounds._numerics.rounding import EPS, product, round_down
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.sampling import Sampler
-from rsbounds.sampling.levels import ColumnNoise
+from rsbounds.sampling.shaped_noise import ColumnNoise
 from rsbounds.schemes._scheme import Given, Scheme
 
 __all__ = ["Anisotropic", "anisotropic"]

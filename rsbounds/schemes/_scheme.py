@@ -24,7 +24,7 @@ from rsbounds.certificate import (
 from rsbounds.noises import Noise
 from rsbounds.sampling import Sampler, as_sampler, grid_noise
 from rsbounds.sampling.adapters import output_sampler
-from rsbounds.sampling.arrays import Kind
+from rsbounds.sampling.questions import Kind
 
 
 class Given(Protocol):

@@ -291,6 +291,18 @@ def test_a_margin_is_measured_against_float64():
     assert margins[torch.bfloat16] > 1000 * margins[torch.float32]
 
 
+def test_a_margin_is_measured_where_scores_stay_in_half_precision():
+    """NumPy has no bfloat16: the scores of the wide model were read as they are."""
+
+    class Half(torch.nn.Module):
+        def forward(self, batch):
+            return batch.bfloat16()
+
+    margin, record = measure_margin(Half(), (X, Y), gaussian(SIGMA))
+    assert record["settings"][-1] == "float64"
+    assert margin >= 0
+
+
 class ByThreads(torch.nn.Module):
     """Scores that depend on how many threads there are."""
 
@@ -445,7 +457,10 @@ def test_verify_counts_the_votes_that_change(tmp_path):
     # far less than what bfloat16 needs
     small = tmp_path / "small.tsv"
     certify_dataset(uncertain(), data, gaussian(5.0), out=small, margin=1e-9, **numbers)
-    assert "votes that lead by the margin" in verify(small, **given).findings[0].text
+    found = verify(small, **given)
+    apart, led = [finding.text for finding in found.findings]
+    assert "under other settings, more than the margin 1e-09 allows" in apart
+    assert "votes that lead by the margin" in led
     with pytest.raises(ValueError, match="rerun"):
         verify(sure, margin=True)
 
