@@ -18,7 +18,7 @@ PAGE = (ROOT / "docs" / "theory" / "proofs.md").read_text(encoding="utf-8")
 PACKAGE = ROOT / "rsbounds"
 KERNEL = re.compile(r"constexpr double (\w+_(?:error|room)) = ([^;]*);")
 NAMES = re.compile(r"_?(?:[A-Z_]*ERROR|ROUNDING|SUM)")
-BOUNDS = re.compile(r"_(?:LOW_)?(?:TAIL|LOG|SCORE|INVERSE)")
+BOUNDS = re.compile(r"_(?:LOW_)?(?:TAIL|LOG|SCORE|INVERSE|GAP)")
 # no bound of an error, or independent of all others
 OTHERS = ("cli/", "sampling/", "oracle/", "audit/", "testing/")
 
