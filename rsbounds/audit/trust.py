@@ -20,10 +20,15 @@ from typing import Any
 
 from rsbounds import loading
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, THIS_INPUT
+from rsbounds.certificate import (
+    ANOTHERS,
+    ASSERTED_ENVELOPE,
+    PROVEN,
+    THIS_INPUT,
+    norm_of,
+)
 from rsbounds.composite import Rule
 from rsbounds.schemes import METHODS, Given, Scheme, semielastic
-from rsbounds.schemes._domains import norm_of
 from rsbounds.semielastic import KNNSigma
 
 _KINDS = (
@@ -77,7 +82,8 @@ def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme |
         raise ArgumentError("method", f"{spec}: {error}") from error
     if isinstance(scheme, Rule):
         return scheme
-    if isinstance(made, Scheme) and made.scope != scheme.scope == ASSERTED_ENVELOPE:
+    claims = isinstance(made, Scheme) and made.scope in PROVEN
+    if claims and scheme.scope == ASSERTED_ENVELOPE:
         warnings.warn(
             f"{spec} returns a scheme that says {made.scope!r}: from code of one's own "
             f"it is taken as {scheme.scope!r}",

@@ -448,7 +448,20 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
         ).results()
     new = len(results.rows) - before
     seconds = time.perf_counter() - begun
-    show(args, [*_summary(out, results, parts.answer, new, seconds)])
+    _tell(args, out, results, parts.answer, new=new, seconds=seconds)
+
+
+def _tell(
+    args: argparse.Namespace,
+    out: Path,
+    results: Results,
+    answer: Answer,
+    *,
+    new: int,
+    seconds: float,
+) -> None:
+    """Print what a run wrote; at a terminal, what may come next."""
+    show(args, [*_summary(out, results, answer, new, seconds)])
     _hint_void(results)
     if new and sys.stdout.isatty() and not args.json:
         print(f"next: rsbounds report {out}\n      rsbounds verify {out}")

@@ -389,10 +389,12 @@ def _require_own_manifest(path: Path) -> None:
     place = manifest_path(path)
     if place.is_symlink():
         raise ValueError(f"{place} is a link: choose another output file")
-    if not (place.exists() and place.stat().st_size):
+    begun = path.exists() and path.stat().st_size  # then it is read, as a manifest
+    if begun or not (place.exists() and place.stat().st_size):
         return
     try:
-        is_own = {"format", "data"} <= parsed(content_of(place)).keys()
+        entries = parsed(content_of(place))
+        is_own = not entries or {"format", "data"} <= entries.keys()
     except ValueError:
         is_own = False
     if not is_own:
