@@ -32,6 +32,9 @@ CLASSES = 10
 ROWS = 300
 TIMES = 5
 
+#: By file and name of a function.
+Calls = Counter[tuple[str, str]]
+
 
 def linear_model() -> Callable[[Any], Any]:
     """A linear model of ten classes."""
@@ -61,9 +64,9 @@ def certify(number: int, n: int) -> float:
         return time.process_time() - begun
 
 
-def calls_of(number: int) -> Counter[tuple[str, str]]:
+def calls_of(number: int) -> Calls:
     """How often each function of the package is called: by file and name."""
-    calls: Counter[tuple[str, str]] = Counter()
+    calls: Calls = Counter()
     package = f"{PACKAGE}/"
 
     def seen(frame: FrameType, event: str, argument: Any) -> None:
@@ -99,11 +102,15 @@ def rate(n: int) -> float:
     return ROWS / min(certify(ROWS, n) for _ in range(TIMES))
 
 
-def print_files(one: Counter[tuple[str, str]], further: Counter[tuple[str, str]]) -> None:
+def print_files(
+    one: Counter[tuple[str, str]], further: Counter[tuple[str, str]]
+) -> None:
     """The files in which calls are, with those of a further input by name."""
     for file in sorted({file for file, _ in one}):
         total = sum(count for (place, _), count in one.items() if place == file)
-        names = {name: count for (place, name), count in further.items() if place == file}
+        names = {
+            name: count for (place, name), count in further.items() if place == file
+        }
         print(f"{file:34} {total:4} {names}")
 
 

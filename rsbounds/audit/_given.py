@@ -8,6 +8,7 @@ compared.
 import json
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -134,11 +135,11 @@ def unshown(
         rests_on.append("sigma")
     if not what.redrawn:
         rests_on += ["sound_noise"] if manifest.engine.get("sound_noise") else []
-        if manifest.procedure.noise_source == "os":
+        if not manifest.procedure.repeats:
             rests_on.append("noise_source")
         rests_on += proof.stated
     # that scores are as near to those of exact arithmetic as that
-    if manifest.procedure.margin is not None:
+    if manifest.procedure.void_against:
         rests_on.append("margin")
     if not what.data:
         rests_on.append("data")
@@ -411,4 +412,6 @@ def _job_of(row: Row, manifest: Manifest, drawer: Any, truth: Any) -> Job:
         answer.truth = truth
     if not answer.scheme.law:  # that of a shape is said by what draws it
         answer.scheme.law = getattr(drawer, "law", "")
-    return Job(answer, answer.samplers(drawer), manifest.procedure)
+    with warnings.catch_warnings():  # what runs are told of n, a file needs no more
+        warnings.simplefilter("ignore")
+        return Job.of(drawer, answer, manifest.procedure)

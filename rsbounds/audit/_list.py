@@ -51,7 +51,7 @@ class ListProof(Proof):
             procedure.n,
             procedure.alpha,
             row.radius,
-            void_against=procedure.margin is not None,
+            void_against=procedure.void_against,
         ):
             yield Kind.RADIUS, f"{stated}, more than the counts prove"
 

@@ -129,7 +129,7 @@ def verify(
     manifest = Manifest.read(path)
     check_manifest(manifest, path)
     require_provable(manifest, path)
-    repeatable = manifest.procedure.noise_source == "seed"
+    repeatable = manifest.procedure.repeats
     if rerun and not margin and not repeatable:
         raise ArgumentError(
             "rerun",
@@ -208,7 +208,7 @@ def verify(
 
 def _changed(votes: Difference, manifest: Manifest) -> Iterator[Finding]:
     """Votes that count by a margin, and are for another class under other settings."""
-    if manifest.procedure.margin is not None and votes.changed:
+    if manifest.procedure.void_against and votes.changed:
         text = f"{votes.changed} votes that lead by the margin {votes.margin:.4g} are "
         text += f"for another class under other settings ({', '.join(votes.settings)})"
         yield Finding(Kind.COUNTS, None, text)

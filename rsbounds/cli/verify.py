@@ -234,7 +234,7 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
 def _besides(stated: tuple[str, ...], manifest: Manifest) -> str:
     """What is taken as stated and no radius needs, behind the number of findings."""
     words = [word for name, word in _BESIDES.items() if name in stated]
-    if manifest.procedure.noise_source == "os":
+    if not manifest.procedure.repeats:
         words = [word.replace(_REDRAWS, "(no seed draws them again)") for word in words]
     return f"; as the file states them: {', '.join(words)}" if words else ""
 
