@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -106,7 +107,7 @@ def certify_dataset(
     require_columns(model, data)
     selection = Selection(start=start, skip=skip, max=max, shard=shard)
     place = None if out is None else require_place(out)
-    basis = STATED
+    basis: Mapping[str, Any] = STATED
     if margin == "auto":
         measured = recorded_margin(place)
         if measured is None:

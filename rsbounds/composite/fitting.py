@@ -185,8 +185,8 @@ def fit(
         accuracy_constant=_curve(of_constant, grid),
         acr=float(of_list.mean()),
         acr_constant=float(of_constant.mean()),
-        n=n,
-        alpha=alpha,
+        n=procedure.n,
+        alpha=procedure.alpha,
     )
 
 

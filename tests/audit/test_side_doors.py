@@ -25,6 +25,7 @@ from scipy.stats import beta, norm
 from rsbounds import certify_dataset
 from rsbounds._numerics.files import SMALL, content_of
 from rsbounds.audit import verify
+from rsbounds.certify import Settings
 from rsbounds.cli import main
 from rsbounds.procedure import Procedure
 
@@ -811,7 +812,15 @@ def test_parameters_are_hashed_wherever_a_framework_has_them(tmp_path, kind):
     x = X.astype(np.float32)
     for i, model in enumerate(digests):
         out = tmp_path / f"{i}.tsv"
-        certify_dataset(model, (x, Y % 2), NOISE, n0=10, n=50, out=out, commit=True)
+        certify_dataset(
+            model,
+            (x, Y % 2),
+            NOISE,
+            n0=10,
+            n=50,
+            out=out,
+            settings=Settings(commit=True),
+        )
         digests[i] = json.loads(out.with_name(f"{i}.tsv.manifest.json").read_text())[
             "model"
         ]["parameters"]

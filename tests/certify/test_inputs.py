@@ -53,8 +53,10 @@ WAYS = {
     "scores": lambda x: certify(
         SoftSampler(soft), x, gaussian(0.5), n=100, bound="betting"
     ),
-    "certify_radius": lambda x: certify_radius(ARRAYS, x, gaussian(0.5), 0.1),
-    "predict": lambda x: predict(ARRAYS, x, gaussian(0.5), n=100),
+    "certify_radius": lambda x: certify_radius(
+        ARRAYS, x, gaussian(0.5), Procedure(target_radius=0.1)
+    ),
+    "predict": lambda x: predict(ARRAYS, x, gaussian(0.5), Procedure(n=100)),
     "torch": lambda x: certify(TorchSampler(module()), x, gaussian(0.5), n=100),
     "Smooth": lambda x: Smooth(module(), 2, 0.5).certify(
         torch.as_tensor(x), 10, 100, 0.01, 10
@@ -201,11 +203,13 @@ def test_a_radius_that_is_none_is_refused(radius):
     with pytest.raises(ValueError, match=said):
         certify(ARRAYS, X, mine(radius), n=100)
     with pytest.raises(ValueError, match=said):
-        certify_counts(mine(radius), 0.5, [10, 0], [100, 0], n0=10, n=100, alpha=0.01)
+        certify_counts(
+            mine(radius), 0.5, [10, 0], [100, 0], Procedure(n0=10, n=100, alpha=0.01)
+        )
     with pytest.raises(ValueError, match=said):
         certify(SoftSampler(soft), X, mine(radius), n=1000, bound="betting")
     with pytest.raises(ValueError, match=said):
-        certify_radius(ARRAYS, X, mine(radius), 0.1)
+        certify_radius(ARRAYS, X, mine(radius), Procedure(target_radius=0.1))
 
 
 def test_a_radius_of_zero_or_of_one_element_is_one():
@@ -222,7 +226,7 @@ def test_a_level_that_is_none_is_refused(sigma):
         with pytest.raises(ValueError, match=said):
             way(sampler, X, mine(1.0, sigma), n=100)
     with pytest.raises(ValueError, match=said):
-        certify_radius(sampler, X, mine(1.0, sigma), 0.1)
+        certify_radius(sampler, X, mine(1.0, sigma), Procedure(target_radius=0.1))
 
 
 def test_the_level_of_smooth_is_what_is_drawn_and_certified():

@@ -9,7 +9,7 @@ from cli_models import arguments, one_line
 from result_table import manifest, outcomes, state
 
 from rsbounds.audit import verify
-from rsbounds.certify import certify_dataset
+from rsbounds.certify import Settings, certify_dataset
 from rsbounds.cli import main
 from rsbounds.results import merge
 from rsbounds.schemes import gaussian
@@ -44,10 +44,17 @@ def test_it_is_written_before_the_first_sample(work):
 
     x = [([0.5, 0.0], 0)]
     with pytest.raises(ValueError, match="no sample yet"):
-        certify_dataset(model, x, gaussian(0.25), n=100, out="run.tsv", commit=True)
+        certify_dataset(
+            model,
+            x,
+            gaussian(0.25),
+            n=100,
+            out="run.tsv",
+            settings=Settings(commit=True),
+        )
     assert not Path("run.tsv").exists()
     with pytest.raises(ValueError, match="commit needs out"):
-        certify_dataset(model, x, gaussian(0.25), n=100, commit=True)
+        certify_dataset(model, x, gaussian(0.25), n=100, settings=Settings(commit=True))
 
 
 def test_a_run_that_is_resumed_keeps_it(committed):

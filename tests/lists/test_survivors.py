@@ -23,7 +23,7 @@ from rsbounds.answers import (
 from rsbounds.audit import Kind, verify
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.certify import (
+from rsbounds.certify import Settings, (
     ArraySampler,
     Memory,
     Selection,
@@ -32,6 +32,7 @@ from rsbounds.certify import (
 )
 from rsbounds.cluster import Workers
 from rsbounds.confidence import CDFCertificate, ScoreHistogram
+from rsbounds.procedure import Procedure
 from rsbounds.results import Writer, board, card, manifest_path, read
 from rsbounds.sampling import SoftSampler
 
@@ -319,7 +320,9 @@ def test_equal_others_are_compared_by_their_mean():
 
 def test_a_target_beyond_all_scores_is_given_up_before_a_sample_is_drawn():
     model = ArraySampler(lambda batch: batch @ WEIGHTS)
-    found = certify_radius(model, INPUTS[0], schemes.gaussian(0.25), 1e6)
+    found = certify_radius(
+        model, INPUTS[0], schemes.gaussian(0.25), Procedure(target_radius=1e6)
+    )
     assert (found.predict, found.radius, found.n) == (ABSTAIN, 0.0, 0)
     # nothing is known of the class
     assert (found.z_a, found.p_a, found.z_b) == (-np.inf, 0.0, np.inf)
@@ -336,7 +339,9 @@ def test_a_certificate_from_scores_has_no_counts():
 def test_a_target_that_is_no_number_is_refused():
     model = ArraySampler(lambda batch: batch @ WEIGHTS)
     with pytest.raises(ValueError, match="target"):
-        certify_radius(model, INPUTS[0], schemes.gaussian(0.25), np.nan)
+        certify_radius(
+            model, INPUTS[0], schemes.gaussian(0.25), Procedure(target_radius=np.nan)
+        )
 
 
 def edited(path, change):
@@ -418,9 +423,9 @@ def test_ranks_further_inside_are_not_proved(tmp_path):
 )
 def test_a_model_that_is_described_otherwise_is_another(tmp_path, name, kept, changed):
     out = tmp_path / "out.tsv"
-    run(out=out, max=3, describe={name: kept})
+    run(out=out, max=3, settings=Settings(describe={name: kept}))
     with pytest.raises(ValueError, match=name):
-        run(out=out, max=3, describe={name: changed})
+        run(out=out, max=3, settings=Settings(describe={name: changed}))
 
 
 def test_no_input_that_was_not_chosen_is_left_out(tmp_path):
@@ -470,7 +475,7 @@ def test_levels_are_computed_to_a_quarter_of_the_least(rounding):
 
 def test_a_writer_goes_on_with_no_other_model_unless_told(tmp_path):
     out = tmp_path / "out.tsv"
-    run(out=out, max=3, describe={"name": "the one"})
+    run(out=out, max=3, settings=Settings(describe={"name": "the one"}))
     before = out.read_bytes()
     other = replace(read(out).manifest, model={"name": "another"})
     with pytest.raises(ValueError, match="another"):
