@@ -11,7 +11,7 @@ from rsbounds._numerics.checks import count
 from rsbounds._numerics.extras import need
 from rsbounds.certificate import ABSTAIN
 from rsbounds.certify import certified, predict
-from rsbounds.procedure import Procedure
+from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import ArraySampler, Phase, noisy, stream
 from rsbounds.sampling.blocks import single
 from rsbounds.schemes import gaussian
@@ -68,6 +68,7 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         procedure: Procedure = DEFAULTS,
     ) -> None:
         self._scheme = gaussian(scale)
+        require_procedure(procedure)
         self._procedure = procedure
         self._calls = counter()  # inputs certified or predicted
         self._looks = counter()  # inputs whose gradient was asked for

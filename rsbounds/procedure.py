@@ -223,3 +223,12 @@ def _bound_with_looks(bound: str) -> str:
     if BOUNDS[bound].looks is not None:
         return bound
     return next(entry.name for entry in BOUNDS.values() if entry.looks is not None)
+
+
+def require_procedure(procedure: Any) -> None:
+    """ValueError for anything but a procedure."""
+    if not isinstance(procedure, Procedure):
+        raise ArgumentError(
+            "procedure",
+            f"must be a Procedure, such as Procedure(n=1000); got {procedure!r:.80}",
+        )

@@ -32,7 +32,7 @@ from rsbounds.answers._answer import (
 )
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import BOUNDS, Pair
-from rsbounds.procedure import Procedure
+from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import Draws, Phase, Sampler, stream
 from rsbounds.schemes import Scheme
 from rsbounds.schemes._domains import POSITIVE, RADIUS
@@ -352,6 +352,7 @@ def certify_counts(
     >>> c.predict, c.radius > 0.3  # no majority, but a wide lead over the runner-up
     (0, True)
     """
+    require_procedure(procedure)
     answer = Class(scheme)
     answer.check(procedure)
     votes = Votes(

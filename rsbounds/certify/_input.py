@@ -12,7 +12,7 @@ from rsbounds.answers._answer import class_counts, level_of, sampler_of
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify._job import Job
 from rsbounds.confidence import lower_bound
-from rsbounds.procedure import Procedure
+from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import Phase, Sampler, stream
 from rsbounds.schemes import Scheme
 
@@ -134,6 +134,7 @@ def certify_radius(
     >>> c.predict, c.radius, c.n < 1000
     (0, 0.5, True)
     """
+    require_procedure(procedure)
     if procedure.target_radius is None:
         raise ArgumentError("procedure", "must have a target_radius; got none")
     return certified(sampler, x, scheme, procedure, index)
@@ -179,6 +180,7 @@ def predict(
     >>> predict(sampler, [0.9, 0.0], gaussian(0.5), Procedure(n=100))
     0
     """
+    require_procedure(procedure)
     sampler = sampler_of(sampler, scheme)
     # A phase of its own: a prediction never looks at the samples of a certificate.
     generator = stream(procedure.seed, index, Phase.PREDICT)

@@ -11,7 +11,7 @@ import numpy as np
 from rsbounds._numerics.checks import as_floats, on_host
 from rsbounds.certificate import ANOTHERS, MEMORY, Certificate
 from rsbounds.confidence import lower_bound
-from rsbounds.procedure import Procedure
+from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import Phase, Sampler, as_sampler, stream
 
 #: Samples of a level that is tried.
@@ -59,6 +59,7 @@ def instance_sigma(
     )
     if not levels:
         raise ValueError("sigmas must hold at least one level; got none")
+    require_procedure(procedure)
     sampler = as_sampler(sampler)
     generator = stream(procedure.seed, index, Phase.SEARCH)
 

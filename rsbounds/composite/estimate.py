@@ -25,7 +25,7 @@ from rsbounds.composite.planning import Plan, checked_select, plan
 from rsbounds.composite.rule import Cond, Rule
 from rsbounds.confidence.counts import arguments, end
 from rsbounds.confidence.entry import End, divided, half
-from rsbounds.procedure import Procedure
+from rsbounds.procedure import Procedure, require_procedure
 
 #: Counts of one stage's classes, drawn where they are asked for.
 CountsOf = Callable[[int], NDArray[np.int64]]
@@ -91,7 +91,7 @@ def certify_counts(
     Examples
     --------
     >>> from rsbounds.composite import Cond, Rule, certify_counts
-    >>> from rsbounds.procedure import Procedure
+    >>> from rsbounds.procedure import Procedure, require_procedure
     >>> gate = [Cond("margin", 0), Cond("score", 0, -0.3)]
     >>> rule = Rule([1.0, 0.5], [gate, [Cond("margin", 1)]])
     >>> select = [[30, 25, 45], [97, 2, 1]]
@@ -100,6 +100,7 @@ def certify_counts(
     >>> c.predict, c.item, c.samples, c.binding
     (2, 0, 5200, 'item 0 fires: score, stage 0')
     """
+    require_procedure(procedure)
     select = checked_select(rule, select)
     levels, classes = select.shape
     if isinstance(counts, np.ndarray) and counts.ndim:

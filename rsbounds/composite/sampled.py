@@ -15,7 +15,7 @@ from rsbounds.composite.estimate import (
     checked_stage,
 )
 from rsbounds.composite.rule import Rule, checked_rule
-from rsbounds.procedure import Procedure
+from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import Draws, Phase, Sampler, as_sampler, require_law
 
 DEFAULTS = Procedure()
@@ -57,7 +57,7 @@ def certify(
     --------
     >>> import numpy as np
     >>> from rsbounds.composite import Cond, Rule, certify
-    >>> from rsbounds.procedure import Procedure
+    >>> from rsbounds.procedure import Procedure, require_procedure
     >>> from rsbounds.sampling import ArraySampler
     >>> w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
     >>> rule = Rule([1.0, 0.5], [[Cond("score", 0, 1.0)], [Cond("margin", 1)]])
@@ -66,6 +66,7 @@ def certify(
     >>> c.predict, c.item, 0.7 < c.radius < 0.75  # the truth is 0.75
     (0, 1, True)
     """
+    require_procedure(procedure)
     index = count("index", index)
     sigmas = checked_rule(rule).sigmas
     experts = experts_of(samplers, len(sigmas))

@@ -13,7 +13,7 @@ from rsbounds._numerics.checks import count, on_host
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import certified, predict
 from rsbounds.confidence import lower_bound
-from rsbounds.procedure import Procedure
+from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import Phase, as_sampler, stream
 from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.sampling.torch_modules import as_tensor, autocast_type, home
@@ -95,6 +95,7 @@ class Smooth(torch.nn.Module):
             base_classifier = _Function(base_classifier)
         self.base_classifier: torch.nn.Module = base_classifier
         self.num_classes = count("num_classes", num_classes, 2)
+        require_procedure(procedure)
         self.procedure = procedure
         self.samples = count("samples", samples, 1)
         autocast_type(autocast)  # refuses what is none

@@ -73,7 +73,7 @@ def test_early_stop_changes_nothing_but_the_samples():
         rule = RULES[case % 4]
         sampler = Recorder({s: rng.dirichlet([0.6] * 4) for s in rule.sigmas})
         result = certify(
-            sampler, None, rule, n0=30, n=500, alpha=0.01, seed=5, index=case
+            sampler, None, rule, Procedure(n0=30, n=500, alpha=0.01, seed=5), index=case
         )
         select = [c for _, n, c in sampler.drawn if n == 30]
         used = {s: c for s, n, c in sampler.drawn if n == 500}
@@ -109,9 +109,9 @@ def test_an_expert_for_each_level():
     w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
     samplers = [ArraySampler(lambda b: b @ w.T), ArraySampler(lambda b: -b @ w.T)]
     rule = Rule([0.5, 0.5], [[Cond("score", 0, 2.0)], [Cond("margin", 1)]])
-    assert certify(samplers, [0.5, 0.0], rule, n=1000).predict == 1
+    assert certify(samplers, [0.5, 0.0], rule, Procedure(n=1000)).predict == 1
     with pytest.raises(ValueError, match="samplers must be one or 2; got 3"):
-        certify([*samplers, samplers[0]], [0.5, 0.0], rule, n=1000)
+        certify([*samplers, samplers[0]], [0.5, 0.0], rule, Procedure(n=1000))
 
 
 def radii(rule, choose, n, alpha, classes):
@@ -124,7 +124,7 @@ def radii(rule, choose, n, alpha, classes):
     for i, j in product(range(len(rows)), repeat=2):
         counts = rows[i], rows[j]
         result = estimate(
-            rule, select, choose, lambda k, c=counts: c[k], n=n, alpha=alpha
+            rule, select, choose, lambda k, c=counts: c[k], Procedure(n=n, alpha=alpha)
         )
         radius_of[i, j] = result.radius if result.predict != ABSTAIN else -np.inf
     return radius_of
@@ -237,30 +237,29 @@ def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
 
 def test_bad_counts_are_named():
     select, counts = [[5, 5], [5, 5]], [[50, 50], [50, 50]]
+    procedure = Procedure(n=100, alpha=0.1)
     for args, match in (
-        (([[5, 5]], counts, 100, 0.1), r"select must have shape \(2 levels"),
+        (([[5, 5]], counts), r"select must have shape \(2 levels"),
         (
-            ([[5, 5], [5, 5, 1]], counts, 100, 0.1),
+            ([[5, 5], [5, 5, 1]], counts),
             "select must have rows of one length",
         ),
-        ((select, counts[:1], 100, 0.1), "counts must be of 2 stages"),
+        ((select, counts[:1]), "counts must be of 2 stages"),
         (
-            (select, [[50, 50], [50, 49, 1]], 100, 0.1),
+            (select, [[50, 50], [50, 49, 1]]),
             r"counts\[1\] must be counts of 2 classes",
         ),
         (
-            (select, [[50, 50], [50, 51]], 100, 0.1),
+            (select, [[50, 50], [50, 51]]),
             r"counts\[1\] must sum to at most n = 100",
         ),
-        ((select, counts, 100, float("nan")), r"alpha must be in \(0, 1\); got nan"),
         (
-            (select, [None, counts[1]], 100, 0.1),
+            (select, [None, counts[1]]),
             "counts must hold stage 0, which the rule needs",
         ),
     ):
         with pytest.raises(ValueError, match=match):
-            select, counts, n, alpha = args
-            certify_counts(CASCADE, select, counts, Procedure(n=n, alpha=alpha))
+            certify_counts(CASCADE, *args, procedure)
 
 
 def test_counts_whose_sum_wraps_around_are_refused():
@@ -291,7 +290,7 @@ def test_stages_are_drawn_once_and_in_the_order_of_the_items():
 def test_more_classes_at_one_level_than_at_another():
     samplers = [Recorder({1.0: [0.5, 0.5]}), Recorder({0.5: [0.4, 0.3, 0.3]})]
     with pytest.raises(ValueError, match="stage 1 must be counts of 2 classes"):
-        certify(samplers, None, CASCADE, n=100)
+        certify(samplers, None, CASCADE, Procedure(n=100))
 
 
 def test_alpha_of_a_narrow_type_keeps_its_value():

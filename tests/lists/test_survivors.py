@@ -23,10 +23,11 @@ from rsbounds.answers import (
 from rsbounds.audit import Kind, verify
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.certify import Settings, (
+from rsbounds.certify import (
     ArraySampler,
     Memory,
     Selection,
+    Settings,
     certify,
     certify_radius,
 )
