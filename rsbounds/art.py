@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 from rsbounds.certificate import ABSTAIN
-from rsbounds.certify import certified, predict
-from rsbounds.procedure import Procedure, require_procedure
+from rsbounds.certify import Procedure, certified, predict
 from rsbounds.sampling import ArraySampler, Phase, noisy, stream
 from rsbounds.sampling.blocks import single
 from rsbounds.schemes import gaussian
@@ -68,8 +68,9 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         procedure: Procedure = DEFAULTS,
     ) -> None:
         self._scheme = gaussian(scale)
-        require_procedure(procedure)
-        self._procedure = procedure
+        if not isinstance(procedure, Procedure):
+            raise ArgumentError("procedure", f"must be a Procedure; got {procedure!r}")
+        self._procedure = replace(procedure, alpha=alpha)
         self._calls = counter()  # inputs certified or predicted
         self._looks = counter()  # inputs whose gradient was asked for
         samples = count("sample_size", sample_size, 1)
@@ -84,7 +85,7 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         forward pass.
         """
         sampler = self._sampler(batch_size)
-        procedure = replace(self._procedure, n0=self.sample_size, n=n, alpha=self.alpha)
+        procedure = replace(self._procedure, n0=self.sample_size, n=n)
         predicted = []
         radii = []
         for row in x:
@@ -107,7 +108,7 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         alpha or not. ``verbose`` does nothing.
         """
         sampler = self._sampler(batch_size)
-        procedure = replace(self._procedure, n=self.sample_size, alpha=self.alpha)
+        procedure = replace(self._procedure, n=self.sample_size)
         votes = np.zeros((len(x), self.nb_classes))
         for vote, row in zip(votes, x, strict=True):
             index = next(self._calls)
