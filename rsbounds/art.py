@@ -1,7 +1,7 @@
 """Randomized smoothing for the Adversarial Robustness Toolbox, with sound radii."""
 
+import sys
 from dataclasses import replace
-from itertools import count as counter
 from typing import Any
 
 import numpy as np
@@ -71,8 +71,8 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         if not isinstance(procedure, Procedure):
             raise ArgumentError("procedure", f"must be a Procedure; got {procedure!r}")
         self._procedure = replace(procedure, alpha=alpha)
-        self._calls = counter()  # inputs certified or predicted
-        self._looks = counter()  # inputs whose gradient was asked for
+        self._calls = iter(range(sys.maxsize))  # inputs certified or predicted
+        self._looks = iter(range(sys.maxsize))  # inputs whose gradient was asked for
         samples = count("sample_size", sample_size, 1)
         super().__init__(classifier, samples, scale=scale, alpha=alpha)
 

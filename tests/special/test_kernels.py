@@ -118,3 +118,41 @@ def test_pairs_and_scores_outside_the_domain_are_nan_and_flagged():
         assert refused(
             score, *(bad if i == j else good for j, good in enumerate(inside))
         )
+
+
+# Every magnitude, signs, the ends of domains, and what is no number
+EDGES = [0.0, 5e-324, 1e-300, 1e-100, 1e-10, 0.3, 0.5, 1 - 2**-53, 1.0, 1 + 2**-52, 1.5]
+EDGES += [2.0, 7.0, 50.0, 784.0, 1e8, 1e20, 1e100, 1e300, np.inf]
+EDGES += [*np.negative(EDGES).tolist(), np.nan]
+ORDINARY = [0.01, 0.2, 0.5, 0.7, 0.9, 1.0, 2.0, 3.0, 10.0, 100.0]
+
+
+def flags(ufunc, *args):
+    """The kinds of flags that NumPy reports after a call."""
+    kinds = set()
+    with np.errstate(all="call", call=lambda kind, _: kinds.add(kind)):
+        ufunc(*args)
+    return kinds
+
+
+@pytest.mark.parametrize("name", kernels.symbols)
+def test_nan_raises_the_invalid_flag_and_nothing_raises_another(name):
+    """Whatever the compiler evaluates ahead of a branch, whatever a search tries."""
+    ufunc = getattr(kernels, name)
+    rng = np.random.default_rng(0)
+    shape = (ufunc.nin, 4000)
+    args = np.where(
+        rng.random(shape) < 0.7, rng.choice(ORDINARY, shape), rng.choice(EDGES, shape)
+    )
+    if name.startswith(("lipschitz_", "range_")) and ufunc.nin > 2:
+        args[-1] = np.abs(args[-1])  # few points are inside the domain otherwise
+    args[0, : len(EDGES)] = EDGES
+    with np.errstate(all="ignore"):
+        result = ufunc(*args)
+    nan = np.isnan(result)
+    assert nan.any()
+    assert (~nan).sum() > 100
+    assert flags(ufunc, *args[:, ~nan]) == set()
+    assert flags(ufunc, *args[:, nan]) == {"invalid value"}
+    for i in range(0, 4000, 10):
+        assert flags(ufunc, *args[:, i]) == ({"invalid value"} if nan[i] else set())
