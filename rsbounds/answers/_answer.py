@@ -405,9 +405,8 @@ def require_drawn(name: str, counts: ClassCounts, samples: int) -> None:
 def voted(
     scheme: Scheme,
     votes: Votes,
-    bound: str,
+    procedure: Procedure,
     *,
-    n0: int,
     of: int,
     pair: Pair,
     predict: Any,
@@ -416,7 +415,7 @@ def voted(
     """The certificate of class counts; ``pair`` bounds ``of`` and the others."""
     select = tuple(votes.select.tolist())
     counts = tuple(votes.counts.tolist())
-    void = n0 + votes.n - sum(select) - sum(counts)
+    void = procedure.n0 + votes.n - sum(select) - sum(counts)
     return Certificate(
         predict=predict,
         radius=radius,
@@ -428,7 +427,7 @@ def voted(
         method=scheme.name,
         scope=scheme.scope,
         norm=scheme.norm,
-        bound=bound,
+        bound=procedure.bound,
         z_b=pair.z_b,
         select=select,
         counts=counts,

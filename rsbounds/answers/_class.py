@@ -7,7 +7,7 @@ the bounds into a radius.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -168,8 +168,9 @@ class Class(Answer):
             raise ValueError(
                 f"bound must be one on counts; {procedure.bound!r} is on {kind}"
             )
-        n0 = procedure.n if kind == "outcomes" else procedure.n0
-        require_drawn("select", evidence.select, n0)
+        if kind == "outcomes":  # which choose the class too
+            procedure = replace(procedure, n0=procedure.n)
+        require_drawn("select", evidence.select, procedure.n0)
         require_drawn("counts", evidence.counts, evidence.n)
         top = int(np.argmax(evidence.select))
         pair = NOTHING
@@ -179,8 +180,7 @@ class Class(Answer):
         certificate = voted(
             self.scheme,
             evidence,
-            procedure.bound,
-            n0=n0,
+            procedure,
             of=top,
             pair=pair,
             predict=top if pair.z_a > pair.z_b else ABSTAIN,
@@ -223,8 +223,7 @@ class Class(Answer):
         return voted(
             self.scheme,
             Votes(scores.sigma, NONE, NONE, scores.n),
-            procedure.bound,
-            n0=procedure.n0,
+            procedure,
             of=top,
             pair=pair,
             predict=top if pair.z_a > pair.z_b else ABSTAIN,

@@ -447,8 +447,7 @@ class TopK(Answer):
             certificate = voted(
                 self.scheme,
                 Votes(evidence.sigma, select, counts, 0),
-                procedure.bound,
-                n0=procedure.n0,
+                procedure,
                 of=label,
                 pair=Pair(-np.inf, np.inf, 0.0, 1.0),
                 predict=ABSTAIN,
@@ -470,8 +469,7 @@ class TopK(Answer):
         certificate = voted(
             self.scheme,
             Votes(evidence.sigma, select, counts, procedure.n),
-            procedure.bound,
-            n0=procedure.n0,
+            procedure,
             of=label,
             pair=result.pair,
             predict=predict if result.radius or label not in selected else ABSTAIN,
