@@ -29,7 +29,7 @@ from rsbounds.loading.hashes import parameters_hash
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer
-from rsbounds.results._manifest import MOST_INPUTS
+from rsbounds.results._facts import MOST_INPUTS, folded
 from rsbounds.sampling import as_sampler
 
 FEW_PROBES, MOST_PROBES = 4, 16  # inputs whose fingerprints tell models apart
@@ -159,6 +159,11 @@ class Run:
             _require_counts(procedure)
         elif settings.commit:
             raise ArgumentError("commit", "needs out, the result file")
+        settings = replace(
+            settings,
+            engine=folded("engine", settings.engine),
+            run=folded("run", settings.run),
+        )
         labels = None if _is_elsewhere(model) else labels_of(model)
         source = source_of(data, answer, labels)
         answer.check_inputs(len(source))
@@ -173,8 +178,9 @@ class Run:
         describe = settings.describe
         if not describe and out is not None:
             describe = _described(model)
+        named = {"labels": labels} if labels else {}
         planned = Manifest(
-            model={**({"labels": labels} if labels else {}), **describe},
+            model=folded("model", {**named, **describe}),
             data={
                 **source.identity,
                 "start": selection.start,

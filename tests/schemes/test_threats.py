@@ -154,8 +154,9 @@ def test_forged_frontiers_norms_and_levels_are_found(tmp_path):
     data = run(schemes.flips(0.2, 0.4), path)
     audit = verify(path, data=data)
     assert audit.findings == ()
-    assert audit.stated == ("counts", "times")
-    assert verify(path, data=data, model=by_sum, rerun=6).stated == ("times",)
+    assert audit.stated == ("counts", "times", "versions", "run")
+    drawn = verify(path, data=data, model=by_sum, rerun=6)
+    assert drawn.stated == ("times", "versions", "run")
     before = results.read(path)
     rows = list(before.rows)
     assert {row.norm for row in rows} == {0.0}
@@ -578,7 +579,7 @@ REFUSED = {
     ),
     "a sparse matrix for a mask": (
         ["--method", "mask", "--keep-count", "3"],
-        "x must be an array: sparse matrices are inputs of flips alone",
+        "x must be an array: this noise does not take sparse",
         {"data": "edges.npz"},
     ),
     "a matrix that is not square": (
