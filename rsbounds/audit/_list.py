@@ -54,7 +54,7 @@ class ListProof(Proof):
             counts=counts,
             n=procedure.n,
             alpha=procedure.alpha,
-            void_against=procedure.margin is not None,
+            void_against=procedure.void_against,
         )
         item = int(expected.extra["item"])
         yield from _ends(row, expected, held, item)

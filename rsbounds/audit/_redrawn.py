@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -138,4 +139,6 @@ def _job_of(row: Row, manifest: Manifest, drawer: Any, truth: Any) -> Job:
         answer.truth = truth
     if not answer.scheme.law:  # that of a shape is said by what draws it
         answer.scheme.law = getattr(drawer, "law", "")
-    return Job(answer, answer.samplers(drawer), manifest.procedure)
+    with warnings.catch_warnings():  # what runs are told of n, a file needs no more
+        warnings.simplefilter("ignore")
+        return Job.of(drawer, answer, manifest.procedure)

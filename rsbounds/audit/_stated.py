@@ -81,11 +81,11 @@ def rests_on(
         names.append("sigma")
     if By.RERUN not in given:
         names += ["sound_noise"] if manifest.engine.get("sound_noise") else []
-        if manifest.procedure.noise_source == "os":
+        if not manifest.procedure.repeats:
             names.append("noise_source")
         names += proof.stated
     # that scores are as near to those of exact arithmetic as that
-    if manifest.procedure.margin is not None:
+    if manifest.procedure.void_against:
         names.append("margin")
     if By.DATA not in given:
         names.append("data")

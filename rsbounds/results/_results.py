@@ -284,7 +284,7 @@ class Results:
             return
         yield self.manifest.selection()
         yield self.program()
-        if self.manifest.procedure.noise_source == "os" and not self.program():
+        if (not self.manifest.procedure.repeats) and not self.program():
             yield (
                 "noise of the operating system's bits: no seed draws these samples "
                 "again"

@@ -12,6 +12,7 @@ from rsbounds import certify_dataset, schemes
 from rsbounds.answers import List, Values
 from rsbounds.audit import verify
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
+from rsbounds.certify import Settings
 from rsbounds.cli import main
 from rsbounds.composite import Cond, Rule
 from rsbounds.procedure import Procedure
@@ -85,7 +86,13 @@ def test_what_a_writer_says_besides_is_theirs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     known = {"describe": {"reviewed": "by us"}, "run": {"paper": "ours"}}
     certify_dataset(
-        linear, (X, Y), schemes.gaussian(0.5), out="out.tsv", n0=20, n=200, **known
+        linear,
+        (X, Y),
+        schemes.gaussian(0.5),
+        out="out.tsv",
+        n0=20,
+        n=200,
+        settings=Settings(**known),
     )
     assert manifest()["model"]["described"] == {"reviewed": "by us"}
     assert manifest()["run"]["described"] == {"paper": "ours"}

@@ -122,7 +122,9 @@ def test_one_target_radius():
     scheme = METHODS["semi-elastic"].from_parameters(manifest.parameters)
     known = {"n0": 100, "n": 1000, "alpha": 0.001, "bound": "anytime"}
     for hits, earns in ((950, True), (600, False)):
-        found = certify_counts(scheme, 0.5, (60, 40), (hits, 1000 - hits), **known)
+        found = certify_counts(
+            scheme, 0.5, (60, 40), (hits, 1000 - hits), Procedure(**known)
+        )
         row = Row.of(0, 0, replace(found, radius=0.4 if earns else 0.0), 0.1)
         assert kinds(row, manifest) == []
         higher = replace(manifest, procedure=replace(procedure, target_radius=1.2))
@@ -216,7 +218,9 @@ def lists(count):
         select, counts = (
             np.stack([rng.multinomial(m, q)[:-1] for q in p]) for m in (60, n)
         )
-        found = composite.certify_counts(rule, select, counts, n, 0.01)
+        found = composite.certify_counts(
+            rule, select, counts, Procedure(n=n, alpha=0.01)
+        )
         if found.radius > 1e-6:
             count -= 1
             yield rule, select, n, found

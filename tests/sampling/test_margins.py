@@ -167,9 +167,7 @@ def test_void_votes_count_for_the_runner_up():
         SIGMA,
         with_margin.select,
         with_margin.counts,
-        n0=100,
-        n=2000,
-        alpha=0.001,
+        Procedure(n0=100, n=2000, alpha=0.001),
     )
     assert without.z_b < with_margin.z_b
 
