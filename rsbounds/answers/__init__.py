@@ -22,7 +22,6 @@ from rsbounds.answers._answer import (
 )
 from rsbounds.answers._class import Class, certify_counts
 from rsbounds.answers._list import List
-from rsbounds.answers._looks import ByLooks
 from rsbounds.answers._maps import Maps, certified_maps, certify_map, map_summary
 from rsbounds.answers._sets import (
     SetRule,
@@ -109,10 +108,9 @@ def scope_of(answer: Answer, bound: str) -> str:
 
     That is the scheme's scope where this package stands for answer, scheme and bound.
     """
-    question = answer.asked if isinstance(answer, ByLooks) else answer
     ours = (
         ANSWERS.is_own(answer.name)
-        and type(question) is ANSWERS[answer.name]
+        and type(answer) is ANSWERS[answer.name]
         and BOUNDS.is_own(bound)
     )
     return answer.scheme.scope if ours else ANOTHERS

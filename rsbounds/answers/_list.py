@@ -106,7 +106,7 @@ class List(Answer):
         return read_list(options["rule"])
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name, has_margin=True)
+        require_defaults(procedure, self.name, counts_votes=True)
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return experts_of(model, len(self.rule.sigmas))
@@ -167,9 +167,7 @@ class List(Answer):
             self.rule,
             evidence.select,
             evidence.counts_of,
-            n=procedure.n,
-            alpha=procedure.alpha,
-            void_against=procedure.margin is not None,
+            procedure,
         )
         counts = (
             NOT_DRAWN if stage is None else sparse_counts(stage)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds import audit
+from rsbounds._numerics.domains import DIMENSION
 from rsbounds._numerics.files import require_folder
 from rsbounds._numerics.text import shown
 from rsbounds.answers import Class, restored
@@ -30,7 +31,6 @@ from rsbounds.loading import file_hash, guarded
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Row, read_rows, write
 from rsbounds.schemes import METHODS, Scheme
-from rsbounds.schemes._domains import DIMENSION
 
 
 def add_options(parser: Any) -> None:
@@ -94,8 +94,7 @@ def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         bound=old.bound if args.bound is None else args.bound,
         runner_up=old.runner_up if args.runner_up is None else args.runner_up == "on",
     )
-    job = Job(answer, (), procedure)
-    job.answer.check(procedure)
+    job = Job.without_model(answer, procedure)
     step = {
         **_step(path),
         "alpha": old.alpha,
@@ -108,7 +107,7 @@ def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         # the scheme may be of others' code
         certificate, columns = guarded(
             f"input {row.idx}",
-            lambda: job.answered(job.answer.stored(row), row.idx, row.label),
+            lambda: job.again(row),
         )
         made = Row.of(
             row.idx,
@@ -278,7 +277,7 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
                 f"{path} has no samples of inputs whose selected class is wrong: a "
                 "rule needs those of every input"
             )
-        if run.manifest.procedure.margin is not None:
+        if run.manifest.procedure.void_against:
             raise ValueError(
                 f"{path} has votes by a margin of its own run: certify the rule itself "
                 "with one margin for all levels"

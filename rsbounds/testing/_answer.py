@@ -97,7 +97,7 @@ class AnswerCase:
             Scripted(self._as_returned(selected), self._as_returned(counts), self.few)
             for counts in outcome
         ]
-        draws = Draws(samplers, self.x, self.levels, seed=0, index=0)
+        draws = Draws(samplers, self.x, self.levels, self.few)
         evidence = self.answer.draw(draws, self.few)
         return self.answer.certify(evidence, self.few, label=label, index=0)
 

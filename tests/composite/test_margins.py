@@ -69,11 +69,10 @@ def test_void_votes_are_allowed_for_wherever_they_belong(name):
         void = [60 - int(stage.sum()) for stage in counts]
         if max(void) > 5:
             continue
-        numbers = {"n": 60, "alpha": 0.05}
-        safe = certify_drawn(
-            rule, select, counts.__getitem__, **numbers, void_against=True
-        )
-        plain = certify_drawn(rule, select, counts.__getitem__, **numbers)
+        procedure = Procedure(n=60, alpha=0.05)
+        by_margin = Procedure(n=60, alpha=0.05, margin=0.1)
+        safe = certify_drawn(rule, select, counts.__getitem__, by_margin)
+        plain = certify_drawn(rule, select, counts.__getitem__, procedure)
         assert safe.radius <= plain.radius
         lost += safe.radius < plain.radius
         certified += safe.radius > 0
@@ -82,7 +81,7 @@ def test_void_votes_are_allowed_for_wherever_they_belong(name):
         for whole in zip(
             generator.permutation(first), generator.permutation(second), strict=False
         ):
-            exact = certify_drawn(rule, select, whole.__getitem__, **numbers)
+            exact = certify_drawn(rule, select, whole.__getitem__, procedure)
             assert exact.radius >= safe.radius
     assert certified
     # a score has no upper bound but 1 - p of its own class, so it may lose nothing
@@ -147,9 +146,7 @@ def test_the_plan_does_not_depend_on_void_votes():
         rule_of("cascade"),
         select,
         lambda k: np.array([0, 0, 0]),  # every sample is void
-        n=100,
-        alpha=0.01,
-        void_against=True,
+        Procedure(n=100, alpha=0.01, margin=0.1),
     )
     assert (found.predict, found.radius) == (-1, 0.0)
 

@@ -29,6 +29,7 @@ from rsbounds.certificate import EDIT
 from rsbounds.certify._forecast import _inputs_of
 from rsbounds.cli import main
 from rsbounds.confidence import pair_bounds
+from rsbounds.procedure import Procedure
 from rsbounds.results import Row
 
 DISCRETE = {
@@ -55,7 +56,7 @@ def test_each_radius_is_wrong_as_rarely_as_alpha_says(name):
     for count in range(n + 1):
         votes = [count, n - count]
         certificate = certify_counts(
-            scheme, scheme.own_level, [10, 0], votes, **numbers
+            scheme, scheme.own_level, [10, 0], votes, Procedure(**numbers)
         )
         radii.append(certificate.radius)
     for r in range(1, int(max(radii)) + 1):
@@ -78,7 +79,7 @@ def test_all_outcomes_of_splitting_are_the_truth():
             if first <= second:
                 continue
             counts = [first, second]
-            found = certify_counts(scheme, 0.5, counts, counts, **numbers)
+            found = certify_counts(scheme, 0.5, counts, counts, Procedure(**numbers))
             steps = [m for m in range(1, 9) if m / 8 < found.radius]
             held = [m for m in range(1, 9) if first - m > second + m]
             assert steps == held, counts
@@ -90,12 +91,18 @@ def test_only_noise_that_is_evaluated_whole_has_the_bound_of_all_outcomes():
     counts = [8, 0]
     with pytest.raises(ValueError, match="bound must be one on samples"):
         certify_counts(
-            schemes.gaussian(0.5), 0.5, counts, counts, n=8, bound="exact", **numbers
+            schemes.gaussian(0.5),
+            0.5,
+            counts,
+            counts,
+            Procedure(n=8, bound="exact", **numbers),
         )
     with pytest.raises(ValueError, match="bound must be 'exact'"):
-        certify_counts(split, 0.5, counts, counts, n=8, **numbers)
+        certify_counts(split, 0.5, counts, counts, Procedure(n=8, **numbers))
     with pytest.raises(ValueError, match="n must be 8, all outcomes"):
-        certify_counts(split, 0.5, counts, counts, n=9, bound="exact", **numbers)
+        certify_counts(
+            split, 0.5, counts, counts, Procedure(n=9, bound="exact", **numbers)
+        )
 
 
 @pytest.mark.parametrize("answer", [partial(TopK, k=2), Values, Maps])
@@ -147,8 +154,9 @@ def test_forged_frontiers_norms_and_levels_are_found(tmp_path):
     data = run(schemes.flips(0.2, 0.4), path)
     audit = verify(path, data=data)
     assert audit.findings == ()
-    assert audit.stated == ("counts", "times")
-    assert verify(path, data=data, model=by_sum, rerun=6).stated == ("times",)
+    assert audit.stated == ("counts", "times", "versions", "run")
+    drawn = verify(path, data=data, model=by_sum, rerun=6)
+    assert drawn.stated == ("times", "versions", "run")
     before = results.read(path)
     rows = list(before.rows)
     assert {row.norm for row in rows} == {0.0}
@@ -181,7 +189,9 @@ def test_undecided_draws_count_for_the_runner_up(tmp_path):
     numbers = {"n0": 100, "n": 1000, "alpha": 0.001}
     scheme = schemes.categorical(0.9, 4)
     with_void, added = (
-        certify_counts(scheme, scheme.own_level, [100, 0, 0], counts, **numbers)
+        certify_counts(
+            scheme, scheme.own_level, [100, 0, 0], counts, Procedure(**numbers)
+        )
         for counts in ([800, 100, 50], [800, 150, 50])
     )
     assert (with_void.z_a, with_void.z_b) == (added.z_a, added.z_b)
@@ -569,7 +579,7 @@ REFUSED = {
     ),
     "a sparse matrix for a mask": (
         ["--method", "mask", "--keep-count", "3"],
-        "x must be an array: sparse matrices are inputs of flips alone",
+        "x must be an array: this noise does not take sparse",
         {"data": "edges.npz"},
     ),
     "a matrix that is not square": (
