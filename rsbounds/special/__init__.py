@@ -24,4 +24,4 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(globals()["__all__"])
