@@ -16,6 +16,8 @@ from rsbounds.sampling import ArraySampler, Phase, noisy, stream
 from rsbounds.sampling.blocks import single
 from rsbounds.schemes import gaussian
 
+__all__ = ["RandomizedSmoothing"]
+
 _art: Any = need(
     "art.estimators.certification.randomized_smoothing.numpy", "rsbounds.art"
 )
@@ -152,3 +154,7 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         return ArraySampler(
             lambda batch: self.classifier.predict(batch, batch_size=size)
         )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

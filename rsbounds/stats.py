@@ -90,3 +90,7 @@ class ncx2_gen(_Ncx2):  # type: ignore[misc]
 
 
 ncx2 = ncx2_gen(a=0.0, name="ncx2", longname="A noncentral chi-square")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

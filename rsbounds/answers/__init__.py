@@ -114,3 +114,7 @@ def scope_of(answer: Answer, bound: str) -> str:
         and BOUNDS.is_own(bound)
     )
     return answer.scheme.scope if ours else ANOTHERS
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -46,3 +46,7 @@ __all__ = [
     "predict",
     "stream",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -88,8 +88,9 @@ class Parser(argparse.ArgumentParser):
         for word in self._words:
             flag = word.partition("=")[0]
             if flag.startswith("--") and flag not in known:
-                hints += difflib.get_close_matches(flag, known, 1)
-        hint = f"; did you mean {', '.join(hints)}?" if hints else ""
+                near = difflib.get_close_matches(flag, known, 1)
+                hints += [f"{flag} is unknown, did you mean {name}?" for name in near]
+        hint = "".join(f"; {text}" for text in hints)
         self.exit(
             2, f"{self.prog}: {message}{hint}; see {self.prog}{self.help_words}\n"
         )

@@ -26,3 +26,7 @@ from rsbounds.noises._noise import require_level as require_level
 from rsbounds.noises._noise import single as single
 
 __all__ = ["Bits", "Curve", "DiscreteNoise", "NamedNoise", "Noise"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -48,3 +48,7 @@ __all__ = [
     "write",
     "write_card",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

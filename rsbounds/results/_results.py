@@ -127,6 +127,7 @@ class Results:
             parts.append(f"sigma {' to '.join(ends)}")
         if self.rows and self.classifies:
             parts.append(f"accuracy {self.clean_accuracy():.4f}")
+            parts.append(f"average radius {self.average_radius():.4g}")
         name = f" {shown(self.name)}" if self.name else ""
         return f"<Results{name}: {', '.join(parts)}>"
 

@@ -52,3 +52,7 @@ globals()["__all__"] = sorted(
     and name not in ("Registry", "check_entry", "method")
     and not (isinstance(globals()[name], type) and issubclass(globals()[name], Noise))
 )
+
+
+def __dir__() -> list[str]:
+    return sorted(globals()["__all__"])

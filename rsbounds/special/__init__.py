@@ -21,3 +21,7 @@ from rsbounds.special._normal import *  # noqa: F403
 
 if not TYPE_CHECKING:
     __all__ = sorted([error_bound.__name__, *_ncx2.__all__, *_normal.__all__])
+
+
+def __dir__() -> list[str]:
+    return sorted(globals()["__all__"])
