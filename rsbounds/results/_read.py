@@ -64,28 +64,26 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
     may say more than it did. ``strict`` refuses rows that contradict themselves, stand
     twice or are not of the run.
     """
-    name, content = (
-        os.fspath(path),
-        content_of(path, LARGE) if content is None else content,
-    )
+    name = os.fspath(path)
+    content = content_of(path, LARGE) if content is None else content
     manifest = Manifest.read(path) if manifest_path(path).exists() else None
     if not content:
         return Results(name, (), "empty file", manifest)
-    note = ""
     if manifest is None and (own := _arrays(path)):
         return Results(name, own)
     if manifest is None and (pairs := _pairs(content)):
         if strict and len({row.idx for row in pairs}) < len(pairs):
             raise ValueError(f"{path}: expected each index once")
-        return Results(
-            name,
-            pairs,
-            "index and radius alone: an input with a radius counts as right",
-        )
-    try:
-        first, *lines = content.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: expected tab-separated text in UTF-8") from None
+        note = "index and radius alone: an input with a radius counts as right"
+        return Results(name, pairs, note)
+    return _table(path, content, manifest, strict=strict)
+
+
+def _table(
+    path: Path, content: bytes, manifest: Manifest | None, *, strict: bool
+) -> Results:
+    """The rows under a header, of the field or of ours; ValueError names the line."""
+    first, *lines = _lines(path, content)
     columns = tuple(first.strip().split("\t"))
     if not lines or columns[: len(FIELD)] != FIELD or len(set(columns)) < len(columns):
         raise ValueError(
@@ -93,6 +91,7 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
             f"{' '.join(FIELD)}, "
             f"separated by tabs, or lines of index and radius; got {quoted(first)}"
         )
+    note = ""
     if lines[-1] and (manifest or "scope" in columns):
         note = f"line {len(lines) + 1} is cut short: left out"
         lines.pop()
@@ -113,7 +112,14 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
             ) from None
         rows.append(row)
         seen[row.idx] = number
-    return Results(name, tuple(rows), note, manifest, columns)
+    return Results(os.fspath(path), tuple(rows), note, manifest, columns)
+
+
+def _lines(path: Path, content: bytes) -> list[str]:
+    try:
+        return content.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: expected tab-separated text in UTF-8") from None
 
 
 def _pairs(content: bytes) -> tuple[Row, ...]:
