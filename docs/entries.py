@@ -7,7 +7,8 @@ They are those that files are checked by: ``rsbounds.results._facts``.
 
 from pathlib import Path
 
-from rsbounds.results._facts import CARD, MANIFEST, as_markdown
+from rsbounds.results._entries import as_markdown
+from rsbounds.results._facts import CARD, MANIFEST
 
 PAGE = Path(__file__).parent / "reference" / "result-files.md"
 

@@ -9,8 +9,9 @@ from rsbounds.audit._proofs import PROOFS
 from rsbounds.audit._radii import ABSOLUTE, DISCRETE
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN
 from rsbounds.results import Manifest
-from rsbounds.results._facts import By, Status, entries_of, name_of
-from rsbounds.results._facts import stated as stated_entries
+from rsbounds.results._entries import entries_of, name_of
+from rsbounds.results._entries import stated as stated_entries
+from rsbounds.results._facts import By, Status
 from rsbounds.schemes import METHODS, Scheme
 
 #: What is certified, where other parameters bound what it rests on.

@@ -43,7 +43,7 @@ from rsbounds.results import (
     manifest_path,
     read_rows,
 )
-from rsbounds.results._facts import folded
+from rsbounds.results._entries import folded
 from rsbounds.sampling.margins import Difference
 from rsbounds.schemes import Scheme
 

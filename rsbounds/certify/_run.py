@@ -30,7 +30,8 @@ from rsbounds.loading.hashes import parameters_hash
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer
-from rsbounds.results._facts import MOST_INPUTS, folded
+from rsbounds.results._entries import folded
+from rsbounds.results._facts import MOST_INPUTS
 from rsbounds.sampling import as_sampler
 
 FEW_PROBES, MOST_PROBES = 4, 16  # inputs whose fingerprints tell models apart

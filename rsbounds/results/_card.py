@@ -19,7 +19,8 @@ from rsbounds._numerics.files import LARGE, content_of, require_writable
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.certificate import SCOPES
 from rsbounds.confidence import lower_bound, upper_bound
-from rsbounds.results._facts import Status, card_schema, status_of
+from rsbounds.results._entries import card_schema, status_of
+from rsbounds.results._facts import Status
 from rsbounds.results._file import _replace, digest
 from rsbounds.results._manifest import manifest_path, parsed
 from rsbounds.results._program import LEAD

@@ -14,7 +14,7 @@ from rsbounds._numerics.files import content_of
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.answers import ANSWERS
 from rsbounds.procedure import Procedure
-from rsbounds.results._facts import check_types
+from rsbounds.results._entries import check_types
 from rsbounds.results._fitted import chosen_on, is_fitted_on
 from rsbounds.results._row import Row
 

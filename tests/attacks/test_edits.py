@@ -21,7 +21,8 @@ from rsbounds.answers import List, Maps, TopK, Values
 from rsbounds.audit import Audit, check_card, verified, verify
 from rsbounds.composite import Cond, Rule
 from rsbounds.results import card, read, read_card, write_card
-from rsbounds.results._facts import MANIFEST, By, name_of
+from rsbounds.results._entries import name_of
+from rsbounds.results._facts import MANIFEST, By
 from rsbounds.semielastic import KNNSigma
 
 RNG = np.random.default_rng(0)

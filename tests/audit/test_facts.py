@@ -17,7 +17,8 @@ from rsbounds.cli import main
 from rsbounds.composite import Cond, Rule
 from rsbounds.procedure import Procedure
 from rsbounds.results import read, read_card
-from rsbounds.results._facts import CARD, MANIFEST, By, as_markdown, status_of
+from rsbounds.results._entries import as_markdown, status_of
+from rsbounds.results._facts import CARD, MANIFEST, By
 
 pytest.importorskip("flint")
 FULL = (*DATA, "--model", "models:linear", "--rerun", "12")
