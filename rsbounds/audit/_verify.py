@@ -35,15 +35,15 @@ from rsbounds.audit._whole import (
     structure,
 )
 from rsbounds.certificate import ASSERTED_ENVELOPE
-from rsbounds.certify._job import source_of
+from rsbounds.certify import source_of
 from rsbounds.loading import CorruptInput, Data
 from rsbounds.results import (
     Manifest,
     commitment_path,
+    folded,
     manifest_path,
     read_rows,
 )
-from rsbounds.results._facts import folded
 from rsbounds.sampling.margins import Difference
 from rsbounds.schemes import Scheme
 
