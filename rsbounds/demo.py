@@ -13,7 +13,7 @@ from torch import nn
 
 from rsbounds import datasets, schemes, semielastic
 from rsbounds._numerics.checks import as_integers
-from rsbounds.answers import Class
+from rsbounds.answers import TopClass
 from rsbounds.certify import Settings, certify_dataset
 from rsbounds.composite import Cond, Rule
 from rsbounds.results import Results, Row, write
@@ -184,7 +184,7 @@ def _cohen(file: Path, results: Results) -> Path:
     assert results.manifest is not None
     procedure = replace(results.manifest.procedure, runner_up=False)
     manifest = replace(results.manifest, procedure=procedure)
-    answer = Class(schemes.gaussian(SIGMA))
+    answer = TopClass(schemes.gaussian(SIGMA))
     rows = []
     for row in results.rows:
         again, _ = answer.certify(

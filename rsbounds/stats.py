@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from rsbounds import special
-from rsbounds.special._call import DOMAIN
+from rsbounds.special import DOMAIN
 
 __all__ = ["ncx2"]
 

@@ -53,7 +53,7 @@ class Scores:
     n: int
 
 
-class Class(Answer):
+class TopClass(Answer):
     """The most likely class, and how far it stays the most likely.
 
     Parameters
@@ -68,9 +68,9 @@ class Class(Answer):
 
     Examples
     --------
-    >>> from rsbounds.answers import Class
+    >>> from rsbounds.answers import TopClass
     >>> from rsbounds.schemes import gaussian
-    >>> Class(gaussian(0.5)).name
+    >>> TopClass(gaussian(0.5)).name
     'class'
     """
 
@@ -352,7 +352,7 @@ def certify_counts(
     (0, True)
     """
     require_procedure(procedure)
-    answer = Class(scheme)
+    answer = TopClass(scheme)
     answer.check(procedure)
     votes = Votes(
         sigma=POSITIVE.one("sigma", sigma),

@@ -11,7 +11,7 @@ from rsbounds.audit._finding import Numbered
 from rsbounds.audit._proof import answer_of
 from rsbounds.certify import Stopping
 from rsbounds.results import Manifest
-from rsbounds.results._entries import undeclared as undeclared_entries
+from rsbounds.results import undeclared as undeclared_entries
 from rsbounds.schemes import METHODS
 
 #: Parameters that say what a noise is made of, beside those that radii follow from.

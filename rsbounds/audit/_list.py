@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from rsbounds import composite
-from rsbounds.answers._list import stage_counts
+from rsbounds.answers import stage_counts
 from rsbounds.audit import _bounds
 from rsbounds.audit._balls import Arb, arb, ctx, event
 from rsbounds.audit._finding import Kind, Said

@@ -11,8 +11,7 @@ from rsbounds._numerics.decimals import sparse_counts
 from rsbounds.answers import ANSWERS
 from rsbounds.audit._finding import Finding, Kind, Numbered
 from rsbounds.audit._proof import answer_of
-from rsbounds.certify import Job
-from rsbounds.certify._run import drawn_columns
+from rsbounds.certify import Job, drawn_columns
 from rsbounds.loading import Data, guarded
 from rsbounds.results import Manifest, Row
 from rsbounds.sampling import Phase, as_sampler

@@ -12,8 +12,7 @@ from rsbounds.audit._proof import Claim, Proof, answer_of, is_same, own_level
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ABSTAIN
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Row
-from rsbounds.results._row import holds
+from rsbounds.results import Manifest, Row, holds
 from rsbounds.schemes import METHODS
 
 

@@ -30,9 +30,9 @@ from rsbounds.audit._whole import (
 from rsbounds.loading import CorruptInput, Data
 from rsbounds.results import (
     Manifest,
+    folded,
     read_rows,
 )
-from rsbounds.results._entries import folded
 from rsbounds.sampling.margins import Difference
 from rsbounds.schemes import Scheme
 

@@ -8,10 +8,8 @@ from rsbounds.audit._proof import own_level
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.audit._radii import ABSOLUTE, DISCRETE
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN
-from rsbounds.results import Manifest
-from rsbounds.results._entries import entries_of, name_of
-from rsbounds.results._entries import stated as stated_entries
-from rsbounds.results._facts import By, Status
+from rsbounds.results import By, Manifest, Status, entries_of, name_of
+from rsbounds.results import stated as stated_entries
 from rsbounds.schemes import METHODS, Scheme
 
 #: What is certified, where other parameters bound what it rests on.

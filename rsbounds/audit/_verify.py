@@ -19,7 +19,7 @@ from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._proof import answer_of
 from rsbounds.audit._stages import File
 from rsbounds.certificate import ASSERTED_ENVELOPE
-from rsbounds.certify._job import source_of
+from rsbounds.certify import source_of
 from rsbounds.results import (
     commitment_path,
     manifest_path,

@@ -9,6 +9,7 @@ Nothing here knows a framework, a theory or an answer: a
 # "X as X": for other rooms of the package; what users call is in __all__
 from rsbounds.answers import certify_counts
 from rsbounds.certify._dataset import certify_dataset
+from rsbounds.certify._forecast import Expected as Expected
 from rsbounds.certify._forecast import Forecast, cheapest, forecast
 from rsbounds.certify._input import certified as certified
 from rsbounds.certify._input import certify, certify_radius, predict
@@ -18,10 +19,12 @@ from rsbounds.certify._job import Here as Here
 from rsbounds.certify._job import Job as Job
 from rsbounds.certify._job import Outcome as Outcome
 from rsbounds.certify._job import Work as Work
+from rsbounds.certify._job import source_of as source_of
 from rsbounds.certify._margin import Measured as Measured
 from rsbounds.certify._margin import measure_margin
 from rsbounds.certify._run import Selection as Selection
 from rsbounds.certify._run import Settings
+from rsbounds.certify._run import drawn_columns as drawn_columns
 from rsbounds.certify._run import require_place as require_place
 from rsbounds.certify._stopping import Stopping as Stopping
 from rsbounds.certify._this_input import Memory, instance_sigma

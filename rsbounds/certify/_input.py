@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.answers import Class
-from rsbounds.answers._answer import class_counts, level_of, sampler_of
+from rsbounds.answers import TopClass, class_counts, level_of, sampler_of
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify._job import Job
 from rsbounds.confidence import lower_bound
@@ -144,7 +143,7 @@ def certified(
     sampler: Any, x: Any, scheme: Scheme, procedure: Procedure, index: int = 0
 ) -> Certificate:
     """The certificate of one input whose label nobody knows, by any procedure."""
-    job = Job.of(sampler, Class(scheme), procedure)
+    job = Job.of(sampler, TopClass(scheme), procedure)
     return job.certify(x, index, ABSTAIN).certificate
 
 

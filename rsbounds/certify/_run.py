@@ -29,9 +29,7 @@ from rsbounds.loading.data import counted_from_one
 from rsbounds.loading.hashes import parameters_hash
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Results, Row, Writer
-from rsbounds.results._entries import folded
-from rsbounds.results._facts import MOST_INPUTS
+from rsbounds.results import MOST_INPUTS, Manifest, Results, Row, Writer, folded
 from rsbounds.sampling import as_sampler
 
 FEW_PROBES, MOST_PROBES = 4, 16  # inputs whose fingerprints tell models apart

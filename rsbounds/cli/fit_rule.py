@@ -17,8 +17,7 @@ from rsbounds import composite
 from rsbounds._numerics.files import require_folder
 from rsbounds.cli import recertify
 from rsbounds.cli._output import Told, add_json, show
-from rsbounds.results._file import _replace
-from rsbounds.results._fitted import digests
+from rsbounds.results import _replace, digests
 
 
 def add_options(parser: Any) -> None:

@@ -15,12 +15,10 @@ from typing import Any
 
 from rsbounds import results
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.certify import Forecast, cheapest, forecast
-from rsbounds.certify._forecast import Expected
+from rsbounds.certify import Expected, Forecast, cheapest, forecast
 from rsbounds.cli._methods import numbers, whole
 from rsbounds.cli._output import Told, add_json, show
-from rsbounds.results import Results
-from rsbounds.results._table import aligned, default_radii, heading
+from rsbounds.results import Results, aligned, default_radii, heading
 
 NUMBERS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 DEVICES = (1, 8, 64)

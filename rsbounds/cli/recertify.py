@@ -19,8 +19,7 @@ from rsbounds import audit
 from rsbounds._numerics.domains import DIMENSION
 from rsbounds._numerics.files import require_folder
 from rsbounds._numerics.text import shown
-from rsbounds.answers import Class, restored
-from rsbounds.answers._list import Stages, read_list
+from rsbounds.answers import Stages, TopClass, read_list, restored
 from rsbounds.audit import trust
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.certify import Job
@@ -289,7 +288,7 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
             )
         method, scope = run.manifest.method, run.manifest.scope
         answer = run.manifest.answer["name"]
-        if answer != Class.name:
+        if answer != TopClass.name:
             raise ValueError(
                 f"{path} answers {shown(answer)}: a rule needs runs of one class each"
             )

@@ -168,10 +168,10 @@ def check_answer(
     Examples
     --------
     >>> from rsbounds import schemes
-    >>> from rsbounds.answers import Class
+    >>> from rsbounds.answers import TopClass
     >>> from rsbounds.testing import check_answer
-    >>> check_answer(Class(schemes.gaussian(0.5)))
-    >>> class Careless(Class):
+    >>> check_answer(TopClass(schemes.gaussian(0.5)))
+    >>> class Careless(TopClass):
     ...     name = "careless"
     ...     def certify(self, evidence, procedure, **of):
     ...         evidence.counts.sort()

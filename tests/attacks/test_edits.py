@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from rsbounds import certify_dataset, schemes
-from rsbounds.answers import List, Maps, TopK, Values
+from rsbounds.answers import DecisionList, Maps, TopK, Values
 from rsbounds.audit import Audit, check_card, verified, verify
 from rsbounds.composite import Cond, Rule
 from rsbounds.results import card, read, read_card, write_card
@@ -95,7 +95,7 @@ RUNS: Mapping[str, tuple[Any, Any, Callable[[], Any], dict[str, Any]]] = {
     "mask": (scores, (X, Y), lambda: schemes.mask(keep_probability=0.5), {}),
     "blocks": (scores, (WHOLE, Y), of_kinds, {}),
     "semi-elastic": (scores, (X, Y), anchored, {}),
-    "list": (scores, (X, Y), lambda: List(RULE), {}),
+    "list": (scores, (X, Y), lambda: DecisionList(RULE), {}),
     "top-k": (scores, (X, Y), lambda: TopK(schemes.gaussian(0.5), 2), {}),
     "values": (outputs, X, lambda: Values(schemes.gaussian(0.5), [0.1, 0.2]), {}),
     "maps": (positions, X, lambda: Maps(schemes.gaussian(0.5), 0.75), {}),

@@ -9,7 +9,7 @@ from cli_models import MODELS, arguments, models, savez, says
 from result_table import DATA, manifest, save, state, table
 
 from rsbounds import certify_dataset, schemes
-from rsbounds.answers import List, Values
+from rsbounds.answers import DecisionList, Values
 from rsbounds.audit import verify
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
 from rsbounds.certify import Settings
@@ -211,7 +211,7 @@ RULE = Rule([1.0, 0.5], [[Cond("margin", 0, 0.0)], [Cond("margin", 1, 0.0)]])
 
 def test_how_a_rule_was_chosen_is_stated_and_said(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    answer = List(RULE, fitted=[f"{'0' * 16}:{'1' * 16}"])
+    answer = DecisionList(RULE, fitted=[f"{'0' * 16}:{'1' * 16}"])
     certify_dataset(linear, (X, Y), answer, out="out.tsv", n0=20, n=200)
     assert "answer.fitted" in verify("out.tsv").stated
     stated = manifest()["answer"]

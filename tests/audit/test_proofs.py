@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rsbounds import composite
-from rsbounds.answers import Class, List
+from rsbounds.answers import DecisionList, TopClass
 from rsbounds.answers._answer import Votes
 from rsbounds.answers._list import Stages
 from rsbounds.audit import Kind, _radii
@@ -62,7 +62,7 @@ def run(name, procedure):
     for i, (first, second) in enumerate(COUNTS):
         counts = (first, second, procedure.n - first - second)
         votes = Votes(0.5, np.array([60, 40]), np.array(counts), procedure.n)
-        certificate, _ = Class(scheme).certify(votes, procedure, label=0, index=i)
+        certificate, _ = TopClass(scheme).certify(votes, procedure, label=0, index=i)
         rows.append(Row.of(i, 0, certificate, 0.1))
     known = {"method": method, "scope": scheme.scope, "parameters": parameters}
     return Manifest(procedure=procedure, data={"inputs": len(rows)}, **known), rows
@@ -257,7 +257,9 @@ def test_rows_of_decision_lists():
             lambda stage, found=found: np.array(found.stage_counts[stage]),
             n,
         )
-        _, columns = List(rule).certify(stages, manifest.procedure, label=0, index=0)
+        _, columns = DecisionList(rule).certify(
+            stages, manifest.procedure, label=0, index=0
+        )
         row = Row.of(0, 0, found, 0.1, extra=columns)
         assert kinds(row, manifest) == []
         higher = row.radius * (1 + 1e-9) + 1e-8

@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 
 import rsbounds
 from rsbounds import certify_dataset, results
-from rsbounds.answers import List, Maps, TopK, Values
+from rsbounds.answers import DecisionList, Maps, TopK, Values
 from rsbounds.audit import verify
 from rsbounds.audit._looks import LOOKS, levels_of
 from rsbounds.certify import Job, Procedure, certify_counts, forecast
@@ -407,7 +407,11 @@ def test_a_row_left_out_though_its_class_is_right_is_found(tmp_path):
 
 
 def test_only_correct_is_of_classes():
-    for question in (Maps(gaussian(SIGMA)), Values(gaussian(SIGMA), [0.1]), List(RULE)):
+    for question in (
+        Maps(gaussian(SIGMA)),
+        Values(gaussian(SIGMA), [0.1]),
+        DecisionList(RULE),
+    ):
         with pytest.raises(ValueError, match="only_correct needs one selected class"):
             certify_dataset(MODEL, (X, Y), question, n=100, only_correct=True)
 

@@ -17,7 +17,7 @@ from cli_models import ENVIRONMENT, MODELS, arguments, inputs, python, savez, sa
 from result_table import manifest
 
 from rsbounds._numerics.progress import Progress
-from rsbounds.answers import Class
+from rsbounds.answers import TopClass
 from rsbounds.cli import main
 from rsbounds.cli.certify import _summary
 from rsbounds.results import COLUMNS, Results, Row, read, truncated
@@ -33,7 +33,7 @@ def rows(path):
 def test_radii_that_certify_prints_are_cut_off():
     """The summary said .6040 where the report said .6039."""
     rows = (Row(0, 1, 1, 0.60399, True),)
-    told = _summary(Path("out.tsv"), Results("", rows), Class(gaussian(1)), 0, 1.0)
+    told = _summary(Path("out.tsv"), Results("", rows), TopClass(gaussian(1)), 0, 1.0)
     lines = [line for each in told for line in each.text.split(", ")]
     assert "average certified radius 0.6039" in lines
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from rsbounds import certify_dataset
-from rsbounds.answers import List
+from rsbounds.answers import DecisionList
 from rsbounds.audit import verify
 from rsbounds.certify import Procedure, measure_margin
 from rsbounds.composite import Cond, Rule, certify_drawn
@@ -93,14 +93,14 @@ def test_void_votes_are_allowed_for_wherever_they_belong(name):
 def test_files_are_proved_and_forged_ones_found(name, make, tmp_path):
     path = tmp_path / "run.tsv"
     numbers = {"n": 1000, "margin": 0.1, "out": path}
-    run = certify_dataset(make(), (X, Y), List(rule_of(name)), **numbers)
+    run = certify_dataset(make(), (X, Y), DecisionList(rule_of(name)), **numbers)
     assert any(row.void for row in run.rows)
     assert any(row.radius for row in run.rows)
     checked = verify(path, data=(X, Y), model=make(), rerun=3, margin=True)
     assert not checked.findings
     assert (checked.votes.samples, checked.votes.changed) == (6000, 0)
     assert "margin" in checked.stated
-    bare = certify_dataset(make(), (X, Y), List(rule_of(name)), n=1000)
+    bare = certify_dataset(make(), (X, Y), DecisionList(rule_of(name)), n=1000)
     for row, without in zip(run.rows, bare.rows, strict=True):
         assert row.radius <= without.radius
 
@@ -115,7 +115,9 @@ def test_rows_that_forget_their_void_votes_are_found(tmp_path):
 
     path = tmp_path / "run.tsv"
     with pytest.warns(RuntimeWarning, match="void"):
-        certify_dataset(near, (X, Y), List(rule_of("cascade")), n=1000, out=path)
+        certify_dataset(
+            near, (X, Y), DecisionList(rule_of("cascade")), n=1000, out=path
+        )
     assert not verify(path).findings
     place = tmp_path / "run.tsv.manifest.json"
     entries = json.loads(place.read_text())
@@ -132,7 +134,7 @@ def test_a_margin_is_measured_at_each_level():
             return super().compared(x, sigma, n, generator)
 
     sampler = Watched(lambda batch: batch / 3)
-    measure_margin(sampler, (X, Y), List(rule_of("cascade")))
+    measure_margin(sampler, (X, Y), DecisionList(rule_of("cascade")))
     assert sorted({*levels}) == sorted(SIGMAS)
     assert len(levels) == 4  # of two inputs
 
@@ -154,8 +156,10 @@ def test_the_plan_does_not_depend_on_void_votes():
 def test_only_correct_says_what_it_needs(tmp_path):
     numbers = {"n": 100, "only_correct": True}
     with pytest.raises(ValueError, match="only_correct needs one selected class"):
-        certify_dataset(scores, (X, Y), List(rule_of("scores")), **numbers)
+        certify_dataset(scores, (X, Y), DecisionList(rule_of("scores")), **numbers)
     assert Procedure(only_correct=True).only_correct
     path = tmp_path / "run.tsv"
-    certify_dataset(scores, (X, Y), List(rule_of("sets")), n=500, margin=0.1, out=path)
+    certify_dataset(
+        scores, (X, Y), DecisionList(rule_of("sets")), n=500, margin=0.1, out=path
+    )
     assert read(path).manifest.procedure.margin == 0.1

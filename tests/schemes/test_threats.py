@@ -13,8 +13,8 @@ from scipy import sparse
 
 from rsbounds import certify_dataset, results, schemes
 from rsbounds.answers import (
-    Class,
     Maps,
+    TopClass,
     TopK,
     Values,
     certify_counts,
@@ -140,7 +140,7 @@ def by_sum(batch):
     return np.stack([12.5 - total, total - 12.5], axis=1)
 
 
-def run(scheme, path, answer=Class, model=by_sum, **numbers):
+def run(scheme, path, answer=TopClass, model=by_sum, **numbers):
     """Six inputs, all zeros or all ones."""
     labels = np.array([0, 1, 1, 0, 1, 0])
     data = (np.repeat(labels[:, None], 30, axis=1), labels)
@@ -245,7 +245,7 @@ def test_hundreds_of_changes_are_proved(scheme, radius, tmp_path):
         return np.tile([1.0, 0.0], (len(batch), 1))
 
     data = (np.zeros((1, 3000), np.int64), np.array([0]))
-    certify_dataset(always_first, data, Class(scheme), out=path, n=1000, n0=20)
+    certify_dataset(always_first, data, TopClass(scheme), out=path, n=1000, n0=20)
     before = results.read(path)
     (row,) = before.rows
     assert row.radius == radius
@@ -698,7 +698,7 @@ def test_columns_of_inputs_left_out_are_compared(tmp_path):
     certify_dataset(
         by_sum,
         (x, np.array([0, 1])),
-        Class(schemes.flips(0.2, 0.4)),
+        TopClass(schemes.flips(0.2, 0.4)),
         out=path,
         **numbers,
     )
