@@ -2,6 +2,9 @@
 threads.
 """
 
+import io
+import sys
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -10,9 +13,12 @@ from hypothesis import strategies as st
 
 from rsbounds import special
 from rsbounds._numerics.checks import as_floats, as_integers, number
+from rsbounds._numerics.files import SMALL, content_of
+from rsbounds._numerics.progress import Progress
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, SCORE_LIMIT, ScorePair, score_of
 from rsbounds._numerics.search import bisect, mean_power
+from rsbounds._numerics.text import abridged
 from rsbounds._numerics.threads import apply
 from rsbounds.oracle import ndtri
 
@@ -183,3 +189,31 @@ def test_one_number_is_rounded_as_an_array_is(value, error):
         assert type(one) is np.float64
         assert one == many
         assert np.signbit(one) == np.signbit(many) or value != 0
+
+
+def test_hashes_in_messages_are_short():
+    whole = "0123456789abcdef" * 4
+    assert abridged(f"was {whole}, now 'x'") == "was 0123456789ab..., now 'x'"
+    assert abridged(whole[:-1]) == whole[:-1]
+
+
+class NotebookStream(io.StringIO):
+    """What a kernel has for standard error, by the name of its module."""
+
+    __module__ = "ipykernel.iostream"
+
+
+@pytest.mark.parametrize("stream", [NotebookStream, io.StringIO])
+def test_a_notebook_without_widgets_has_a_bar_of_text(stream, monkeypatch):
+    """There was none in the first minute: a kernel's stream is no terminal."""
+    monkeypatch.setattr("sys.stderr", stream())
+    assert list(Progress(2, "input").over("ab")) == ["a", "b"]
+    assert ("100%" in sys.stderr.getvalue()) == (stream is NotebookStream)
+
+
+def test_files_have_a_limit(tmp_path):
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(SMALL + 1)
+    with pytest.raises(ValueError, match="must have at most 67108864 bytes"):
+        content_of(path)

@@ -5,6 +5,7 @@ NaN.
 import itertools
 import math
 import warnings
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -12,8 +13,9 @@ import pytest
 from refusals import refusals
 from scipy.special import ndtr, ndtri
 
-from rsbounds import schemes
+from rsbounds import certify_dataset, schemes
 from rsbounds.answers import (
+    Values,
     conformal_level,
     conformalize,
     predict_set,
@@ -298,3 +300,53 @@ test_bad_input_is_one_line = refusals(
         "include must be at most m = 1": lambda: predict_set([[1.0]], 0.5, include=2),
     }
 )
+
+
+def test_the_lowest_sample_is_the_end_that_it_takes():
+    """Of 10 samples: 2^-10 are all above the median, within the alpha/2 of an end."""
+    samples = np.random.default_rng(0).standard_normal(10)
+    known = {"alpha": 2.1 * 2.0**-10, "scheme": schemes.gaussian(0.5)}
+    assert value_interval(samples, 0.0, **known) == (samples.min(), samples.max())
+    stricter = known | {"alpha": 1.9 * 2.0**-10}
+    with pytest.warns(RuntimeWarning, match="10 samples can't show both ends"):
+        assert value_interval(samples, 0.0, **stricter) == (-np.inf, np.inf)
+    samples[3] = np.nan  # below the low and above the high end
+    assert value_interval(samples, 0.0, **known) == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("alpha", [-0.1, 0.0, 1.0, np.nan])
+def test_an_interval_needs_an_alpha_between_0_and_1(alpha):
+    scheme = schemes.gaussian(0.5)
+    with pytest.raises(ValueError, match="alpha"):
+        value_interval(np.arange(9.0), 0.0, alpha=alpha, scheme=scheme)
+
+
+@pytest.mark.parametrize("copies", [1, 2, 5])
+def test_the_threshold_is_an_order_statistic_of_order_statistics(copies):
+    """Of each input the score that the rule names, of these the one of the share."""
+    inputs, alpha, radius, scheme = 400, 0.2, 0.05, schemes.gaussian(0.5)
+    scores = np.random.default_rng(0).random((inputs, copies))
+    scores[3, 0] = np.nan  # counts as infinite
+    rule = set_rule(copies, alpha, radius, scheme)
+    # the definition, number by number
+    infinite = [[s if s == s else np.inf for s in row] for row in scores.tolist()]
+    reached = sorted(sorted(row)[rule.calibrate - 1] for row in infinite)
+    left_out = int((inputs + 1) * Fraction(rule.error))
+    threshold = conformalize(scores, alpha, radius, scheme)
+    assert threshold == reached[inputs - left_out]
+    assert np.isfinite(threshold)
+
+
+@pytest.mark.parametrize(
+    "y", [np.array([151.0, 75.0]), np.array([-1, 2]), [1.0, 2.0], np.zeros((2, 2))]
+)
+def test_targets_of_a_regression_are_refused_at_once(y):
+    """Whole ones passed for labels, those of the first inputs that is."""
+    x = np.zeros((2, 3), np.float32)
+    answer = Values(gaussian(0.5), radii=[0.1])
+    with pytest.raises(ValueError, match="'values': pass the inputs alone; got y of"):
+        certify_dataset(lambda batch: batch, (x, y), answer, n=100)
+    labelled = certify_dataset(
+        lambda batch: batch, (x, np.array([3, 4])), answer, n=100
+    )
+    assert [row.label for row in labelled.rows] == [3, 4]  # kept, as the docs say

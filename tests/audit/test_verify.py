@@ -8,7 +8,7 @@ import pytest
 from cli_models import one_line
 
 from rsbounds import certify_dataset, schemes
-from rsbounds.audit import Finding, Kind, verify
+from rsbounds.audit import Audit, Finding, Kind, verify
 from rsbounds.cli import main
 from rsbounds.loading import as_data
 from rsbounds.results import Manifest, read, write
@@ -150,3 +150,11 @@ def test_without_flint_one_line_says_what_to_install(path, monkeypatch, capsys):
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "mpmath", None)  # only the oracle needs that
     assert main(["verify", str(path)]) == 0
+
+
+def test_an_audit_in_a_notebook_is_escaped():
+    finding = Finding(Kind.RADIUS, 3, "<b>", 5)
+    shown = Audit((finding,), ("data",), 9, 8, 2, (), 0)._repr_html_()
+    assert "9 rows, 8 of them proved" in shown
+    assert "1 finding" in shown
+    assert "&lt;b&gt;" in shown

@@ -7,7 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, models, refused, savez
+from cli_models import (
+    MODELS,
+    arguments,
+    inputs,
+    models,
+    one_line,
+    package,
+    refused,
+    savez,
+)
+
+from rsbounds.cli import _engine, main
+from rsbounds.loading import CorruptInput, as_data
 
 
 def nan_pixel():
@@ -114,3 +126,92 @@ def test_unwritable_directory_gives_one_line(work, capsys):
     refused(
         capsys, arguments(out="locked/out.tsv"), "locked/out.tsv: Permission denied"
     )
+
+
+def test_the_model_is_tried_on_the_first_input_that_can_be_decoded(work):
+    x, _ = inputs()
+    x[:2] = np.nan
+    for bad, found in ((x, 2), (np.full_like(x, np.nan), None)):
+        with as_data((bad, np.zeros(len(x), int))) as data:
+            if found is None:
+                with pytest.raises(CorruptInput, match="input 0"):
+                    _engine.first(data)
+            else:
+                np.testing.assert_array_equal(_engine.first(data), x[found])
+
+
+STRANGE = """
+import numpy as np
+
+class Tensor:
+    "What a CUDA tensor is to NumPy."
+    def __init__(self, array):
+        self.array = array
+    def __array__(self, *args, **options):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+    def __len__(self):
+        return len(self.array)
+
+def cuda():
+    return lambda batch: Tensor(batch)
+
+def complex():
+    return lambda batch: batch.reshape(len(batch), -1)[:, :2] * 1j
+
+def leaves():
+    def call(batch):
+        raise SystemExit(0)
+    return call
+
+def deep():
+    def call(batch):
+        return call(batch)
+    return call
+
+def grad():
+    import torch
+    layer = torch.nn.Linear(36, 2)
+    return lambda batch: layer(torch.from_numpy(batch.reshape(len(batch), -1)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("cuda", "can't convert cuda:0"),
+        ("complex", "must return scores of shape"),
+        ("leaves", "SystemExit: 0"),
+        ("deep", "RecursionError"),
+    ],
+)
+def test_scores_that_are_none_are_one_line(work, capsys, name, said):
+    models(STRANGE)
+    one_line(capsys, arguments(model=f"models:{name}"), "input 0 failed: ", said)
+    assert not Path("out.tsv").exists()
+
+
+def test_a_callable_with_gradients_is_certified(work):
+    package("torch")
+    models(STRANGE)
+    assert main(arguments(model="models:grad", max=2, n=100)) == 0
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", "mps"])
+def test_a_device_for_a_numpy_model_is_refused(work, capsys, device):
+    one_line(capsys, arguments(device=device), "--device needs a torch module")
+    assert not Path("out.tsv").exists()
+
+
+def test_a_model_that_fails_while_it_is_drawn_again_is_one_line(work, capsys):
+    assert main(arguments()) == 0
+    again = ["--data", "data.npz", "--rerun", "12", "--model"]
+    argv = ["verify", "out.tsv", *again, "models:late"]
+    one_line(capsys, argv, "failed: RuntimeError: device lost")
+
+
+def test_traceback_on_demand(work, capsys, monkeypatch):
+    monkeypatch.setenv("RSBOUNDS_TRACEBACK", "1")
+    assert main(arguments(model="models:late")) == 2
+    err = capsys.readouterr().err
+    assert "Traceback (most recent call last)" in err
+    assert 'raise RuntimeError("device lost")' in err

@@ -2,10 +2,18 @@
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
-from cli_models import arguments, one_line
+from answer_runs import NOISE, RUNS, X, Y
+from cli_models import (
+    arguments,
+    models,
+    one_line,
+    says,
+)
 from result_table import manifest, outcomes, state
 
 from rsbounds.audit import verify
@@ -120,3 +128,137 @@ def test_shards_share_it_and_recertify_drops_it(work):
     Path("1.tsv.manifest.json").write_text(json.dumps(state_of))
     merge(Path("out.tsv"), [Path("0.tsv"), Path("1.tsv")])
     assert "commitment" not in manifest()["run"]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("answers")
+    for name, (model, data, answer) in RUNS.items():
+        out = folder / f"{name}.tsv"
+        certify_dataset(model, data, answer, out=out, n0=50, n=1000)
+    return folder
+
+
+@pytest.fixture(params=RUNS)
+def run(request, runs, tmp_path, monkeypatch):
+    """The name of an answer; out.tsv is a run of it."""
+    monkeypatch.chdir(tmp_path)
+    for ending in (".tsv", ".tsv.manifest.json"):
+        shutil.copy(runs / f"{request.param}{ending}", f"out{ending}")
+    return request.param
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", "no JSON"])
+def test_a_commitment_that_was_emptied_is_told(work, capsys, text):
+    """Such a file "commits to another run", and verify didn't look at it."""
+    assert main([*arguments(max=3), "--commit"]) == 0
+    assert main(["verify", "out.tsv"]) == 0
+    Path("out.tsv.commitment.json").write_text(text)
+    one_line(capsys, arguments(max=3), "out.tsv.commitment.json is damaged")
+    assert "out.tsv.commitment.json has the hash" in says(capsys, "verify out.tsv", 1)
+
+
+def test_a_commitment_of_another_run_is_a_finding(work, capsys):
+    assert main([*arguments(max=3), "--commit"]) == 0
+    assert main([*arguments(max=3, out="b.tsv", seed=1), "--commit"]) == 0
+    shutil.copy("b.tsv.commitment.json", "out.tsv.commitment.json")
+    assert "out.tsv.commitment.json has the hash" in says(capsys, "verify out.tsv", 1)
+    one_line(capsys, arguments(max=3), "commits to another run")
+
+
+FUNCTIONS = """
+import functools
+import numpy as np
+W = np.random.default_rng({seed}).standard_normal((36, 2))
+
+def by_closure():
+    w = np.random.default_rng({seed}).standard_normal((36, 2))
+    return lambda batch: batch.reshape(len(batch), -1) @ w
+
+def by_globals():
+    return lambda batch: batch.reshape(len(batch), -1) @ W
+
+def scored(w, batch):
+    return batch.reshape(len(batch), -1) @ w
+
+def by_partial():
+    return functools.partial(scored, W)
+
+class Model:
+    def __init__(self):
+        self.parts = {{"w": [W]}}
+
+    def __call__(self, batch):
+        return scored(self.parts["w"][0], batch)
+
+def by_attributes():
+    return Model()
+
+def of_a_file():
+    w = np.load("w.npy")
+    return lambda batch: batch.reshape(len(batch), -1) @ w
+"""
+
+
+NOT_FIXED = "it does not fix the model's parameters: nothing in it could be hashed"
+
+
+@pytest.mark.parametrize(
+    "name", ["by_closure", "by_globals", "by_partial", "by_attributes", "of_a_file"]
+)
+def test_a_commitment_fixes_the_arrays_of_a_function(work, capsys, name):
+    """Two models had one hash where the weights are not in the code."""
+    digests = []
+    for seed in (0, 1, 0):
+        np.save("w.npy", np.random.default_rng(seed).standard_normal((36, 2)))
+        models(FUNCTIONS.format(seed=seed))
+        run = arguments(model=f"models:{name}", max=2, n=100, out=f"{len(digests)}.tsv")
+        assert NOT_FIXED not in says(capsys, [*run, "--commit"])
+        digests.append(manifest(f"{len(digests)}.tsv")["model"]["parameters"])
+    assert digests[0] == digests[2] != digests[1]
+
+
+def test_a_commitment_says_what_it_does_not_fix(work, capsys):
+    models(
+        "def sums():\n    return lambda batch: batch.reshape(len(batch), 2, -1).sum(2)"
+    )
+    run = [*arguments(model="models:sums", max=2, n=100), "--commit"]
+    assert NOT_FIXED in says(capsys, run)
+    assert NOT_FIXED in says(capsys, "verify out.tsv")
+    committed = json.loads(Path("out.tsv.commitment.json").read_text())
+    assert committed["not fixed"] == [NOT_FIXED.removeprefix("it does not fix ")]
+
+
+@pytest.mark.parametrize("kind", ["torch", "sklearn", "keras"])
+def test_parameters_are_hashed_wherever_a_framework_has_them(tmp_path, kind):
+    pytest.importorskip(kind)
+    digests = [framework_model(kind, seed) for seed in (0, 1, 0)]
+    x = X.astype(np.float32)
+    for i, model in enumerate(digests):
+        out = tmp_path / f"{i}.tsv"
+        certify_dataset(model, (x, Y % 2), NOISE, n0=10, n=50, out=out, commit=True)
+        digests[i] = json.loads(out.with_name(f"{i}.tsv.manifest.json").read_text())[
+            "model"
+        ]["parameters"]
+    assert digests[0] == digests[2] != digests[1]
+
+
+def framework_model(kind, seed):
+    """A classifier of two classes of inputs of 8 numbers."""
+    if kind == "torch":
+        import torch
+
+        torch.manual_seed(seed)
+        return torch.nn.Linear(8, 2).eval()
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((40, 8))
+    if kind == "sklearn":
+        from sklearn.ensemble import RandomForestClassifier
+
+        forest = RandomForestClassifier(3, random_state=0)
+        return forest.fit(x, (x[:, 0] > 0).astype(int))
+    import keras
+
+    model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(2)])
+    model.set_weights([rng.standard_normal((8, 2)), np.zeros(2)])
+    return model

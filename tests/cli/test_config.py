@@ -168,3 +168,33 @@ def test_several_levels_give_a_file_each(work, capsys):
 )
 def test_bad_levels_are_one_line_before_anything_runs(work, capsys, sigma, said):
     refused(capsys, arguments(sigma=sigma), said)
+
+
+def test_aliases_of_yaml_are_refused_before_they_fill_the_memory(work, capsys):
+    bomb = "n: [&a0 [x, x]"
+    bomb += "".join(f", &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 40))
+    Path("run.yaml").write_text(f"{bomb}]\n")
+    refused(
+        capsys, ["certify", "--config", "run.yaml"], "must be text, a number or a list"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("run.yaml", "alpha: 0.2\nalpha: 0.1\n"),
+        ("run.yaml", "model_args: {a: 1, a: 2}\n"),
+        ("run.yaml", "target-radius: 1\ntarget_radius: 2\n"),
+        ("run.toml", "alpha = 0.2\nalpha = 0.1\n"),
+    ],
+)
+def test_an_option_that_a_file_gives_twice_is_an_error(work, capsys, name, content):
+    Path(name).write_text(content)
+    words = "Cannot overwrite" if name.endswith("toml") else "is given twice"
+    refused(capsys, ["certify", "--config", name], name, words)
+
+
+def test_an_abbreviated_option_is_an_error(work, capsys):
+    """--conf was accepted, and its file was not read."""
+    Path("run.yaml").write_text("alpha: 0.2")
+    refused(capsys, [*arguments(), "--conf", "run.yaml"], "did you mean --config?")

@@ -1,18 +1,20 @@
 """``rsbounds merge`` and ``rsbounds verify``, shards, and the result files."""
 
 import math
+import os
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pytest
-from cli_models import arguments, one_line, says
+from cli_models import arguments, inputs, one_line, savez, says
 from hypothesis import given
 from hypothesis import strategies as st
 from result_table import manifest, outcomes, save, state, table
 
 from rsbounds.certificate import Certificate
 from rsbounds.cli import main
-from rsbounds.results import COLUMNS, Row, read_rows, truncated
+from rsbounds.results import COLUMNS, Manifest, Row, read_rows, truncated
 
 SHARES = ("RANK", "WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS")
 
@@ -128,3 +130,67 @@ def test_rows_survive_writing(radius, count, seconds):
     assert Row.parse(row.text(COLUMNS), COLUMNS) == row
     assert Row.parse(row.text(COLUMNS), COLUMNS).text(COLUMNS) == row.text(COLUMNS)
     assert row.time.rpartition(":")[2].partition(".")[2].isdecimal()
+
+
+CHANGED = {"changes": ["versions.numpy was 1 and is now 2"], "rows": 3, "run": {}}
+
+
+def test_what_was_accepted_in_a_shard_is_kept_by_merge(work):
+    for i in range(2):
+        assert main(arguments(shard=f"{i}/2", out=f"{i}.tsv")) == 0
+    state("1.tsv", history=[CHANGED])
+    assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
+    assert Manifest.read(Path("all.tsv")).history == [CHANGED]
+
+
+def test_inputs_that_cannot_be_decoded_are_told_everywhere(work, capsys):
+    x, _ = inputs()
+    x[[2, 5]] = np.nan  # neither the first nor one of the probes, 0, 3, 6 and 9
+    savez(x=x)
+    one_line(capsys, arguments(), "input 2 must be finite")
+    for i in range(2):
+        assert main([*arguments(shard=f"{i}/2", out=f"{i}.tsv"), "--skip-corrupt"]) == 0
+    assert main(["merge", "all.tsv", "0.tsv", "1.tsv"]) == 0
+    assert Manifest.read(Path("all.tsv")).corrupt() == {2, 5}
+    assert "2 inputs left out: they can't be decoded" in says(capsys, "report all.tsv")
+    assert main(["verify", "all.tsv", "--data", "data.npz"]) == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "report pipe",
+        "verify pipe",
+        "verify out.tsv --card pipe",
+        "verify out.tsv --truth pipe",
+        "report pipe.json --html a.html",
+        "recertify out.tsv --rule pipe --out b.tsv",
+        "recertify pipe --alpha 0.1 --out b.tsv",
+        "certify --config pipe",
+        "fit-rule pipe --out rule.json",
+        "merge b.tsv pipe",
+    ],
+)
+@pytest.mark.parametrize("kind", ["pipe", "zero"])
+def test_files_without_an_end_are_refused(finished, capsys, words, kind):
+    """A pipe hung; so did any device."""
+    for name in ("pipe", "pipe.json", "pipe.tsv.manifest.json"):
+        if kind == "pipe":
+            os.mkfifo(name)
+        else:
+            Path(name).symlink_to("/dev/zero")
+    one_line(capsys, words.split())
+    assert not Path("b.tsv").exists()
+
+
+@pytest.mark.parametrize("ending", ["manifest", "commitment"])
+def test_what_lies_beside_a_file_has_an_end(work, capsys, ending):
+    assert main([*arguments(max=2), "--commit"]) == 0
+    place = Path(f"out.tsv.{ending}.json")
+    place.unlink()
+    os.mkfifo(place)
+    assert "must be a regular file" in says(capsys, arguments(max=2), 2)
+
+
+def test_an_output_in_no_folder_is_told_before_the_model_runs(work, capsys):
+    one_line(capsys, arguments(out="o/sub/x.tsv"), "o/sub: there is no such folder")

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, inputs, one_line, prepare, says
+from cli_models import (
+    MODELS,
+    arguments,
+    inputs,
+    models,
+    one_line,
+    package,
+    prepare,
+    says,
+)
 from methods_by_code import METHODS
 from result_table import RULE, manifest, outcomes
 
@@ -20,7 +29,7 @@ from rsbounds.certificate import (
     PROVEN_ENVELOPE,
 )
 from rsbounds.cli import main
-from rsbounds.results import read_rows
+from rsbounds.results import Manifest, read_rows
 from rsbounds.schemes import anisotropic
 
 
@@ -342,3 +351,62 @@ def test_parameters_that_are_not_numbers_are_resumed(work, capsys):
         "known=0.5",
     ]
     one_line(capsys, more, "parameters.floor was NaN and is now 0.5")
+
+
+LEVELS = """
+def level():
+    return lambda batch: 0.25 + 0 * batch.reshape(len(batch), -1)[:, 0]
+
+def network():
+    import torch
+    from rsbounds.torch import Scale, SigmaNetwork
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    layers = torch.nn.Flatten(), torch.nn.Linear(36, 1), Scale(0.01)
+    return SigmaNetwork(torch.nn.Sequential(*layers), 0.25)
+"""
+
+
+def test_a_network_that_proves_its_constant_takes_no_other(work, capsys):
+    package("torch")
+    models(MODELS + LEVELS)
+    options = {
+        "method": "lipschitz",
+        "sigma": None,
+        "sigma_function": "models:network",
+        "max": 2,
+    }
+    one_line(capsys, arguments(**options, lip=0.001), "--lip has no meaning where")
+    assert main(arguments(**options)) == 0
+    assert {row.scope for row in read_rows(Path("out.tsv"))} == {PROVEN_ENVELOPE}
+    # 0.01 times the norm of the weights, and above 0.001 by far
+    assert 0.002 < Manifest.read(Path("out.tsv")).parameters["lip"] < 0.01
+
+
+def test_no_object_proves_its_constant_by_saying_so(work, capsys):
+    package("torch")
+    models(
+        MODELS
+        + LEVELS
+        + """
+class Boast:
+    def __call__(self, batch):
+        return 0.25 + abs(batch.reshape(len(batch), -1)[:, 0])
+    def scheme(self, dim):
+        from rsbounds.schemes import lipschitz
+        return lipschitz(lambda x: 0.25 + abs(float(x.ravel()[0])), 1e-9, 0.25, dim)
+
+def boast():
+    return Boast()
+
+def overridden():
+    made = network()
+    made.scheme = Boast().scheme
+    return made
+"""
+    )
+    options = {"method": "lipschitz", "sigma": None, "max": 2}
+    boast = arguments(**options, sigma_function="models:boast")
+    one_line(capsys, boast, "--lip must be given where")
+    overridden = arguments(**options, sigma_function="models:overridden")
+    one_line(capsys, overridden, "has hooks of its own in scheme")

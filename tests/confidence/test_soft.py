@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from refusals import refusals
 from scipy.special import ndtr, ndtri
 
+from rsbounds.certificate import Certificate
 from rsbounds.confidence import (
     BOUNDS,
     CDFCertificate,
@@ -287,3 +288,35 @@ def test_an_alpha_too_small_to_be_divided_is_named():
     with pytest.raises(ValueError, match=r"^alpha must be in .*got 5e-324"):
         CDFCertificate.from_histogram(h, 5e-324)
     assert CDFCertificate.from_histogram(h, 64 * 5e-324).radius(1.0) >= 0.0
+
+
+def certificate(label, radius):
+    return Certificate(
+        predict=label,
+        radius=radius,
+        z_a=2.0,
+        p_a=0.9,
+        count=990,
+        n=1000,
+        sigma=0.5,
+        method="gaussian",
+        scope="fixed noise",
+    )
+
+
+@pytest.mark.parametrize("level", [-0.5, 0.0, 1.0, 1.5])
+def test_a_level_of_a_distribution_is_between_0_and_1(level):
+    histogram = ScoreHistogram()
+    histogram.add(np.linspace(0.7, 1.0, 100))
+    certificate = CDFCertificate.from_histogram(histogram, 0.01)
+    with pytest.raises(ValueError, match="level"):
+        certificate.radius(0.25, level)
+
+
+def test_scores_and_levels_of_a_distribution_are_finite():
+    with pytest.raises(ValueError, match="scores must be in"):
+        CDFCertificate([0.5], [np.inf])
+    certificate = CDFCertificate([0.5], [-5.0])
+    with pytest.raises(ValueError, match="sigma must be in"):
+        certificate.radius(np.inf)
+    assert certificate.radius(1e300) == 0.0

@@ -10,6 +10,12 @@ import pytest
 from radius_calls import CALLS
 
 import rsbounds
+from rsbounds import (
+    envelope,
+    gaussian,
+    lipschitz,
+)
+from rsbounds.confidence import lower_bound
 
 OUTSIDE = {
     "p_a": 1.5,
@@ -148,3 +154,23 @@ def test_an_argument_that_is_read_again_is_found():
     for source, lines in ((dropped, [2]), (other, [3]), (kept, [])):
         (function,) = ast.parse(source).body
         assert [line for line, _ in read_again(function)] == lines
+
+
+def test_arguments_that_numpy_would_bend_are_refused():
+    masked = np.ma.masked_array([0.5, 0.9, 0.7], mask=[0, 1, 0])
+    with pytest.raises(ValueError, match="p_a must hold no masked values"):
+        gaussian.radius(masked, 1.0)
+    with np.errstate(invalid="ignore"):
+        assert gaussian.radius(masked.filled(np.nan), 1.0)[2] > 0
+    with pytest.raises(ValueError, match=r"n must be < 2\^63"):
+        gaussian.max_radius(2**63, 0.001, 1.0)
+    with pytest.raises(ValueError, match=r"count must be < 2\^63"):
+        lower_bound(np.uint64(2**64 - 5), 1000, 0.001)
+    with pytest.raises(
+        ValueError, match="envelope must have a method bounds; got None"
+    ):
+        envelope.radius(0.9, 0.15, None, 3)
+    with pytest.raises(ValueError, match="at least two classes; got 0"):
+        lipschitz.normalize_scores(np.zeros((2, 0)), 0.1)
+    with pytest.raises(ValueError, match="dim must be one finite number"):
+        lipschitz.p_min_search([3, 4])

@@ -4,12 +4,15 @@ run.
 
 import os
 import re
+import shutil
 import zipfile
 
 import numpy as np
 import pytest
+from cli_models import arguments, one_line
 from small_data import X, Y, array_bytes, compressed, header, npy, raw_npz
 
+from rsbounds import loading
 from rsbounds.loading import CorruptInput, as_data, open_data
 from rsbounds.loading.checkpoints import load_weights
 
@@ -191,3 +194,31 @@ def test_control_characters_in_a_name_do_not_reach_the_terminal(tmp_path):
         open_data(path)
     assert "\x1b" not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_anchors_that_are_damaged_are_one_line(tmp_path):
+    path, rng, messages = tmp_path / "anchors.npz", np.random.default_rng(1), []
+    np.savez_compressed(path, x=rng.standard_normal((300, 36)))
+    raw = path.read_bytes()
+    for _ in range(40):
+        bad = bytearray(raw)
+        bad[rng.integers(len(bad))] ^= int(rng.integers(1, 256))
+        path.write_bytes(bad)
+        try:
+            loading.inputs(path)
+        except (ValueError, OSError) as error:
+            messages.append(str(error))
+    assert len(messages) > 20
+    assert all("anchors.npz" in text and "\n" not in text for text in messages)
+
+
+def test_what_is_refused_is_not_unpacked(work, capsys, monkeypatch):
+    """A small file of zeros was unpacked for half a minute, and then refused."""
+    array = np.zeros((4, 4), dtype=object)
+    np.savez_compressed("data.npz", x=np.zeros((9, 9)), y=array, allow_pickle=True)
+
+    def unpacked(*_):
+        raise AssertionError("it was unpacked")
+
+    monkeypatch.setattr(shutil, "copyfileobj", unpacked)
+    one_line(capsys, arguments(), "pickled objects, which are never read")

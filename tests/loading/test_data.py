@@ -9,6 +9,7 @@ import threading
 
 import numpy as np
 import pytest
+from scipy import sparse
 from small_data import X, Y, compressed, npy, npz
 
 from rsbounds.loading import (
@@ -201,3 +202,57 @@ def test_sequences_that_are_none():
         as_data([(X[0], "cat")]).item(0)
     with pytest.raises(ValueError, match="input 0 must be numbers; got <U3"):
         as_data([("cat", 0)]).item(0)
+
+
+def test_real_outputs_are_no_labels():
+    data = as_data((np.zeros((2, 3), np.float32), np.array([1.5, 2.0])))
+    with pytest.raises(ValueError, match="for real outputs pass the inputs alone"):
+        data.item(0)
+
+
+@pytest.mark.parametrize(
+    ("store", "hint"),
+    [
+        (lambda p: np.savez(p, x=np.zeros((2, 3))), "zeros will do for values"),
+        (
+            lambda p: np.savez(p, x=np.array([[1], [2, 3]], dtype=object), y=[0, 1]),
+            "stored as values, one after the other, with offsets",
+        ),
+        (lambda p: np.savez(p, x=np.ones((2, 3)), y=np.eye(2)), r"y\.argmax\(axis=1\)"),
+        (lambda p: np.savez(p, x=np.ones((2, 3)), y=["a", "b"]), "model names none"),
+        (
+            lambda p: np.savez(p, x=np.array(["a good film"]), y=[0]),
+            "give the numbers of its tokens",
+        ),
+        (
+            lambda p: sparse.save_npz(p, sparse.coo_array(np.eye(3))),
+            r"COO form: save matrix\.tocsr\(\)",
+        ),
+    ],
+)
+def test_a_file_that_is_refused_says_how_to_store_it(tmp_path, store, hint):
+    store(tmp_path / "d.npz")
+    with pytest.raises(ValueError, match=hint):
+        open_data(tmp_path / "d.npz")
+
+
+def test_inputs_without_labels_beside_them_are_told_where(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((2, 3), np.float32))
+    with pytest.raises(FileNotFoundError, match=r"x\.labels\.npy; zeros will do"):
+        open_data(tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize(
+    ("data", "hint"),
+    [
+        ((np.zeros((2, 3)), np.zeros((2, 3), int)), r"Maps\(scheme, truth"),
+        ((sparse.csr_array(np.eye(3)), [0]), "is one input, a graph"),
+        ([("a good film", 0)], "give the numbers of its tokens"),
+        ({"x": np.zeros((2, 3)), "y": [0, 1]}, r"two arrays \(x, y\).*got dict"),
+        ((np.zeros((0, 3)), np.zeros(0)), "got arrays without any"),
+        ((np.zeros((2, 3)), np.zeros((2, 1))), r"label for each input.*\(2, 1\)$"),
+    ],
+)
+def test_data_that_are_refused_say_how_to_give_them(data, hint):
+    with pytest.raises(ValueError, match=hint):
+        as_data(data).item(0)

@@ -3,13 +3,14 @@ way.
 """
 
 import re
+import urllib.error
 
 import numpy as np
 import pytest
 from cli_models import arguments, package
 
 from rsbounds.cli import main
-from rsbounds.loading import load_model
+from rsbounds.loading import _hf, load_model
 
 pytestmark = pytest.mark.slow  # needs the heavy packages
 
@@ -315,3 +316,24 @@ def test_timm_on_a_folder(tmp_path, monkeypatch, capsys):
     assert main(["verify", "out.tsv"]) == 0
     assert main(arguments(**known)) == 0  # goes on where it was: nothing to do
     assert "3 rows, 0 of them new" in capsys.readouterr().out
+
+
+def test_without_a_network_a_download_is_told_at_once(tmp_path, monkeypatch):
+    """It was tried six times, for 46 s, and then `--download` was advised."""
+    hub = pytest.importorskip("huggingface_hub")
+    asked = []
+
+    def fetch(name, file, *, local_files_only):
+        asked.append(local_files_only)
+        raise OSError("not here")
+
+    def unreachable(*_, **__):
+        raise urllib.error.URLError(OSError("Name or service not known"))
+
+    monkeypatch.setattr(hub, "hf_hub_download", fetch)
+    monkeypatch.setattr("urllib.request.urlopen", unreachable)
+    with pytest.raises(ValueError, match="cannot be reached from here") as caught:
+        _hf.located("hf:a/b", "a/b", "config.json", download=True)
+    assert asked == [True]  # the cache alone
+    assert "download=True" not in str(caught.value)
+    assert not _hf.reachable("hf:a/b", download=True)

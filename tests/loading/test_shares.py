@@ -6,6 +6,7 @@ import os
 import re
 
 import pytest
+from cli_models import arguments, models, one_line
 
 from rsbounds.cli import main
 from rsbounds.loading import share
@@ -14,7 +15,7 @@ from rsbounds.loading import share
 @pytest.fixture
 def environment(monkeypatch):
     for name in list(os.environ):
-        if name in ("RANK", "WORLD_SIZE") or name.startswith("SLURM_"):
+        if name in ("RANK", "WORLD_SIZE", "LOCAL_RANK") or name.startswith("SLURM_"):
             monkeypatch.delenv(name)
 
     def put(**values):
@@ -105,3 +106,48 @@ def test_an_array_that_says_no_share_is_one_line(environment, capsys, tmp_path, 
         r"rsbounds certify: --shard must be[^\n]*SLURM_ARRAY[^\n]*\n", said
     )
     assert not list(tmp_path.iterdir())
+
+
+GPUS = """
+def load():
+    import torch
+    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(36, 2))
+"""
+
+
+@pytest.mark.parametrize(
+    ("local", "count", "device"),
+    [
+        ({}, 4, "cuda"),  # the only process of its machine
+        ({"LOCAL_RANK": 0}, 4, "cuda:0"),
+        ({"LOCAL_RANK": 3}, 4, "cuda:3"),
+        ({"SLURM_LOCALID": 2}, 4, "cuda:2"),
+        ({"LOCAL_RANK": 1, "SLURM_LOCALID": 2}, 4, "cuda:1"),  # torchrun in SLURM
+        ({"LOCAL_RANK": 5}, 4, "cuda:1"),  # more processes than GPUs share them
+        ({"LOCAL_RANK": 5}, 1, "cuda:0"),
+    ],
+)
+def test_each_process_of_a_machine_has_its_own_gpu(
+    work, monkeypatch, environment, local, count, device
+):
+    torch = pytest.importorskip("torch")
+    asked = []
+
+    def sampler(answer, model, **options):
+        asked.append(options["device"])
+        raise RuntimeError("no such GPU here")
+
+    models(GPUS)
+    environment(**local)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+    monkeypatch.setattr("rsbounds.answers.Class.sampler", sampler)
+    assert main(arguments(model="models:load", device="cuda")) == 2
+    assert asked == [device]
+
+
+@pytest.mark.parametrize("name", ["LOCAL_RANK", "SLURM_LOCALID"])
+@pytest.mark.parametrize("place", ["one", "-1", "1.0", ""])
+def test_a_place_on_a_machine_is_a_whole_number(work, capsys, environment, name, place):
+    environment(**{name: place})
+    one_line(capsys, arguments(device="cuda"), "LOCAL_RANK", repr(place))
+    assert not list(work.glob("out*"))

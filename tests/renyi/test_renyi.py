@@ -7,7 +7,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from rsbounds import gaussian, oracle, renyi, semielastic
+from rsbounds import (
+    gaussian,
+    oracle,
+    renyi,
+    semielastic,
+)
 from rsbounds.oracle._radii import renyi_square
 
 pytestmark = pytest.mark.usefixtures("sixty_digits")
@@ -176,3 +181,11 @@ def test_levels_that_float64_lacks_are_refused_and_dimensions_rounded_up():
             renyi.radius(0.99, *levels, 784)
     above = renyi.radius(0.99, 0.5, 0.501, np.nextafter(784.0, 785))
     assert renyi.radius(0.99, 0.5, 0.501, 784 + more) == above
+
+
+def test_ratios_of_levels_beyond_every_range():
+    for p, levels, expected in (
+        (0.9, (1e200, 1e-200), 0.0),
+        (1.0, (1.0, 1e-300), np.inf),
+    ):
+        assert renyi.radius(p, *levels, 3) == expected

@@ -14,7 +14,14 @@ from scipy.stats import binomtest
 
 from rsbounds import audit
 from rsbounds.cli import main
-from rsbounds.results import Results, board, card, read, read_card, write_card
+from rsbounds.results import (
+    Results,
+    board,
+    card,
+    read,
+    read_card,
+    write_card,
+)
 from rsbounds.results._card import _schema
 from rsbounds.results._text import conform
 

@@ -10,10 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cli_models import one_line, says
-from result_table import save, table
+from cli_models import arguments, one_line, says
+from result_table import save, state, table
 
 from rsbounds import results
+from rsbounds.cli import main
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer, read, read_rows, write
 
@@ -253,3 +254,38 @@ def test_arguments_out_of_their_domain_are_one_line(call, said):
     with pytest.raises(ValueError, match=re.escape(said)) as error:
         call()
     assert "\n" not in str(error.value)
+
+
+DAMAGED = {
+    "data a number": ({"data": 5}, "data must be a JSON object; got 5"),
+    "inputs missing": ({"data": {"skip": 1, "max": -1}}, "data lacks inputs"),
+    "engine": ({"engine": None}, "engine must be a JSON object; got None"),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGED)
+def test_a_damaged_manifest_is_one_line_in_every_command(finished, capsys, case):
+    entries, said = DAMAGED[case]
+    state(**entries)
+    for argv in (
+        *(
+            ["report", "out.tsv"],
+            ["verify", "out.tsv"],
+            ["merge", "all.tsv", "out.tsv"],
+        ),
+        *(["recertify", "out.tsv", "--out", "new.tsv"], arguments()),
+    ):
+        one_line(capsys, argv, "out.tsv", said)
+
+
+@pytest.mark.parametrize("depth", [300, 10**5])
+def test_a_deeply_nested_manifest_is_no_traceback(work, capsys, depth):
+    assert main(arguments(max=1)) == 0
+    place = Path("out.tsv.manifest.json")
+    nested = '{"a": ' * depth + "1" + "}" * depth
+    place.write_text(
+        place.read_text().replace('"model": {', f'"model": {{"deep": {nested}, ', 1)
+    )
+    assert main(["report", "out.tsv"]) in (0, 2)
+    assert main(["merge", "all.tsv", "out.tsv"]) in (0, 2)
+    one_line(capsys, arguments(max=1), "out.tsv")

@@ -451,3 +451,14 @@ def test_narrow_axes_of_a_wide_figure_are_drawn_as_a_column():
     _, whole = plt.subplots(figsize=(7, 4.5))
     assert plot([run], ax=whole).get_title() != ""
     plt.close("all")
+
+
+def test_arrays_of_radii_hold_numbers(tmp_path):
+    for name, array in (
+        ("radius_l2", [0.5, np.nan]),
+        ("labels", [0, 1]),
+        ("preds", np.eye(2)),
+    ):
+        np.save(tmp_path / f"{name}.npy", np.asarray(array))
+    with pytest.raises(ValueError, match="radius_l2"):
+        read(tmp_path / "radius_l2.npy")

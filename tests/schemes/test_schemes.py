@@ -5,8 +5,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from rsbounds import schemes, semielastic
-from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN, PROVEN_ENVELOPE
+from rsbounds import certify_dataset, schemes, semielastic
+from rsbounds.certificate import (
+    ASSERTED_ENVELOPE,
+    PROVEN,
+    PROVEN_ENVELOPE,
+)
 
 ANCHORS = np.random.default_rng(0).standard_normal((30, 4))
 
@@ -92,7 +96,6 @@ def test_parameters_are_those_of_the_radius():
 
 def test_a_scheme_with_noise_of_its_own_is_sampled_by_it():
     """certify_dataset given a model asks the scheme; a sampler stays what it is."""
-    from rsbounds import certify_dataset
 
     asked = []
 
@@ -132,3 +135,9 @@ def test_a_rate_that_costs_most_of_the_radius_is_warned_of():
     with pytest.warns(RuntimeWarning, match=r"is 3\.96, above 1: expect about 0\.24"):
         made(0.2)
     made(0.05)  # .99: warnings are errors here
+
+
+@pytest.mark.parametrize("rounding", [-1e-9, 0.26, np.nan])
+def test_levels_are_computed_to_a_quarter_of_the_least(rounding):
+    with pytest.raises(ValueError, match="rounding"):
+        schemes.level_slack(rounding, 1.0)

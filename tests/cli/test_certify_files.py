@@ -1,8 +1,5 @@
-"""What went wrong once on the command line: files, folders, streams, signals, foreign
-options.
-"""
+"""The result file of ``rsbounds certify``: where it lies, what it keeps."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -97,18 +94,6 @@ def test_what_is_no_regular_file_is_refused_before_it_is_read(work, capsys, plac
     refused(capsys, arguments(out=place, model="models:fails"), "is not a regular file")
 
 
-def test_a_full_disk_leaves_no_rule_behind(work, capsys, monkeypatch):
-    assert main(arguments()) == 0
-
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    command = ["fit-rule", "out.tsv", "--out", "rule.json"]
-    one_line(capsys, command, "can't write rule.json: No space left on device")
-    assert not list(work.glob("rule.json*"))
-
-
 def test_start_and_max_split_one_data_file(work, capsys):
     assert main(arguments(out="all.tsv")) == 0
     assert main(arguments(max=5, out="calib.tsv")) == 0
@@ -129,36 +114,6 @@ def test_start_and_max_split_one_data_file(work, capsys):
     assert main(["merge", "odd.tsv", "0.tsv", "1.tsv"]) == 0
     assert [row.idx for row in read_rows(Path("odd.tsv"))] == [5, 7, 9, 11]
     assert main(["verify", "odd.tsv", "--data", "data.npz"]) == 0
-
-
-def test_aliases_of_yaml_are_refused_before_they_fill_the_memory(work, capsys):
-    bomb = "n: [&a0 [x, x]"
-    bomb += "".join(f", &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 40))
-    Path("run.yaml").write_text(f"{bomb}]\n")
-    refused(
-        capsys, ["certify", "--config", "run.yaml"], "must be text, a number or a list"
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("run.yaml", "alpha: 0.2\nalpha: 0.1\n"),
-        ("run.yaml", "model_args: {a: 1, a: 2}\n"),
-        ("run.yaml", "target-radius: 1\ntarget_radius: 2\n"),
-        ("run.toml", "alpha = 0.2\nalpha = 0.1\n"),
-    ],
-)
-def test_an_option_that_a_file_gives_twice_is_an_error(work, capsys, name, content):
-    Path(name).write_text(content)
-    words = "Cannot overwrite" if name.endswith("toml") else "is given twice"
-    refused(capsys, ["certify", "--config", name], name, words)
-
-
-def test_an_abbreviated_option_is_an_error(work, capsys):
-    """--conf was accepted, and its file was not read."""
-    Path("run.yaml").write_text("alpha: 0.2")
-    refused(capsys, [*arguments(), "--conf", "run.yaml"], "did you mean --config?")
 
 
 def test_a_name_that_the_output_cannot_spell_is_escaped(work):

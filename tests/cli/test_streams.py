@@ -1,4 +1,4 @@
-"""What went wrong once outside the library: disks, streams, signals, data, models."""
+"""Disks that are full, streams that are closed, Ctrl-C."""
 
 import errno
 import os
@@ -8,14 +8,30 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
-from cli_models import ENVIRONMENT, arguments, inputs, models, one_line, package, python
+from cli_models import (
+    ENVIRONMENT,
+    arguments,
+    one_line,
+    package,
+    python,
+)
 
-from rsbounds import cli, loading
-from rsbounds.cli import _engine, main
-from rsbounds.loading import CorruptInput, as_data
+from rsbounds import cli
+from rsbounds.cli import main
 from rsbounds.results import Manifest, read_rows
+
+
+def test_a_full_disk_leaves_no_rule_behind(work, capsys, monkeypatch):
+    assert main(arguments()) == 0
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    command = ["fit-rule", "out.tsv", "--out", "rule.json"]
+    one_line(capsys, command, "can't write rule.json: No space left on device")
+    assert not list(work.glob("rule.json*"))
 
 
 def shell(line):
@@ -147,108 +163,3 @@ def test_ctrl_c_at_any_moment_is_one_line_and_no_traceback(work):
         assert run.returncode == 130, err
         assert "run it again to go on" in err.splitlines()[-1]
     assert main(arguments(model="models:linear", out="x.tsv")) == 0
-
-
-def test_anchors_that_are_damaged_are_one_line(tmp_path):
-    path, rng, messages = tmp_path / "anchors.npz", np.random.default_rng(1), []
-    np.savez_compressed(path, x=rng.standard_normal((300, 36)))
-    raw = path.read_bytes()
-    for _ in range(40):
-        bad = bytearray(raw)
-        bad[rng.integers(len(bad))] ^= int(rng.integers(1, 256))
-        path.write_bytes(bad)
-        try:
-            loading.inputs(path)
-        except (ValueError, OSError) as error:
-            messages.append(str(error))
-    assert len(messages) > 20
-    assert all("anchors.npz" in text and "\n" not in text for text in messages)
-
-
-def test_the_model_is_tried_on_the_first_input_that_can_be_decoded(work):
-    x, _ = inputs()
-    x[:2] = np.nan
-    for bad, found in ((x, 2), (np.full_like(x, np.nan), None)):
-        with as_data((bad, np.zeros(len(x), int))) as data:
-            if found is None:
-                with pytest.raises(CorruptInput, match="input 0"):
-                    _engine.first(data)
-            else:
-                np.testing.assert_array_equal(_engine.first(data), x[found])
-
-
-STRANGE = """
-import numpy as np
-
-class Tensor:
-    "What a CUDA tensor is to NumPy."
-    def __init__(self, array):
-        self.array = array
-    def __array__(self, *args, **options):
-        raise TypeError("can't convert cuda:0 device type tensor to numpy")
-    def __len__(self):
-        return len(self.array)
-
-def cuda():
-    return lambda batch: Tensor(batch)
-
-def complex():
-    return lambda batch: batch.reshape(len(batch), -1)[:, :2] * 1j
-
-def leaves():
-    def call(batch):
-        raise SystemExit(0)
-    return call
-
-def deep():
-    def call(batch):
-        return call(batch)
-    return call
-
-def grad():
-    import torch
-    layer = torch.nn.Linear(36, 2)
-    return lambda batch: layer(torch.from_numpy(batch.reshape(len(batch), -1)))
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("cuda", "can't convert cuda:0"),
-        ("complex", "must return scores of shape"),
-        ("leaves", "SystemExit: 0"),
-        ("deep", "RecursionError"),
-    ],
-)
-def test_scores_that_are_none_are_one_line(work, capsys, name, said):
-    models(STRANGE)
-    one_line(capsys, arguments(model=f"models:{name}"), "input 0 failed: ", said)
-    assert not Path("out.tsv").exists()
-
-
-def test_a_callable_with_gradients_is_certified(work):
-    package("torch")
-    models(STRANGE)
-    assert main(arguments(model="models:grad", max=2, n=100)) == 0
-
-
-@pytest.mark.parametrize("device", ["cuda", "cuda:1", "mps"])
-def test_a_device_for_a_numpy_model_is_refused(work, capsys, device):
-    one_line(capsys, arguments(device=device), "--device needs a torch module")
-    assert not Path("out.tsv").exists()
-
-
-def test_a_model_that_fails_while_it_is_drawn_again_is_one_line(work, capsys):
-    assert main(arguments()) == 0
-    again = ["--data", "data.npz", "--rerun", "12", "--model"]
-    argv = ["verify", "out.tsv", *again, "models:late"]
-    one_line(capsys, argv, "failed: RuntimeError: device lost")
-
-
-def test_traceback_on_demand(work, capsys, monkeypatch):
-    monkeypatch.setenv("RSBOUNDS_TRACEBACK", "1")
-    assert main(arguments(model="models:late")) == 2
-    err = capsys.readouterr().err
-    assert "Traceback (most recent call last)" in err
-    assert 'raise RuntimeError("device lost")' in err
