@@ -102,7 +102,7 @@ def noisy(digits: NDArray[np.float32]) -> torch.Tensor:
 
     sampler = TorchSampler(Kept(), sound_noise=True)
     # the noise alone, before the sampler looks at copies of its rows
-    sampler.watch = lambda batch, scores: seen.append(batch.flatten(0, 1).clone())
+    sampler.watch = lambda batch, scores: seen.append(batch.clone())
     for index, x in enumerate(digits):
         for phase, n in ((Phase.SELECT, N0), (Phase.ESTIMATE, N)):
             sampler(x, SIGMA, n, stream(SEED, index, phase))

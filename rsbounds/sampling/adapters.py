@@ -8,9 +8,11 @@ import numpy as np
 
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.frameworks import as_function
-from rsbounds.sampling.arrays import ArrayOutputs, ArraySampler, Kind
+from rsbounds.sampling.arrays import ArrayFunction, ArraySampler
 from rsbounds.sampling.grid_noise import LEVELS
 from rsbounds.sampling.noises import Noise
+from rsbounds.sampling.questions import Kind, question_of
+from rsbounds.sampling.sampler import ModelSampler
 
 _HASH = 64  # hexadecimal digits
 
@@ -203,10 +205,12 @@ def output_sampler(
         )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        from rsbounds.sampling.torch_modules import TorchOutputs
+        from rsbounds.sampling.torch_modules import TorchModule
 
         if noise is not None:
             options["noise"] = noise
-        return TorchOutputs(model, kind, **options)
+        if kind == "maps":  # one block at a time: their outputs outweigh inputs
+            options["batch"] = 1
+        return ModelSampler(TorchModule(model, **options), question_of(kind))
     _refuse_options(options, ready=True, scores=False)
-    return ArrayOutputs(model, kind, noise)
+    return ModelSampler(ArrayFunction(model, noise), question_of(kind))

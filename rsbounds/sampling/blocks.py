@@ -184,7 +184,12 @@ def outcome_seeds(blocks: int) -> list[int]:
     """In place of seeds for noise that is not drawn by any: the blocks' numbers, spread
     like seeds over 32 bits.
     """
-    return [number * _ODD % 2**32 for number in range(blocks)]
+    return [spread(number) for number in range(blocks)]
+
+
+def spread(number: int) -> int:
+    """A number of 32 bits for each number below 2^32, spread evenly."""
+    return number * _ODD % 2**32
 
 
 def outcome_block(seed: int) -> int:

@@ -21,7 +21,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, product, round_down
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.sampling import Sampler
-from rsbounds.sampling.levels import ColumnNoise
+from rsbounds.sampling.shaped_noise import ColumnNoise
 from rsbounds.schemes._domains import NORM, POSITIVE, Domains
 from rsbounds.schemes._options import Given, Option, Options, Shared
 from rsbounds.schemes._scheme import Scheme

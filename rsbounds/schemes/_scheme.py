@@ -21,8 +21,8 @@ from rsbounds.certificate import (
 )
 from rsbounds.sampling import Sampler, as_sampler, grid_noise
 from rsbounds.sampling.adapters import output_sampler
-from rsbounds.sampling.arrays import Kind
 from rsbounds.sampling.noises import Noise
+from rsbounds.sampling.questions import Kind
 from rsbounds.schemes._domains import POSITIVE, Domain, Domains, plain
 from rsbounds.schemes._options import Given, Option, Options
 

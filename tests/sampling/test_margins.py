@@ -291,6 +291,18 @@ def test_a_margin_is_measured_against_float64():
     assert margins[torch.bfloat16] > 1000 * margins[torch.float32]
 
 
+def test_a_margin_is_measured_where_scores_stay_in_half_precision():
+    """NumPy has no bfloat16: the scores of the wide model were read as they are."""
+
+    class Half(torch.nn.Module):
+        def forward(self, batch):
+            return batch.bfloat16()
+
+    margin, record = measure_margin(Half(), (X, Y), gaussian(SIGMA))
+    assert record["settings"][-1] == "float64"
+    assert margin >= 0
+
+
 class ByThreads(torch.nn.Module):
     """Scores that depend on how many threads there are."""
 

@@ -33,6 +33,7 @@ class OnGrid(Noise):
     law = ""
     level = None
     whole = False
+    sound = True
 
     def __init__(self, levels: int = grid_noise.LEVELS) -> None:
         self.levels = levels

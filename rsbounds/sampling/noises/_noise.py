@@ -34,12 +34,15 @@ class Noise(ABC):
     outcomes : int or None
         How many outcomes it has, where a sampler goes through all of them, each once;
         None where copies are drawn by chance.
+    sound : bool
+        Whether it is Gaussian noise on a grid, which whole numbers decide.
     """
 
     law: str
     level: float | None = 1.0
     whole: bool = True
     outcomes: int | None = None
+    sound: bool = False
 
     @abstractmethod
     def checked(self, x: Any) -> Any:

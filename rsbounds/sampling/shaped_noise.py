@@ -42,7 +42,7 @@ class ColumnNoise:
 
     Examples
     --------
-    >>> from rsbounds.sampling.levels import ColumnNoise
+    >>> from rsbounds.sampling.shaped_noise import ColumnNoise
     >>> noise = ColumnNoise([0.5, 2.0])
     >>> noise.level, noise.shape.tolist()
     (1.0, [0.5, 2.0])
@@ -88,10 +88,9 @@ class ColumnNoise:
         torch = sys.modules.get("torch")
         if torch is None or not isinstance(model, torch.nn.Module):
             return shaped_arrays(self, model, **options)
-        from rsbounds.sampling.torch_modules import GridSampler, ShapedSampler
+        from rsbounds.sampling.torch_shaped import shaped_tensors
 
-        kind = GridSampler if options.get("sound_noise") else ShapedSampler
-        return kind(_Tensors(self), model, num_classes, **options)
+        return shaped_tensors(_Tensors(self), model, num_classes, **options)
 
 
 class _Tensors:
