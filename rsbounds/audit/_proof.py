@@ -111,7 +111,7 @@ class Proof:
             (name, row.extra.get(name), value) for name, value in expected.extra.items()
         ]
         for name, stated, computed in pairs:
-            if name not in self.proves and not is_near(stated, computed):
+            if name not in self.proves and not is_same(stated, computed):
                 text = f"{name} is {stated!r}, {computed!r} by its counts"
                 yield Kind.CONTRADICTION, text
 
@@ -146,6 +146,13 @@ def void_votes(row: Row, manifest: Manifest) -> int:
     if manifest.procedure.margin is None and not by_chance:
         return 0
     return row.n - sum(row.counts)
+
+
+def is_same(stated: Any, computed: Any) -> bool:
+    """Whether two columns of a row are the same; NaN is itself."""
+    if isinstance(stated, float) and isinstance(computed, float):
+        return stated == computed or (isnan(stated) and isnan(computed))
+    return bool(stated == computed)
 
 
 def is_near(stated: Any, computed: Any) -> bool:

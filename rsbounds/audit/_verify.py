@@ -10,11 +10,12 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Self
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
@@ -22,9 +23,8 @@ from rsbounds._numerics.extras import need
 from rsbounds._numerics.files import LARGE, content_of
 from rsbounds._numerics.progress import Progress
 from rsbounds._numerics.threads import cores
-from rsbounds.audit import _given, _rows
-from rsbounds.audit._finding import Audit, Finding, Kind
-from rsbounds.audit._given import Numbered
+from rsbounds.audit import _given, _levels, _redrawn, _rows, _stated
+from rsbounds.audit._finding import Audit, Finding, Kind, Numbered
 from rsbounds.audit._proof import answer_of
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.audit._whole import (
@@ -34,6 +34,7 @@ from rsbounds.audit._whole import (
     require_provable,
     structure,
 )
+from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.certify._job import source_of
 from rsbounds.loading import CorruptInput, Data
 from rsbounds.results import (
@@ -42,6 +43,7 @@ from rsbounds.results import (
     manifest_path,
     read_rows,
 )
+from rsbounds.results._facts import folded
 from rsbounds.sampling.margins import Difference
 from rsbounds.schemes import Scheme
 
@@ -121,94 +123,211 @@ def verify(
     need("flint", "an audit")
     path = Path(path)
     before = _digests(path)
-    jobs = count("jobs", jobs, 1)
-    rerun = count("rerun", rerun)
     _require_together(data=data, model=model, scheme=scheme, rerun=rerun)
     if margin and not rerun:
         raise ArgumentError("margin", "needs rerun, the number of rows it compares")
-    manifest = Manifest.read(path)
-    check_manifest(manifest, path)
-    require_provable(manifest, path)
-    repeatable = manifest.procedure.noise_source == "seed"
-    if rerun and not margin and not repeatable:
-        raise ArgumentError(
-            "rerun",
-            f"can't draw the rows of {path} again: their noise is of the operating "
-            "system, and no seed repeats it",
-        )
-    rows = list(enumerate(read_rows(path) if path.stat().st_size else [], start=2))
-    seed = secrets.randbits(63) if seed is None else count("seed", seed)
-    random = Random(seed)
-    chosen = rows
-    if sample is not None and count("sample", sample, 1) < len(rows):
-        chosen = random.sample(rows, sample)
-    findings = [*structure(rows, manifest), *missing_rows(rows, manifest)]
-    findings += committed_otherwise(path, manifest)
-    findings += _given.refuted(rows, manifest)
-    if truth is not None:
-        findings += PROOFS[manifest.answer["name"]].against(rows, manifest, truth)
-    findings += _judged(chosen, manifest, jobs)
-    as_seen = False
-    redrawn: list[Numbered] = []
+    file = _File.read(path, count("rerun", rerun), margin=margin, seed=seed)
+    if scheme is not None:
+        _given.check_noise(scheme, file.manifest, path)
+    chosen = file.chosen(sample)
+    file.of_itself(chosen, truth, count("jobs", jobs, 1))
+    as_seen = redraws = False
     votes: Difference | None = None
     if data is not None:
-        if scheme is not None:
-            _given.check_noise(scheme, manifest, path)
-        labels = _model_of(manifest).get("labels")
-        source = source_of(data, answer_of(manifest), labels)
+        labels = file.model.get("labels")
+        source = source_of(data, answer_of(file.manifest), labels)
         # without a model, pictures may not be resized as it sees them
         as_seen = model is not None or "preprocessing" not in source.identity
-        findings += _stated_otherwise(manifest, source, describe, as_seen)
-        findings += _given.left_out(manifest, source)
+        inside = file.of_data(source, scheme, describe, as_seen=as_seen)
+        redrawn = file.to_redraw(inside)
+        redraws = bool(redrawn) and file.repeatable
+        if redrawn:
+            file.of_model(redrawn, inside, source, model, scheme, truth)
+        if redrawn and margin:
+            votes = file.of_other_settings(redrawn, source, model, scheme)
+    if _digests(path) != before:
+        text = "was written while it was verified: what is said of it may be of neither"
+        finding = Finding(Kind.ROWS, None, f"{text} version; verify it again")
+        file.findings.append(finding)
+    given = _stated.shown_by(
+        data=data is not None,
+        as_seen=as_seen,
+        model=describe is not None,
+        truth=truth is not None,
+        redrawn=redraws,
+        noise=scheme is not None and scheme.scope != ASSERTED_ENVELOPE,
+    )
+    stated = _stated.stated(file.manifest, scheme, given, as_seen=as_seen)
+    return Audit(
+        findings=tuple(sorted(file.findings, key=_by_line)),
+        stated=stated,
+        rows=len(file.rows),
+        proved=len(chosen),
+        drawn=len(redrawn) if redraws else 0,
+        corrupt=tuple(sorted(file.manifest.corrupt())),
+        seed=file.seed,
+        votes=votes,
+        facts=_stated.facts(file.manifest, stated, given),
+    )
+
+
+def _by_line(finding: Finding) -> tuple[bool, int]:
+    return finding.line is None, finding.line or 0
+
+
+@dataclass
+class _File:
+    """A file under audit: its stages in order, each adding to the findings.
+
+    ``repeatable``: a seed draws its rows again.
+    """
+
+    path: Path
+    manifest: Manifest
+    rows: list[Numbered]
+    rerun: int
+    seed: int
+    random: Random
+    findings: list[Finding] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: Path, rerun: int, *, margin: bool, seed: int | None) -> Self:
+        """The file, or ValueError where nothing here can prove or redraw it."""
+        manifest = Manifest.read(path)
+        check_manifest(manifest, path)
+        require_provable(manifest, path)
+        if rerun and not margin and manifest.procedure.noise_source != "seed":
+            raise ArgumentError(
+                "rerun",
+                f"can't draw the rows of {path} again: their noise is of the operating "
+                "system, and no seed repeats it",
+            )
+        rows = list(enumerate(read_rows(path) if path.stat().st_size else [], start=2))
+        seed = secrets.randbits(63) if seed is None else count("seed", seed)
+        return cls(path, manifest, rows, rerun, seed, Random(seed))
+
+    @property
+    def repeatable(self) -> bool:
+        return self.manifest.procedure.noise_source == "seed"
+
+    @property
+    def model(self) -> Mapping[str, Any]:
+        return self.manifest.model if isinstance(self.manifest.model, dict) else {}
+
+    def chosen(self, sample: int | None) -> list[Numbered]:
+        """The rows to prove: all, or so many at random."""
+        if sample is None or count("sample", sample, 1) >= len(self.rows):
+            return self.rows
+        return self.random.sample(self.rows, sample)
+
+    def of_itself(self, chosen: Sequence[Numbered], truth: Any, jobs: int) -> None:
+        """The file against itself and its true maps; proofs of the rows chosen."""
+        rows, manifest = self.rows, self.manifest
+        self.findings += structure(rows, manifest)
+        self.findings += missing_rows(rows, manifest)
+        self.findings += committed_otherwise(self.path, manifest)
+        self.findings += _levels.refuted(rows, manifest)
+        if truth is not None:
+            proof = PROOFS[manifest.answer["name"]]
+            self.findings += proof.against(rows, manifest, truth)
+        self.findings += _judged(chosen, manifest, jobs)
+
+    def of_data(
+        self,
+        source: Data,
+        scheme: Scheme | None,
+        describe: Mapping[str, Any] | None,
+        *,
+        as_seen: bool,
+    ) -> list[Numbered]:
+        """The file against its data, its noise and what is said of its model: the rows
+        whose inputs are there.
+        """
+        stated = {
+            name: value
+            for name, value in self.manifest.data.items()
+            if as_seen or name != "preprocessing"
+        }
+        self.findings += _given.identity(Kind.DATA, stated, source.identity)
+        if describe is not None and self.model:
+            own = folded("model", describe)
+            self.findings += _given.identity(Kind.MODEL, self.model, own)
+        self.findings += _given.left_out(self.manifest, source)
         inside = []
-        for numbered in rows:
+        for numbered in self.rows:
             try:
-                findings += _given.at_input(numbered, manifest, source, scheme, as_seen)
+                self.findings += _given.at_input(
+                    numbered, self.manifest, source, scheme, as_seen
+                )
                 inside.append(numbered)
             except (CorruptInput, IndexError) as error:
                 line, row = numbered
-                findings.append(Finding(Kind.DATA, row.idx, str(error), line))
+                self.findings.append(Finding(Kind.DATA, row.idx, str(error), line))
         if as_seen:
-            findings += _given.refuted(
-                inside, manifest, lambda index: source.item(index).x
+            self.findings += _levels.refuted(
+                inside, self.manifest, lambda index: source.item(index).x
             )
-        redrawn = _to_redraw(inside, findings, rerun, random)
-        if redrawn:
-            if repeatable:
-                findings += _given.redrawn(
-                    redrawn, manifest, source, model, scheme, truth
-                )
-            sound = _sound(inside, findings)
-            random.shuffle(sound)
-            findings += _given.probed_again(sound, manifest, source, model, scheme)
-        if redrawn and margin:
-            votes = _given.votes_changed(redrawn, manifest, source, model, scheme)
-            findings += _changed(votes, manifest)
-    if _digests(path) != before:
-        text = "was written while it was verified: what is said of it may be of neither"
-        findings.append(Finding(Kind.ROWS, None, f"{text} version; verify it again"))
-    findings.sort(key=lambda finding: (finding.line is None, finding.line or 0))
-    compared = _given.Compared(
-        data=data is not None,
-        as_seen=as_seen,
-        truth=truth is not None,
-        redrawn=bool(redrawn) and repeatable,
-    )
-    return Audit(
-        findings=tuple(findings),
-        stated=_given.unshown(manifest, scheme, compared),
-        rows=len(rows),
-        proved=len(chosen),
-        drawn=len(redrawn) if repeatable else 0,
-        corrupt=tuple(sorted(manifest.corrupt())),
-        seed=seed,
-        votes=votes,
-    )
+        return inside
+
+    def to_redraw(self, inside: Sequence[Numbered]) -> list[Numbered]:
+        """Rows to draw again, at random of those that don't contradict themselves."""
+        sound = self._sound(inside)
+        return self.random.sample(sound, min(self.rerun, len(sound)))
+
+    def of_model(
+        self,
+        redrawn: Sequence[Numbered],
+        inside: Sequence[Numbered],
+        source: Data,
+        model: Any,
+        scheme: Scheme | None,
+        truth: Any,
+    ) -> None:
+        """Rows and the manifest's probe against what the model draws again."""
+        if self.repeatable:
+            self.findings += _redrawn.redrawn(
+                redrawn, self.manifest, source, model, scheme, truth
+            )
+        sound = self._sound(inside)
+        self.random.shuffle(sound)
+        self.findings += _redrawn.probed_again(
+            sound, self.manifest, source, model, scheme
+        )
+
+    def of_other_settings(
+        self,
+        redrawn: Sequence[Numbered],
+        source: Data,
+        model: Any,
+        scheme: Scheme | None,
+    ) -> Difference:
+        """The scores of rows drawn again beside those of other settings."""
+        votes = _redrawn.votes_changed(redrawn, self.manifest, source, model, scheme)
+        self.findings += _changed(votes, self.manifest)
+        return votes
+
+    def _sound(self, rows: Sequence[Numbered]) -> list[Numbered]:
+        """The rows that don't contradict themselves: one that does may ask for any
+        number of samples.
+        """
+        wrong = {
+            finding.line
+            for finding in self.findings
+            if finding.kind == Kind.CONTRADICTION
+        }
+        return [numbered for numbered in rows if numbered[0] not in wrong]
 
 
 def _changed(votes: Difference, manifest: Manifest) -> Iterator[Finding]:
-    """Votes that count by a margin, and are for another class under other settings."""
-    if manifest.procedure.margin is not None and votes.changed:
+    """What refutes a margin: votes that count by it and change, or scores that differ
+    by more than two programs can that are within half of it of the exact ones.
+    """
+    if manifest.procedure.margin is None:
+        return
+    if not votes.largest <= votes.margin:
+        text = f"scores differ by {votes.largest:.4g} under other settings, more than "
+        yield Finding(Kind.COUNTS, None, f"{text}the margin {votes.margin:.4g} allows")
+    if votes.changed:
         text = f"{votes.changed} votes that lead by the margin {votes.margin:.4g} are "
         text += f"for another class under other settings ({', '.join(votes.settings)})"
         yield Finding(Kind.COUNTS, None, text)
@@ -233,46 +352,6 @@ def _require_together(*, data: Any, model: Any, scheme: Any, rerun: int) -> None
         raise ArgumentError("model", "needs data, the inputs of the rows")
     if scheme is not None and data is None:
         raise ArgumentError("scheme", "needs data, the inputs it gives levels for")
-
-
-def _model_of(manifest: Manifest) -> Mapping[str, Any]:
-    return manifest.model if isinstance(manifest.model, dict) else {}
-
-
-def _stated_otherwise(
-    manifest: Manifest,
-    source: Data,
-    describe: Mapping[str, Any] | None,
-    as_seen: bool,
-) -> Iterator[Finding]:
-    """What the manifest says of data and model, and those given have otherwise."""
-    stated = {
-        name: value
-        for name, value in manifest.data.items()
-        if as_seen or name != "preprocessing"
-    }
-    yield from _given.identity(Kind.DATA, stated, source.identity)
-    if describe is not None and _model_of(manifest):
-        yield from _given.identity(Kind.MODEL, _model_of(manifest), describe)
-
-
-def _to_redraw(
-    inside: Sequence[Numbered],
-    findings: Sequence[Finding],
-    rerun: int,
-    random: Random,
-) -> list[Numbered]:
-    """Rows to draw again, at random of those that don't contradict themselves."""
-    sound = _sound(inside, findings)
-    return random.sample(sound, min(rerun, len(sound)))
-
-
-def _sound(rows: Sequence[Numbered], findings: Sequence[Finding]) -> list[Numbered]:
-    """The rows that don't contradict themselves: one that does may ask for any number
-    of samples.
-    """
-    wrong = {finding.line for finding in findings if finding.kind == Kind.CONTRADICTION}
-    return [numbered for numbered in rows if numbered[0] not in wrong]
 
 
 def _judged(

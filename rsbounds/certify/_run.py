@@ -31,7 +31,7 @@ from rsbounds.loading.hashes import parameters_hash
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer
-from rsbounds.results._manifest import MOST_INPUTS
+from rsbounds.results._facts import MOST_INPUTS, folded
 from rsbounds.sampling import as_sampler
 
 FEW_PROBES, MOST_PROBES = 4, 16  # inputs whose fingerprints tell models apart
@@ -122,7 +122,9 @@ class Run:
         self.answer = under(answer, procedure)
         self.procedure = procedure
         engine = with_basis(settings.engine, procedure)
-        self.settings = replace(settings, engine=engine)
+        self.settings = replace(
+            settings, engine=folded("engine", engine), run=folded("run", settings.run)
+        )
         self.out = out
         self.labels = None if _is_elsewhere(model) else labels_of(model)
         self.source = source_of(data, answer, self.labels)
@@ -180,7 +182,7 @@ class Run:
             describe = _described(model)
         scheme = self.answer.scheme
         return Manifest(
-            model={**labels, **describe},
+            model=folded("model", {**labels, **describe}),
             data={
                 **self.source.identity,
                 "start": selection.start,

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from rsbounds._numerics.files import content_of, require_folder
-from rsbounds._numerics.text import abridged
+from rsbounds._numerics.text import abridged, quoted
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._read import load
 from rsbounds.results._row import COLUMNS, Row
-from rsbounds.results._text import as_path, naming, quoted
+from rsbounds.results._text import as_path, naming
 
 #: None on Windows, whose files have no such locks and whose folders are not opened.
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None

@@ -4,7 +4,6 @@ method.
 
 import math
 from dataclasses import replace
-from functools import partial
 
 import flint
 import numpy as np
@@ -18,7 +17,7 @@ from rsbounds.answers import Class, List
 from rsbounds.answers._answer import Votes
 from rsbounds.answers._list import Stages
 from rsbounds.audit import Kind, _radii
-from rsbounds.audit._list import list_proved
+from rsbounds.audit._list import Held
 from rsbounds.audit._rows import findings
 from rsbounds.certify import Procedure, certify_counts
 from rsbounds.results import Manifest, Row
@@ -229,12 +228,13 @@ def test_decision_lists_are_proved_component_by_component():
         plan = composite.plan(rule, select, n, 0.01)
         numbers = {"n": n, "alpha": 0.01, "void_against": False}
         drawn = found.stage_counts
-        proved = partial(list_proved, rule, plan, counts=drawn, **numbers)
-        assert proved(item=found.item, radius=found.radius)
+        held = Held(rule, plan, drawn, **numbers)
+        assert held.proves(found.item, found.radius)
         higher = found.radius * (1 + 1e-9) + 1e-8
         for item in range(len(rule.items)):
-            assert not proved(item=item, radius=higher)
-        assert not proved(item=found.item, radius=found.radius, counts=[None] * 3)
+            assert not held.proves(item, higher)
+        nothing = replace(held, counts=[None] * 3)
+        assert not nothing.proves(found.item, found.radius)
         decided.add((len(rule.items), found.item))
     assert {(1, 0), (2, 0), (3, 0), (3, 1)} <= decided
 
@@ -259,7 +259,9 @@ def test_rows_of_decision_lists():
         higher = row.radius * (1 + 1e-9) + 1e-8
         assert kinds(replace(row, radius=higher), manifest) == [Kind.RADIUS]
         assert kinds(replace(row, radius=0.9 * row.radius), manifest) == [Kind.WEAK]
-        assert kinds(replace(row, z_a=row.z_a + 1e-3), manifest) == [Kind.CONTRADICTION]
+        for name, further in (("z_a", 1), ("p_a", 1), ("z_b", -1)):
+            beyond = getattr(row, name) + further * 1e-9
+            assert {*kinds(replace(row, **{name: beyond}), manifest)} == {Kind.BOUND}
         assert kinds(replace(row, extra={}), manifest) == [Kind.CONTRADICTION]
         fewer = replace(manifest, procedure=Procedure(n0=30, n=n, alpha=0.01))
         assert Kind.CONTRADICTION in kinds(row, fewer)

@@ -147,8 +147,9 @@ def test_forged_frontiers_norms_and_levels_are_found(tmp_path):
     data = run(schemes.flips(0.2, 0.4), path)
     audit = verify(path, data=data)
     assert audit.findings == ()
-    assert audit.stated == ("counts", "times")
-    assert verify(path, data=data, model=by_sum, rerun=6).stated == ("times",)
+    assert audit.stated == ("counts", "times", "versions", "run")
+    drawn = verify(path, data=data, model=by_sum, rerun=6)
+    assert drawn.stated == ("times", "versions", "run")
     before = results.read(path)
     rows = list(before.rows)
     assert {row.norm for row in rows} == {0.0}
