@@ -25,8 +25,10 @@ DEFAULT = None  # the one that runs nox
 # from an index it may be a build for GPUs of several GB. RSBOUNDS_TORCH=1 has it.
 EXTRAS = "plot,html,config,verify,os"
 TOOLS = ["pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "cython"]
-TOOLS += ["setuptools", "jupytext"]
+TOOLS += ["setuptools", "jupytext", "mlxtend"]
 KERNELS = ["tests/special/test_kernels.py", "tests/special/test_calls.py"]
+# nox would have temporary files inside the clone, where files of a run are not copied
+OUTSIDE = {"TMPDIR": tempfile.gettempdir()}
 # Each extra alone: what it is for
 USES = {
     "torch": "import rsbounds.torch as t; t.Smooth(lambda x: x, 2, 0.5)",
@@ -55,7 +57,7 @@ def quick(session, *paths, constraints="constraints.txt", env=None):
     pins = ["-c", constraints] if constraints else []
     extras = f"{EXTRAS},demo,images,onnx" if torch else EXTRAS
     install(session, *pins, extras=extras, env=env)
-    session.run("python", "-m", "pytest", "-q", *paths, env=env)
+    session.run("python", "-m", "pytest", "-q", *paths, env=OUTSIDE | (env or {}))
 
 
 @nox.session(python=PYTHONS)
