@@ -21,13 +21,13 @@ _MODULES = (
     "composite",
     "confidence",
     "datasets",
-    "discrete",
     "envelope",
     "frameworks",
     "gaussian",
     "lbrs",
     "lipschitz",
     "loading",
+    "noises",
     "oracle",
     "renyi",
     "results",
@@ -38,6 +38,7 @@ _MODULES = (
     "stats",
     "testing",
     "torch",
+    "votes",
 )
 
 __all__ = ["__version__", "certify_dataset", *_MODULES]

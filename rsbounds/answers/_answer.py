@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats, as_integers
 from rsbounds._numerics.counts import total
+from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import Pair
@@ -18,7 +19,6 @@ from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler, as_sampler, require_law
 from rsbounds.sampling.grid_noise import LEVELS
 from rsbounds.schemes import Option, Scheme
-from rsbounds.schemes._domains import POSITIVE
 
 ClassCounts = NDArray[np.int64]
 Options = Mapping[str, Any]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.domains import POSITIVE, RADIUS
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers._answer import (
     Answer,
@@ -34,7 +35,6 @@ from rsbounds.confidence import BOUNDS, Pair
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler, stream
 from rsbounds.schemes import Scheme
-from rsbounds.schemes._domains import POSITIVE, RADIUS
 
 LARGEST = 40.0  # no number of samples gives a larger score
 NONE: ClassCounts = np.zeros(0, dtype=np.int64)

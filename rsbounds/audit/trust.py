@@ -19,10 +19,9 @@ from typing import Any
 
 from rsbounds import loading
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.certificate import ANOTHERS, THIS_INPUT
+from rsbounds.certificate import ANOTHERS, THIS_INPUT, norm_of
 from rsbounds.composite import Rule
 from rsbounds.schemes import METHODS, Given, Scheme, semielastic
-from rsbounds.schemes._domains import norm_of
 from rsbounds.semielastic import KNNSigma
 
 _KINDS = (

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds import audit
+from rsbounds._numerics.domains import DIMENSION
 from rsbounds._numerics.files import require_folder
 from rsbounds._numerics.text import shown
 from rsbounds.answers import Class, restored
@@ -30,7 +31,6 @@ from rsbounds.loading import file_hash, guarded
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Row, read_rows, write
 from rsbounds.schemes import METHODS, Scheme
-from rsbounds.schemes._domains import DIMENSION
 
 
 def add_options(parser: Any) -> None:

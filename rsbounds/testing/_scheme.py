@@ -17,11 +17,10 @@ from scipy.special import ndtr, ndtri
 
 from rsbounds._numerics.extras import need
 from rsbounds.answers import Class
-from rsbounds.certificate import ANOTHERS, SCOPES
+from rsbounds.certificate import ANOTHERS, SCOPES, norm_of
 from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.sampling import Sampler
 from rsbounds.schemes import METHODS, Scheme
-from rsbounds.schemes._domains import norm_of
 from rsbounds.schemes._scheme import check_entry, is_own
 from rsbounds.testing._properties import Property, hold, quiet, refuses, require
 from rsbounds.testing._rows import ROWS, Rows, inputs_near, linear

@@ -339,21 +339,21 @@ class Lax(schemes.Gaussian):
         pass
 
 
-class OneMore(schemes.Categorical):
+class OneMore(schemes.categorical.method):
     """A change more than is certified, and a transport that forgets it."""
 
     def radius(self, z_a, sigma, z_b=None):
         return super().radius(z_a, sigma, z_b) + (z_a > (-z_a if z_b is None else z_b))
 
 
-class Between(schemes.Categorical):
+class Between(schemes.categorical.method):
     """Half a change."""
 
     def radius(self, z_a, sigma, z_b=None):
         return super().radius(z_a, sigma, z_b) / 2
 
 
-class Nearer(schemes.Categorical):
+class Nearer(schemes.categorical.method):
     """A transport that forgets one of the changes."""
 
     def transport(self, z, radius, sigma=None):

@@ -3,7 +3,7 @@ and the pairs that do not go together are refused in one line.
 
 The truth that certificates are compared with is the scheme's own transport of exact
 probabilities, which the suite of schemes compares with classifiers in mpmath, and
-``test_discrete`` with all outcomes in rational numbers.
+``tests/noises`` with all outcomes in rational numbers.
 """
 
 from functools import cache, partial

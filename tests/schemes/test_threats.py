@@ -570,7 +570,7 @@ REFUSED = {
     ),
     "a sparse matrix for a mask": (
         ["--method", "mask", "--keep-count", "3"],
-        "x must be an array: sparse matrices are inputs of flips alone",
+        "x must be an array: this noise does not take sparse",
         {"data": "edges.npz"},
     ),
     "a matrix that is not square": (
