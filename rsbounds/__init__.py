@@ -48,7 +48,13 @@ def __getattr__(name: str) -> Any:
     if name == "certify_dataset":
         return importlib.import_module("rsbounds.certify").certify_dataset
     if name in _MODULES:
-        return importlib.import_module(f"rsbounds.{name}")
+        try:
+            return importlib.import_module(f"rsbounds.{name}")
+        except ImportError as error:
+            # an AttributeError: hasattr() is False, and help() lists the other modules
+            from rsbounds._numerics.extras import explained
+
+            raise AttributeError(explained(f"rsbounds.{name}", error)) from error
     raise AttributeError(f"module 'rsbounds' has no attribute {name!r}")
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from rsbounds._numerics.domains import NORM
 from rsbounds._numerics.records import Record
 
+__all__ = ["ABSTAIN", "SCOPES", "Certificate"]
+
 #: The prediction of a smoothed classifier that can't decide, as the field writes it.
 ABSTAIN = -1
 
@@ -149,3 +151,7 @@ class Certificate(Record):
     def abstained(self) -> bool:
         """Whether the smoothed classifier gave no answer."""
         return self.predict == ABSTAIN
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

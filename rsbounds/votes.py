@@ -8,6 +8,8 @@ from rsbounds._numerics.checks import as_integers, count
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import ABSTAIN
 
+__all__ = ["certify_votes"]
+
 
 def certify_votes(votes: ArrayLike, reach: int) -> tuple[int, bool, int]:
     """The class that votes elect, and whether it stands when some of them change.
@@ -71,3 +73,7 @@ def certify_votes(votes: ArrayLike, reach: int) -> tuple[int, bool, int]:
     ]
     margin = min((lead // 2 for lead in leads), default=total)
     return cls, reach <= margin, margin
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -22,3 +22,7 @@ __all__ = [
     "verify",
     "verify_printed",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -12,8 +12,7 @@ from typing import Any
 from rsbounds._numerics.files import content_of
 from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._verify import verify
-from rsbounds.results import card, read
-from rsbounds.results._card import as_markdown
+from rsbounds.results import as_markdown, card, read
 
 #: What a card says of its making, and not of its file.
 _OF_ITSELF = ("rsbounds",)

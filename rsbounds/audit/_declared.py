@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 from rsbounds.answers import ANSWERS
-from rsbounds.answers._looks import under
 from rsbounds.audit._finding import Numbered
 from rsbounds.audit._proof import answer_of
+from rsbounds.certify import Stopping
 from rsbounds.results import Manifest
-from rsbounds.results._facts import undeclared as undeclared_entries
+from rsbounds.results import undeclared as undeclared_entries
 from rsbounds.schemes import METHODS
 
 #: Parameters that say what a noise is made of, beside those that radii follow from.
@@ -58,10 +58,11 @@ def _parameters(manifest: Manifest) -> Iterator[str]:
 
 def _columns(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[str]:
     try:
-        answer = under(answer_of(manifest), manifest.procedure)
+        answer = answer_of(manifest)
     except ArgumentError:  # a manifest that is damaged is said elsewhere
         return
-    known = {*answer.columns, *answer.scheme.columns}
+    stopping = Stopping.of(manifest.procedure)
+    known = {*answer.columns, *stopping.columns, *answer.scheme.columns}
     extra = {name for _, row in rows for name in row.extra}
     for name in sorted(extra - known):
         yield f"{shown(name)!r:.80} is no column of the answer {answer.name!r}"

@@ -7,8 +7,7 @@ from enum import StrEnum
 from html import escape
 
 from rsbounds._numerics.text import shown
-from rsbounds.results import Row
-from rsbounds.results._facts import Status
+from rsbounds.results import Row, Status
 from rsbounds.sampling.margins import Difference
 
 

@@ -18,8 +18,7 @@ from rsbounds.audit._finding import Finding, Kind, Numbered
 from rsbounds.audit._levels import SINGLE_LEVEL
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.loading import CorruptInput, Data
-from rsbounds.results import Manifest
-from rsbounds.results._facts import MANIFEST, By
+from rsbounds.results import MANIFEST, By, Manifest
 from rsbounds.sampling.grid_noise import LEVELS, on_grid
 from rsbounds.schemes import METHODS, Scheme
 

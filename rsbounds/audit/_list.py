@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from rsbounds import composite
-from rsbounds.answers._list import stage_counts
+from rsbounds.answers import stage_counts
 from rsbounds.audit import _bounds
 from rsbounds.audit._balls import Arb, arb, ctx, event
 from rsbounds.audit._finding import Kind, Said
@@ -54,7 +54,7 @@ class ListProof(Proof):
             counts=counts,
             n=procedure.n,
             alpha=procedure.alpha,
-            void_against=procedure.margin is not None,
+            void_against=procedure.void_against,
         )
         item = int(expected.extra["item"])
         yield from _ends(row, expected, held, item)

@@ -10,6 +10,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer, restored
 from rsbounds.audit._finding import Finding, Kind, Said
 from rsbounds.audit._radii import COVERED, DISCRETE
+from rsbounds.certify import Stopping
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS
 
@@ -96,8 +97,10 @@ class Proof:
 
     def computed(self, row: Row, answer: Answer, manifest: Manifest) -> Row:
         """The row that its own evidence gives."""
-        certificate, columns = answer.certify(
-            answer.stored(row), manifest.procedure, label=row.label, index=row.idx
+        stopping = Stopping.of(manifest.procedure)
+        evidence = stopping.stored(answer, row)
+        certificate, columns = stopping.certify(
+            answer, evidence, label=row.label, index=row.idx
         )
         return Row.of(row.idx, row.label, certificate, 0.0, extra=columns)
 
@@ -143,7 +146,7 @@ def void_votes(row: Row, manifest: Manifest) -> int:
     an undecided draw of discrete noise leaves without.
     """
     by_chance = manifest.method in DISCRETE
-    if manifest.procedure.margin is None and not by_chance:
+    if not (manifest.procedure.void_against or by_chance):
         return 0
     return row.n - sum(row.counts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -10,8 +11,7 @@ from rsbounds._numerics.decimals import sparse_counts
 from rsbounds.answers import ANSWERS
 from rsbounds.audit._finding import Finding, Kind, Numbered
 from rsbounds.audit._proof import answer_of
-from rsbounds.certify import Job
-from rsbounds.certify._run import drawn_columns
+from rsbounds.certify import Job, drawn_columns
 from rsbounds.loading import Data, guarded
 from rsbounds.results import Manifest, Row
 from rsbounds.sampling import Phase, as_sampler
@@ -138,4 +138,6 @@ def _job_of(row: Row, manifest: Manifest, drawer: Any, truth: Any) -> Job:
         answer.truth = truth
     if not answer.scheme.law:  # that of a shape is said by what draws it
         answer.scheme.law = getattr(drawer, "law", "")
-    return Job(answer, answer.samplers(drawer), manifest.procedure)
+    with warnings.catch_warnings():  # what runs are told of n, a file needs no more
+        warnings.simplefilter("ignore")
+        return Job.of(drawer, answer, manifest.procedure)

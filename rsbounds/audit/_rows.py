@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 from math import inf, nan
 from typing import Any
 
-from rsbounds.answers._looks import under
 from rsbounds.audit import _looks
 from rsbounds.audit._finding import Finding, Kind, Said
 from rsbounds.audit._proof import Claim, Proof, answer_of, is_same, own_level
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ABSTAIN
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Row
-from rsbounds.results._row import holds
+from rsbounds.results import Manifest, Row, holds
 from rsbounds.schemes import METHODS
 
 
@@ -82,7 +80,7 @@ def _columns(row: Row, manifest: Manifest) -> Iterator[Said]:
     """Columns of a row without samples that no run writes."""
     proof = PROOFS.get(manifest.answer["name"], Proof())
     try:
-        answer = under(answer_of(manifest), manifest.procedure)
+        answer = answer_of(manifest)
         expected = proof.computed(row, answer, manifest)
         claim = Claim(row, manifest, answer, expected)
         yield from proof.compared(claim)

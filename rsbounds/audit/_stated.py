@@ -8,9 +8,8 @@ from rsbounds.audit._proof import own_level
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.audit._radii import ABSOLUTE, DISCRETE
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN
-from rsbounds.results import Manifest
-from rsbounds.results._facts import By, Status, entries_of, name_of
-from rsbounds.results._facts import stated as stated_entries
+from rsbounds.results import By, Manifest, Status, entries_of, name_of
+from rsbounds.results import stated as stated_entries
 from rsbounds.schemes import METHODS, Scheme
 
 #: What is certified, where other parameters bound what it rests on.
@@ -81,11 +80,11 @@ def rests_on(
         names.append("sigma")
     if By.RERUN not in given:
         names += ["sound_noise"] if manifest.engine.get("sound_noise") else []
-        if manifest.procedure.noise_source == "os":
+        if not manifest.procedure.repeats:
             names.append("noise_source")
         names += proof.stated
     # that scores are as near to those of exact arithmetic as that
-    if manifest.procedure.margin is not None:
+    if manifest.procedure.void_against:
         names.append("margin")
     if By.DATA not in given:
         names.append("data")

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.decimals import MOST_CLASSES
-from rsbounds.answers import Answer
-from rsbounds.answers._topk_plan import Choice, Plan, plan
+from rsbounds.answers import Answer, Choice, Plan, plan
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import arb, ctx
 from rsbounds.audit._finding import Kind, Said

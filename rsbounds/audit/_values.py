@@ -15,9 +15,7 @@ import numpy as np
 
 from rsbounds._numerics.decimals import number, whole_number
 from rsbounds._numerics.scores import ndtri
-from rsbounds.answers import Answer
-from rsbounds.answers._answer import unclassified
-from rsbounds.answers._values import BOUND
+from rsbounds.answers import BOUND, Answer, unclassified
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import arb, ctx, event
 from rsbounds.audit._finding import Kind, Said

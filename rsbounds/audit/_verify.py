@@ -35,15 +35,15 @@ from rsbounds.audit._whole import (
     structure,
 )
 from rsbounds.certificate import ASSERTED_ENVELOPE
-from rsbounds.certify._job import source_of
+from rsbounds.certify import source_of
 from rsbounds.loading import CorruptInput, Data
 from rsbounds.results import (
     Manifest,
     commitment_path,
+    folded,
     manifest_path,
     read_rows,
 )
-from rsbounds.results._facts import folded
 from rsbounds.sampling.margins import Difference
 from rsbounds.schemes import Scheme
 
@@ -208,7 +208,7 @@ class _File:
 
     @property
     def repeatable(self) -> bool:
-        return self.manifest.procedure.noise_source == "seed"
+        return self.manifest.procedure.repeats
 
     @property
     def model(self) -> Mapping[str, Any]:
@@ -322,7 +322,7 @@ def _changed(votes: Difference, manifest: Manifest) -> Iterator[Finding]:
     """What refutes a margin: votes that count by it and change, or scores that differ
     by more than two programs can that are within half of it of the exact ones.
     """
-    if manifest.procedure.margin is None:
+    if not manifest.procedure.void_against:
         return
     if not votes.largest <= votes.margin:
         text = f"scores differ by {votes.largest:.4g} under other settings, more than "

@@ -14,7 +14,6 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import content_of
 from rsbounds._numerics.text import shown
 from rsbounds.answers import ANSWERS
-from rsbounds.answers._looks import under
 from rsbounds.audit import _bounds, _rows
 from rsbounds.audit._declared import undeclared
 from rsbounds.audit._finding import Finding, Kind, Numbered
@@ -29,6 +28,7 @@ from rsbounds.certificate import (
     SCOPES,
     THIS_INPUT,
 )
+from rsbounds.certify import Stopping
 from rsbounds.procedure import MOST_SAMPLES
 from rsbounds.results import Manifest, Row, commitment_path, some
 from rsbounds.sampling.margins import MULTIPLE, Difference
@@ -140,7 +140,7 @@ def _probed_otherwise(
         return
     if of_several_models(manifest):
         return
-    if manifest.procedure.noise_source == "os":
+    if not manifest.procedure.repeats:
         return  # the probe follows from the seed, and rows don't
     try:
         answer = answer_of(manifest)
@@ -192,7 +192,7 @@ def _check_answer(manifest: Manifest) -> None:
         proof.check(answer)
     with warnings.catch_warnings():  # what runs are told of n, a file needs no more
         warnings.simplefilter("ignore")
-        under(answer, manifest.procedure).check(manifest.procedure)
+        Stopping.of(manifest.procedure).check(answer)
 
 
 def require_provable(manifest: Manifest, path: Path) -> None:

@@ -131,7 +131,7 @@ def _is_beside(name: str) -> bool:
 def _besides(stated: tuple[str, ...], manifest: Manifest) -> str:
     """What is taken as stated and no radius needs, behind the number of findings."""
     words = [_BESIDES.get(name, _section(name)) for name in stated if _is_beside(name)]
-    if manifest.procedure.noise_source == "os":
+    if not manifest.procedure.repeats:
         words = [word.replace(_REDRAWS, "(no seed draws them again)") for word in words]
     return f"; as the file states them: {', '.join(words)}" if words else ""
 

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds import audit
-from rsbounds.answers import Answer, restored
-from rsbounds.answers._maps import read_truth
+from rsbounds.answers import Answer, read_truth, restored
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.cli import _engine, _methods
 from rsbounds.cli._audited import NOISE, is_shaped, told

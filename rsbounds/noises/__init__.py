@@ -19,9 +19,14 @@ from rsbounds.noises._curve import Curve
 from rsbounds.noises._discrete import DiscreteNoise
 from rsbounds.noises._edges import Edges as Edges
 from rsbounds.noises._named import NamedNoise
+from rsbounds.noises._named import held as held
 from rsbounds.noises._noise import Bits, Noise
 from rsbounds.noises._noise import noise_level as noise_level
 from rsbounds.noises._noise import require_level as require_level
 from rsbounds.noises._noise import single as single
 
 __all__ = ["Bits", "Curve", "DiscreteNoise", "NamedNoise", "Noise"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -531,8 +531,8 @@ def _each(
         if isinstance(p, Fraction):
             return exact(value)
         return rounded(value)
-    array = as_floats("p", p, 0.0, 1.0, nan=False)
     given = np.asarray(p)
+    array = as_floats("p", given, 0.0, 1.0, nan=False)
     if given.dtype == np.longdouble:
         values, places = np.unique(given, return_inverse=True)
     else:

@@ -294,12 +294,14 @@ def accuracy_of(own: Mapping[str, float]) -> tuple[str, str]:
 def as_markdown(made: Mapping[str, Any]) -> str:
     """The card as a section of a model's README."""
     report = made["report"]
+    abstain = made["abstain"]
     table = [[literal(cell) for cell in line] for line in _lines(made)]
     about = {name: f"`{literal(text)}`" for name, text in _about(made).items()}
     about["inputs"] = made["inputs"]
     if report is None:
         quantiles = (f"{float(q):.0%}: {literal(p)}" for q, p in made["p_a"].items())
-        about["abstentions"] = f"{made['abstain']:.3f}"
+        # null where no input was sampled
+        about["abstentions"] = "" if abstain is None else f"{abstain:.3f}"
         about["average certified radius"] = made["acr"]
         about["p_A of the true class, quantiles"] = ", ".join(quantiles)
     else:

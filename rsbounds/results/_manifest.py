@@ -230,7 +230,7 @@ class Manifest:
         known = [isinstance(own, Mapping) and own.get("parameters") for own in models]
         if not all(known):
             unfixed.append("the model's parameters: nothing in it could be hashed")
-        if self.procedure.noise_source == "os":
+        if not self.procedure.repeats:
             unfixed.append("the noise: it is of the operating system")
         return unfixed
 

@@ -24,7 +24,7 @@ def program(manifest: Manifest) -> str:
         noise = "noise drawn exactly on its grid (stated)"
     else:
         noise = "noise drawn as that of real numbers (stated)"
-    if manifest.procedure.noise_source == "os":
+    if not manifest.procedure.repeats:
         noise += ", of the operating system's bits through ChaCha20 (stated)"
     return (
         f"{LEAD}: void votes counted against the class (proved); scores within half of "

@@ -127,6 +127,7 @@ class Results:
             parts.append(f"sigma {' to '.join(ends)}")
         if self.rows and self.classifies:
             parts.append(f"accuracy {self.clean_accuracy():.4f}")
+            parts.append(f"average radius {self.average_radius():.4g}")
         name = f" {shown(self.name)}" if self.name else ""
         return f"<Results{name}: {', '.join(parts)}>"
 
@@ -284,7 +285,7 @@ class Results:
             return
         yield self.manifest.selection()
         yield self.program()
-        if self.manifest.procedure.noise_source == "os" and not self.program():
+        if (not self.manifest.procedure.repeats) and not self.program():
             yield (
                 "noise of the operating system's bits: no seed draws these samples "
                 "again"

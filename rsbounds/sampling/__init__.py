@@ -37,3 +37,7 @@ __all__ = [
     "on_strings",
     "stream",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

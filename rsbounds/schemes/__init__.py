@@ -14,7 +14,7 @@ from rsbounds._numerics.registry import Registry
 from rsbounds.noises import Noise
 from rsbounds.schemes._scheme import Given as Given
 from rsbounds.schemes._scheme import Scheme as Scheme
-from rsbounds.schemes._scheme import check_entry
+from rsbounds.schemes._scheme import check_entry as check_entry
 from rsbounds.schemes._scheme import level_slack as level_slack
 
 # isort: off
@@ -27,6 +27,7 @@ from rsbounds.schemes._anisotropic import *
 from rsbounds.schemes._generator import *
 from rsbounds.schemes._composite import *
 from rsbounds.schemes._noises import *
+from rsbounds.schemes._scheme import is_own as is_own
 
 # isort: on
 
@@ -52,3 +53,7 @@ globals()["__all__"] = sorted(
     and name not in ("Registry", "check_entry", "method")
     and not (isinstance(globals()[name], type) and issubclass(globals()[name], Noise))
 )
+
+
+def __dir__() -> list[str]:
+    return sorted(globals()["__all__"])

@@ -13,8 +13,7 @@ import numpy as np
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Options
 from rsbounds.certificate import FIXED_NOISE
-from rsbounds.noises import Curve, NamedNoise
-from rsbounds.noises._named import held
+from rsbounds.noises import Curve, NamedNoise, held
 from rsbounds.schemes._scheme import Given, Scheme
 
 P = ParamSpec("P")

@@ -9,9 +9,10 @@ from cli_models import MODELS, arguments, models, savez, says
 from result_table import DATA, manifest, save, state, table
 
 from rsbounds import certify_dataset, schemes
-from rsbounds.answers import List, Values
+from rsbounds.answers import DecisionList, Values
 from rsbounds.audit import verify
 from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
+from rsbounds.certify import Settings
 from rsbounds.cli import main
 from rsbounds.composite import Cond, Rule
 from rsbounds.procedure import Procedure
@@ -85,7 +86,13 @@ def test_what_a_writer_says_besides_is_theirs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     known = {"describe": {"reviewed": "by us"}, "run": {"paper": "ours"}}
     certify_dataset(
-        linear, (X, Y), schemes.gaussian(0.5), out="out.tsv", n0=20, n=200, **known
+        linear,
+        (X, Y),
+        schemes.gaussian(0.5),
+        out="out.tsv",
+        n0=20,
+        n=200,
+        settings=Settings(**known),
     )
     assert manifest()["model"]["described"] == {"reviewed": "by us"}
     assert manifest()["run"]["described"] == {"paper": "ours"}
@@ -203,7 +210,7 @@ RULE = Rule([1.0, 0.5], [[Cond("margin", 0, 0.0)], [Cond("margin", 1, 0.0)]])
 
 def test_how_a_rule_was_chosen_is_stated_and_said(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    answer = List(RULE, fitted=[f"{'0' * 16}:{'1' * 16}"])
+    answer = DecisionList(RULE, fitted=[f"{'0' * 16}:{'1' * 16}"])
     certify_dataset(linear, (X, Y), answer, out="out.tsv", n0=20, n=200)
     assert "answer.fitted" in verify("out.tsv").stated
     stated = manifest()["answer"]
@@ -374,3 +381,30 @@ def test_a_file_that_says_less_is_not_accused(work, capsys):
     state(model={})
     assert main(["verify", "out.tsv"]) == 0
     assert known
+
+
+def test_commands_say_as_json_what_they_print(work, capsys):
+    answer = json.loads(says_out(capsys, [*arguments(), "--json"]))
+    assert (answer["out"], answer["rows"], answer["new"]) == ("out.tsv", 12, 12)
+    assert {"clean", "abstain", "acr", "void"} <= answer.keys()
+    answer = json.loads(says_out(capsys, ["merge", "all.tsv", "out.tsv", "--json"]))
+    assert answer == {"out": "all.tsv", "rows": 12, "files": 1, "missing": []}
+    again = ["recertify", "out.tsv", "--alpha", "0.01", "--out", "b.tsv", "--json"]
+    answer = json.loads(says_out(capsys, again))
+    assert answer["rows"] == 12
+    assert "after looking" in answer["after_looking"][0]
+    answer = json.loads(says_out(capsys, ["plan", "out.tsv", "--json"]))
+    assert answer["recommended"].keys() >= {"n", "bound", "keeps"}
+    assert len(answer["forecasts"]) >= 7
+    assert main(arguments(sigma=0.5, out="wide.tsv")) == 0
+    rule = ["fit-rule", "out.tsv", "wide.tsv", "--out", "rule.json", "--json"]
+    answer = json.loads(says_out(capsys, rule))
+    assert answer["inputs"] == 12
+    assert answer["rule"]["sigmas"] == [0.25, 0.5]
+
+
+def says_out(capsys, words):
+    """What a command prints to standard output."""
+    capsys.readouterr()
+    assert main(words) == 0
+    return capsys.readouterr().out

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, models, one_line, package, prepare
+from cli_models import MODELS, arguments, models, one_line, package, prepare, says
 from result_table import DATA, best, grown, manifest, save, state, table
 
 from rsbounds import semielastic
@@ -211,10 +211,11 @@ def test_what_others_code_named_can_be_compared(work, capsys):
     assert stated(capsys, *DATA, "--sigma-function", "models:network") == ([], "")
 
 
+@pytest.mark.filterwarnings("default")
 def test_a_constant_that_rows_refute_is_found(work, capsys):
     """A file of lip = 0 held levels of .79, 1.18 and .90, and was verified."""
     slope = {"sigma_function": "models:slope", "sigma_min": 0.3}
-    assert main(arguments(**HALF | slope, lip=0.0)) == 0
+    assert "lip = 0.0 is refuted" in says(capsys, arguments(**HALF | slope, lip=0.0))
     for data in ((), DATA):
         said = answer(capsys, 1, *data)
         assert said.count("lip = 0.0 allows") == 11  # each but the least

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rsbounds import composite
-from rsbounds.answers import Class, List
+from rsbounds.answers import DecisionList, TopClass
 from rsbounds.answers._answer import Votes
 from rsbounds.answers._list import Stages
 from rsbounds.audit import Kind, _radii
@@ -62,7 +62,7 @@ def run(name, procedure):
     for i, (first, second) in enumerate(COUNTS):
         counts = (first, second, procedure.n - first - second)
         votes = Votes(0.5, np.array([60, 40]), np.array(counts), procedure.n)
-        certificate, _ = Class(scheme).certify(votes, procedure, label=0, index=i)
+        certificate, _ = TopClass(scheme).certify(votes, procedure, label=0, index=i)
         rows.append(Row.of(i, 0, certificate, 0.1))
     known = {"method": method, "scope": scheme.scope, "parameters": parameters}
     return Manifest(procedure=procedure, data={"inputs": len(rows)}, **known), rows
@@ -122,7 +122,9 @@ def test_one_target_radius():
     scheme = METHODS["semi-elastic"].from_parameters(manifest.parameters)
     known = {"n0": 100, "n": 1000, "alpha": 0.001, "bound": "anytime"}
     for hits, earns in ((950, True), (600, False)):
-        found = certify_counts(scheme, 0.5, (60, 40), (hits, 1000 - hits), **known)
+        found = certify_counts(
+            scheme, 0.5, (60, 40), (hits, 1000 - hits), Procedure(**known)
+        )
         row = Row.of(0, 0, replace(found, radius=0.4 if earns else 0.0), 0.1)
         assert kinds(row, manifest) == []
         higher = replace(manifest, procedure=replace(procedure, target_radius=1.2))
@@ -216,7 +218,9 @@ def lists(count):
         select, counts = (
             np.stack([rng.multinomial(m, q)[:-1] for q in p]) for m in (60, n)
         )
-        found = composite.certify_counts(rule, select, counts, n, 0.01)
+        found = composite.certify_counts(
+            rule, select, counts, Procedure(n=n, alpha=0.01)
+        )
         if found.radius > 1e-6:
             count -= 1
             yield rule, select, n, found
@@ -253,7 +257,9 @@ def test_rows_of_decision_lists():
             lambda stage, found=found: np.array(found.stage_counts[stage]),
             n,
         )
-        _, columns = List(rule).certify(stages, manifest.procedure, label=0, index=0)
+        _, columns = DecisionList(rule).certify(
+            stages, manifest.procedure, label=0, index=0
+        )
         row = Row.of(0, 0, found, 0.1, extra=columns)
         assert kinds(row, manifest) == []
         higher = row.radius * (1 + 1e-9) + 1e-8

@@ -14,7 +14,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from rsbounds import schemes
-from rsbounds.answers import Class, Maps, TopK, Values
+from rsbounds.answers import Maps, TopClass, TopK, Values
 from rsbounds.answers._maps import from_runs
 from rsbounds.testing import check_answer
 
@@ -167,7 +167,7 @@ def of_class(name, scheme):
         "wrong": lambda *claim: False,
         "returned": lambda counts: counts,
     }
-    return Class(scheme), sequences | (exact if name == "splitting" else {})
+    return TopClass(scheme), sequences | (exact if name == "splitting" else {})
 
 
 def of_best(name, scheme):

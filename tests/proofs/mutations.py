@@ -173,7 +173,7 @@ COEFFICIENTS = [
     ),
     Nudge("gain.hpp", "double mean_of(F f, bool nine)", 2, ("constants",)),
     Nudge("gain.hpp", "double mean_of(F f, bool nine)", 2, ("constants",), skip=1),
-    Nudge("scores.hpp", "inline double close_half", 1, ("constants",)),
+    Nudge("scores.hpp", "inline double mean_density", 1, ("constants",)),
     Nudge("median.hpp", "double c1[]", 0, ("median[7]",), skip=-1, ulps=1),
     Nudge("median.hpp", "double c6[]", 3, ("median[7]",), skip=-1, ulps=1),
 ]

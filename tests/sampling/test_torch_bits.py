@@ -395,3 +395,21 @@ def test_a_modules_sampler_refuses_what_its_noise_is_not_for():
         as_sampler(model, noise=Flips(0.5, 0.1))([2], 0.5, 5, stream(0, 0, 1))
     with pytest.raises(ValueError, match="x must be floating point"):
         as_sampler(model)([2, 3], 1.0, 5, stream(0, 0, 1))
+
+
+@pytest.mark.parametrize("end", [1, 3, 2**62, 2**63])
+def test_whole_numbers_are_alike_below_any_end(end, monkeypatch):
+    """In order of their bits; those past the last whole multiple choose nothing."""
+    bits = torch_bits.TorchBits(torch.Generator().manual_seed(0), 6000, CPU)
+    drawn_numbers = bits.below(end, (6000, 1)).flatten().numpy()
+    assert not bits.void.any()
+    places = np.minimum(drawn_numbers / (end / 3), 2).astype(int)
+    if end >= 3:
+        assert stats.chisquare(np.bincount(places, minlength=3)).pvalue > SURE
+    last = 2**63 - 1
+    monkeypatch.setattr(
+        torch_bits.TorchBits, "_bits", lambda self, shape: torch.tensor([[last], [0]])
+    )
+    bits = torch_bits.TorchBits(torch.Generator(), 2, CPU)
+    assert bits.below(end, (2, 1))[1] == 0
+    assert bits.void.tolist() == [2**63 % end != 0, False]
