@@ -68,7 +68,7 @@ class TopKProof(Proof):
         if is_below(row.radius, expected.radius, row.sigma):
             yield Kind.WEAK, f"{stated}, below what the counts show"
         rest = procedure.n - _compared(row, answer.k, choice)
-        rest -= void_votes(row, manifest)
+        rest -= void_votes(row)
         ends = [
             ("z_a", row.z_a, expected.z_a, row.count, 2),
             ("z_b", -row.z_b, -expected.z_b, rest, choice.parts),

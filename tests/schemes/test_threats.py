@@ -206,7 +206,7 @@ def test_a_forecast_counts_undecided_draws_as_a_run_does(tmp_path):
     with pytest.warns(RuntimeWarning, match="void"):
         run(scheme, path, model=now_and_then)
     pilot = results.read(path)
-    inputs = _inputs_of(pilot, pilot.manifest.procedure, scheme)
+    inputs = _inputs_of(pilot)
     # of two classes: what the selected one lacks is the other's or void
     assert (inputs.first + inputs.second == 2000).all()
     assert max(row.void for row in pilot.rows) > 0
