@@ -71,6 +71,9 @@ BORDERS = [
     Edit("binomial.hpp", "nodes = 52;", "nodes = 48;", ("binomial nodes",)),
     Edit("ball.hpp", "(c2 < 30 ? small", "(c2 < 1 ? small", ("score (small)",)),
     Edit("central.hpp", "central_most = 60", "central_most = 600", ("central",)),
+    Edit("central.hpp", "central_most = 60", "central_most = 40", ("large_df",)),
+    Edit("large_df.hpp", "uniform_reach = 6", "uniform_reach = 7", ("large_df",)),
+    Edit("large_df.hpp", "tau.hi < 1.6", "tau.hi < 1.2", ("large_df",)),
     Edit("central.hpp", "sqrt(75 * a)", "sqrt(60 * a)", ("central",)),
     Edit("contour.hpp", "aliasing = 42", "aliasing = 36", ("discretisation",)),
     Edit("contour.hpp", "line = 4.47", "line = 6.5", ("discretisation",)),
@@ -154,6 +157,17 @@ COEFFICIENTS = [
     Nudge("ball.hpp", "inline double log1p_defect", 0, ("log1p_defect",)),
     Nudge("small_df.hpp", "inline double rgamma_defect(double a)", 0, ("rgamma",)),
     Nudge("central.hpp", "inline Sum2 log_gamma_half(int k)", 0, ("central",), ulps=1),
+    Nudge("large_df.hpp", "inline Sum2 near_mills", 0, ("mills (near)",)),
+    Nudge("large_df.hpp", "inline double uniform_rest", 4, ("large_df",)),
+    Nudge(
+        "large_df.hpp",
+        "inline double uniform_rest",
+        0,
+        ("large_df",),
+        skip=1,
+        ulps=2**30,
+    ),
+    Nudge("large_df.hpp", "inline double stirling_share", 1, ("stirling",), ulps=64),
     Nudge(
         "gain.hpp", "inline double log_gamma(double z)", 0, ("log_gamma",), ulps=2**9
     ),
