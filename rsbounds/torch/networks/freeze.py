@@ -8,7 +8,7 @@ import re
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -106,12 +106,13 @@ def input_shape(example: Any) -> tuple[int, ...]:
 
 def _exported(module: nn.Module, name: str, shape: tuple[int, ...]) -> Any:
     try:
-        with _EXPORTING, _quiet(), torch.no_grad(), torch.device("cpu"):
-            with torch.autocast("cpu", enabled=False):
-                held = copy.deepcopy(module).cpu().double().eval()
-                example = torch.zeros((1, *shape), dtype=torch.float64, device="cpu")
-                program = torch.export.export(held, (example,), strict=False)
-                return program.run_decompositions({})
+        with _EXPORTING, _quiet(), _on_cpu(), torch.no_grad():
+            held = copy.deepcopy(module).cpu().double().eval()
+            example = torch.zeros((1, *shape), dtype=torch.float64, device="cpu")
+            program = torch.export.export(held, (example,), strict=False)
+            # in-place operations and those of several steps take longer
+            known = all(_is_known(node) for node in program.graph.nodes)
+            return program if known else program.run_decompositions({})
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         reason = lines[0] if lines else type(error).__name__
@@ -120,18 +121,37 @@ def _exported(module: nn.Module, name: str, shape: tuple[int, ...]) -> Any:
         ) from error
 
 
+def _is_known(node: Any) -> bool:
+    """Whether a node needs no decomposition."""
+    if node.op != "call_function" or node.target is operator.getitem:
+        return node.op != "get_attr"
+    return str(node.target) in (TABLE.keys() | _UNCHANGED | _OF_A_SHAPE)
+
+
+@contextmanager
+def _on_cpu() -> Iterator[None]:
+    """Where tensors are made on the CPU, in full precision."""
+    with ExitStack() as stack:
+        stack.enter_context(torch.autocast("cpu", enabled=False))
+        if torch.get_default_device().type != "cpu":
+            stack.enter_context(torch.device("cpu"))
+        yield
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Without what torch says beside its errors."""
-    logger = logging.getLogger("torch")
-    before = logger.disabled
-    logger.disabled = True
+    loggers = [logging.getLogger(name) for name in ("torch", "torch.__trace")]
+    before = [logger.disabled for logger in loggers]
     try:
+        for logger in loggers:
+            logger.disabled = True
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.disabled = before
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
 
 
 class _Listing:
