@@ -141,17 +141,14 @@ def _on_cpu() -> Iterator[None]:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Without what torch says beside its errors."""
-    loggers = [logging.getLogger(name) for name in ("torch", "torch.__trace")]
-    before = [logger.disabled for logger in loggers]
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
     try:
-        for logger in loggers:
-            logger.disabled = True
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
+        logging.disable(before)
 
 
 class _Listing:
