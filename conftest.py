@@ -27,7 +27,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 collect_ignore_glob = [
     "rsbounds/art.py"
-]  # tests/test_torch_toolboxes.py runs its example
+]  # tests/art/test_toolboxes.py runs its example
 if find_spec("torch") is None:
     collect_ignore_glob += [
         "README.md",
@@ -35,6 +35,7 @@ if find_spec("torch") is None:
         "rsbounds/demo.py",
         "rsbounds/loading/denoiser.py",
         "tests/*torch*",
+        "tests/art/*",
     ]
 
 if find_spec("cryptography") is None:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 PLACES = {
     "rsbounds/__init__.py": r'(?<=^__version__ = ")[\d.]+(?="$)',
     "CITATION.cff": r"(?<=^version: )[\d.]+$",
-    "recipe/recipe.yaml": r'(?<=^  version: ")[\d.]+(?="$)',
+    ".ci/recipe/recipe.yaml": r'(?<=^  version: ")[\d.]+(?="$)',
 }
 HEADING = r"^## (?:\[[\d.]+\] - unreleased|\[unreleased\])$"  # of CHANGELOG.md
 

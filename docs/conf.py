@@ -23,8 +23,8 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx-mathjax-offline",
 ]
-html_extra_path = ["certificates.html"]  # which leaderboard/make.py writes
-exclude_patterns = ["_build", "reproductions/**/*.py"]
+html_extra_path = ["certificates.html"]  # which benchmarks/certificates/make.py writes
+exclude_patterns = ["_build", "reproductions/**/*.py", "paper"]
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 nitpicky = False

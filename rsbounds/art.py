@@ -1,6 +1,6 @@
 """Randomized smoothing for the Adversarial Robustness Toolbox, with sound radii."""
 
-from itertools import count as counter
+import sys
 from typing import Any
 
 import numpy as np
@@ -65,8 +65,8 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         self._scheme = gaussian(scale)
         self._seed = count("seed", seed)
         self._runner_up = runner_up
-        self._calls = counter()  # inputs certified or predicted
-        self._looks = counter()  # inputs whose gradient was asked for
+        self._calls = iter(range(sys.maxsize))  # inputs certified or predicted
+        self._looks = iter(range(sys.maxsize))  # inputs whose gradient was asked for
         samples = count("sample_size", sample_size, 1)
         super().__init__(classifier, samples, scale=scale, alpha=alpha)
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
+from rsbounds._numerics.records import Record
+
 #: The prediction of a smoothed classifier that can't decide, as the field writes it.
 ABSTAIN = -1
 
@@ -62,12 +64,13 @@ SCOPES: Mapping[str, Scope] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+@dataclass(frozen=True, slots=True, eq=False)
+class Certificate(Record):
     """One input's certificate.
 
     Abstention is a result like any other: ``predict`` is ``ABSTAIN``, ``radius`` 0.0,
-    and the counts say why.
+    and the counts say why. Certificates are equal if they say the same; a NaN equals
+    another NaN.
 
     Parameters
     ----------

@@ -45,41 +45,63 @@ struct Entry {
     Entry in_blocks() const;
 };
 
+constexpr int reported = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW;
+
+// The flags of one call of a loop: invalid if a result is NaN, and nothing else. What
+// the evaluation left behind says nothing about the result: compilers compute both sides
+// of a branch, and searches try points beyond the domain. Looked at once for a whole
+// array, and cleared only where something was raised, since clearing takes long.
+class Flags {
+    const int before = std::fetestexcept(reported);
+    bool any_nan = false;
+
+  public:
+    Flags() = default;
+    Flags(const Flags&) = delete;
+    Flags& operator=(const Flags&) = delete;
+    void look_at(double value) { any_nan |= value != value; }
+    ~Flags() {
+        if (const int left = std::fetestexcept(reported) & ~before)
+            std::feclearexcept(left);
+        if (any_nan) std::feraiseexcept(FE_INVALID);
+    }
+};
+
 template <class... A, std::size_t... I>
 void loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void* data,
           std::index_sequence<I...>) {
     const auto function = reinterpret_cast<double (*)(A...)>(data);
     constexpr std::size_t out = sizeof...(A);
-    bool any_nan = false;
+    Flags flags;
     for (npy_intp k = 0; k < dimensions[0]; ++k) {
         const double value =
             function(*reinterpret_cast<const A*>(args[I] + k * steps[I])...);
         *reinterpret_cast<double*>(args[out] + k * steps[out]) = value;
-        any_nan |= value != value;
+        flags.look_at(value);
     }
-    if (any_nan) std::feraiseexcept(FE_INVALID);
 }
 
 // Whole blocks by `block`, the rest by the function: both make the same bits.
 template <int size, Block<size> block>
 void block_loop(char** args, const npy_intp* dimensions, const npy_intp* steps,
                 void* data) {
-    bool any_nan = false;
     char* places[] = {args[0], args[1]};
     npy_intp rest = dimensions[0];
-    for (; rest >= size; rest -= size) {
-        double given[size];
-        double values[size];
-        for (int i = 0; i < size; ++i)
-            given[i] = *reinterpret_cast<const double*>(places[0] + i * steps[0]);
-        block(given, values);
-        for (int i = 0; i < size; ++i) {
-            *reinterpret_cast<double*>(places[1] + i * steps[1]) = values[i];
-            any_nan |= values[i] != values[i];
+    {
+        Flags flags;  // those of the rest are looked at by its own loop
+        for (; rest >= size; rest -= size) {
+            double given[size];
+            double values[size];
+            for (int i = 0; i < size; ++i)
+                given[i] = *reinterpret_cast<const double*>(places[0] + i * steps[0]);
+            block(given, values);
+            for (int i = 0; i < size; ++i) {
+                *reinterpret_cast<double*>(places[1] + i * steps[1]) = values[i];
+                flags.look_at(values[i]);
+            }
+            for (int i = 0; i < 2; ++i) places[i] += size * steps[i];
         }
-        for (int i = 0; i < 2; ++i) places[i] += size * steps[i];
     }
-    if (any_nan) std::feraiseexcept(FE_INVALID);
     loop<double>(places, &rest, steps, data, std::index_sequence<0>{});
 }
 
@@ -194,9 +216,8 @@ inline PyObject* scalar(PyObject*, PyObject* const* given, Py_ssize_t n) {
         if (!plain_number(given[i], values[i - 1])) Py_RETURN_NONE;
     ufunc->functions[loop](places, &one, steps,
                            ufunc->data ? ufunc->data[loop] : nullptr);
-    constexpr int flags = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW;
-    if (std::fetestexcept(flags))
-        std::feclearexcept(flags);  // or a later ufunc may report them
+    if (std::fetestexcept(reported))
+        std::feclearexcept(reported);  // or a later ufunc may report them
     return float64(values[n - 1]);
 }
 

@@ -16,7 +16,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Container, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NoReturn
 
 import rsbounds
@@ -138,6 +138,7 @@ def _module(name: str) -> str:
     return f"rsbounds.cli.{name.replace('-', '_')}"
 
 
+@cache
 def _summary(name: str) -> str:
     """The help of a command: the first line of its module, which is not imported."""
     spec = importlib.util.find_spec(_module(name))

@@ -16,6 +16,7 @@ from rsbounds._numerics.decimals import (
     truncated,
     whole_number,
 )
+from rsbounds._numerics.records import Record
 from rsbounds.certificate import ABSTAIN, EDIT, Certificate
 
 
@@ -73,9 +74,12 @@ COLUMNS = tuple(_COLUMNS)
 FIELD = COLUMNS[:5]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+@dataclass(frozen=True, slots=True, eq=False)
+class Row(Record):
     """One certified input; what a file does not say stands at its default.
+
+    Rows are equal if they say the same; a NaN says that there is no value, and equals
+    another NaN.
 
     Parameters
     ----------

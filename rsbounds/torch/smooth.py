@@ -1,7 +1,7 @@
 """The field's ``Smooth`` class, with certificates that are never too large."""
 
+import sys
 from collections.abc import Callable
-from itertools import count as counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -100,7 +100,7 @@ class Smooth(torch.nn.Module):
         autocast_type(autocast)  # refuses what is none
         self._autocast = autocast
         self._sound = sound_noise
-        self._calls = counter()
+        self._calls = iter(range(sys.maxsize))  # counts on in a copy
         self.sigma = sigma
 
     @property

@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[1]))
+    tests = Path(__file__).parents[1]
+    sys.path[:0] = [str(tests), str(tests / "helpers")]
     from proofs.balls import prove
     from proofs.claims import CLAIMS
 

@@ -3,13 +3,14 @@ moved one regime outward, coefficients off by 4 ulp or as little as counts.
 
 What rests on paper has no program. There the ledger is the test, and every constant and
 every border is tried against it too. Levels that the package computes in Python have
-tests by exact enumeration (tests/test_exact_levels.py), and errors of their own here.
+tests by exact enumeration (test_exact_levels.py), and errors of their own here.
 """
 
 import importlib
 import math
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from typing import NamedTuple
 
 from .balls import HEADERS
 
+TESTS = Path(__file__).parents[1]
 ULPS = 4
 
 
@@ -47,7 +49,7 @@ class Nudge(NamedTuple):
 
 class Slip(NamedTuple):
     """Texts that stand once in a module of the package, what to write for them, and the
-    test that must fail: of test_exact_levels, or of the module named before a colon.
+    test that must fail: of test_exact_levels, or of the file named before a colon.
     """
 
     file: str
@@ -171,7 +173,7 @@ PARTS = "test_levels_of_parts_add_up_to_no_more_than_alpha"
 HOLM = "test_holm_rejects_what_its_definition_does_at_every_border"
 ENDS = "test_each_end_of_an_interval_has_half_of_alpha_with_void_samples"
 STAGES = "test_each_bound_of_a_stage_has_its_part_of_alpha"
-ORACLE = "test_composite_counts:test_recomputed_by_the_oracle"
+ORACLE = "composite/test_counts.py:test_recomputed_by_the_oracle"
 CLEAN, RIGHT = "clean + SHARE_ERROR", "np.append(clean + SHARE_ERROR, 1.0)"
 MOVED, LEFT = "moved - SHARE_ERROR", "np.append(0.0, moved - SHARE_ERROR)"
 
@@ -326,7 +328,7 @@ def with_change(change: Edit | Nudge, folder: Path) -> Path:
 
 def ledger_edits() -> list[Edit]:
     """Each constant of the headers halved, each border's number raised a little."""
-    import test_proof_ledger as ledger
+    from . import test_ledger as ledger
 
     edits = []
     for name, file, value, *_ in ledger.table("Constants"):
@@ -345,7 +347,7 @@ def ledger_edits() -> list[Edit]:
 
 
 def refuted_by_ledger(headers: Path) -> bool:
-    import test_proof_ledger as ledger
+    from . import test_ledger as ledger
 
     before, ledger.HEADERS = ledger.HEADERS, headers
     try:
@@ -380,7 +382,8 @@ def slipped(change: Slip) -> Iterator[None]:
 
 def refuted_by_test(change: Slip) -> bool:
     file, _, name = change.test.rpartition(":")
-    test = getattr(importlib.import_module(file or "test_exact_levels"), name)
+    place = TESTS / (file or "proofs/test_exact_levels.py")
+    test = runpy.run_path(str(place))[name]
     test()  # it holds without the error
     with slipped(change):
         try:

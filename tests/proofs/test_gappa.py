@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofs import gappa
+from . import gappa
 
 pytestmark = [
     pytest.mark.slow,

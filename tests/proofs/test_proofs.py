@@ -4,9 +4,9 @@ seen.
 
 import pytest
 
-from proofs.balls import prove
-from proofs.claims import CLAIMS
-from proofs.mutations import run
+from .balls import prove
+from .claims import CLAIMS
+from .mutations import run
 
 SLOW = {
     "mills",

@@ -15,7 +15,7 @@
 //                       carried over (`carried_end`) and rounded outward;
 //   gain_by_panels      where that has lost its digits: Gauss-Legendre nodes on the
 //                       segment from the ball to its end.
-// Each has its own `error`, and value + error bounds the gain. tests/gain_attack.cpp
+// Each has its own `error`, and value + error bounds the gain. tests/attacks/gain_attack.cpp
 // searches for errors beyond the bound: .30 of it was the largest.
 //
 // Source: [S] Sukenik, Kuvshinov, Günnemann, Intriguing properties of input-dependent

@@ -5,7 +5,7 @@
 //
 // The median of D = X - N - s^2 is 2 sum p_j(t)/v^j, v = mu + 2 h, t = h/v: a series of
 // Cornish and Fisher's kind for the cumulants (n - 1)! v (1 + (n - 2) t). p_j has
-// degree 2 j + 1; tests/median_series.py computes the coefficients, a test compares
+// degree 2 j + 1; tests/helpers/median_series.py computes the coefficients, a test compares
 // them. From v = 200 on seven terms leave less than 4e-17 of the standard deviation
 // sqrt v, from v = 5000 on four do; below 200 gain.hpp decides.
 //

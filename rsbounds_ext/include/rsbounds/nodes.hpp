@@ -1,5 +1,5 @@
 // The nodes of the integral in contour.hpp, four at a time. Derived in
-// docs/theory/off-centre-ball.md, "Quadrature"; tests/test_special_ball.py tries the
+// docs/theory/off-centre-ball.md, "Quadrature"; tests/special/test_ball.py tries the
 // borders. With v = q^2
 //   log E = -[mu (log1p v + v) + beta v (1 + (3 + v)/(1 + v)^2)] = -2 c2 v + v^2 P(v),
 //   T     = 2 [mu (q - atan q) + beta q v (2 + v)/(1 + v)^2]     = q v S(v),

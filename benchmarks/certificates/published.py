@@ -1,0 +1,390 @@
+"""The cards of certificates that papers published, from their result files.
+
+    python benchmarks/certificates/published.py FOLDER
+
+FOLDER has a clone of each repository of ``SOURCES`` under OWNER+NAME, each with a file
+``.commit`` or as a git clone. Nothing of theirs is stored here but for figures: a card
+names the file by its path, its commit and its hash, and whoever has it can make the
+card again. For a model that was trained in several ways, or several times, the run
+with the largest average radius is taken, and its card says of how many.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from entries import (
+    CARDS,
+    ROOT,
+    Group,
+    Stated,
+    as_text,
+    group_of,
+    make_card,
+)
+
+from rsbounds.confidence import lower_bound
+from rsbounds.results import Results, card, read
+
+N, ALPHA, OTHER = 100_000, 0.001, 0.01
+SPLIT, DSRS, TOPK = (
+    "alevine0+smoothingSplittingNoise",
+    "llylly+DSRS",
+    "jjy1994+Certify_Topk",
+)
+BY_HAND = "Compared by a program of its own: rsbounds verify doesn't read such files."
+PAGES = ROOT / "docs" / "benchmarks"
+PAGE = PAGES / "published.md"
+
+
+class Family(NamedTuple):
+    """Runs of one kind of training: which files of a repository they are."""
+
+    name: str
+    title: str
+    repository: str
+    folder: str
+    files: str  # a regular expression for paths
+    paper: str
+
+
+COHEN, SALMAN, JEONG, MIX = (
+    "locuslab+smoothing",
+    "Hadisalman+smoothing-adversarial",
+    "jh-jeong+smoothing-consistency",
+    "jh-jeong+smoothmix",
+)
+CIFAR, IMAGENET, MNIST = "cifar-10/l2", "imagenet/l2", "mnist/l2"
+SMOOTHADV = "Salman et al. 2019, SmoothAdv"
+CONSISTENCY = "Jeong and Shin 2020, consistency"
+SMOOTHMIX = "Jeong et al. 2021, SmoothMix"
+OF_JEONG = "trained by Jeong and Shin 2020"
+PAPERS = {
+    "cohen": "arXiv 1902.02918",
+    "smoothadv": "arXiv 1906.04584",
+    "consistency": "arXiv 2006.04062",
+    "smoothmix": "arXiv 2111.09277",
+    "macer": "arXiv 2001.02378",
+    "stability": "arXiv 1809.03113",
+    "dsrs": "arXiv 2206.07912",
+    "split": "arXiv 2103.10834",
+    "topk": "arXiv 1912.09899",
+}
+_PLAIN = r"(?:best_models/)?(?:cifar10/ours/)?cifar10/(?:DDN|PGD)_.*"
+_TUNED = r"(?:best_models/)?(?:cifar10/ours_\w+/)?cifar10/finetune\w*/"
+FAMILIES = [
+    Family("cohen", "Cohen et al. 2019", COHEN, CIFAR, r"cifar10/.*/test/.*", "cohen"),
+    Family(
+        "cohen", "Cohen et al. 2019", COHEN, IMAGENET, r"imagenet/.*/test/.*", "cohen"
+    ),
+    Family("smoothadv", SMOOTHADV, SALMAN, CIFAR, _PLAIN, "smoothadv"),
+    Family(
+        "smoothadv-pretrained",
+        f"{SMOOTHADV}, pre-trained",
+        SALMAN,
+        CIFAR,
+        _TUNED + r"(?:DDN|PGD)_.*",
+        "smoothadv",
+    ),
+    Family(
+        "smoothadv-selftrained",
+        f"{SMOOTHADV}, self-trained",
+        SALMAN,
+        CIFAR,
+        r"(?:best_models/)?(?:cifar10/ours_\w+/)?cifar10/self_training/.*",
+        "smoothadv",
+    ),
+    Family(
+        "smoothadv-both",
+        f"{SMOOTHADV}, pre-trained and self-trained",
+        SALMAN,
+        CIFAR,
+        _TUNED + r"self_training.*",
+        "smoothadv",
+    ),
+    Family(
+        "smoothadv",
+        SMOOTHADV,
+        SALMAN,
+        IMAGENET,
+        r"(?:best_models/)?imagenet/(?:DDN|PGD)_.*",
+        "smoothadv",
+    ),
+    Family(
+        "consistency", CONSISTENCY, JEONG, CIFAR, r"cifar10/consistency/.*",
+        "consistency",
+    ),
+    Family(
+        "consistency", CONSISTENCY, JEONG, IMAGENET, r"imagenet/consistency/.*",
+        "consistency",
+    ),
+    Family(
+        "consistency", CONSISTENCY, JEONG, MNIST, r"mnist/consistency/.*",
+        "consistency",
+    ),
+    Family(
+        "macer", f"MACER, {OF_JEONG}", JEONG, CIFAR, r"cifar10/macer/.*", "macer"
+    ),
+    Family("macer", f"MACER, {OF_JEONG}", JEONG, MNIST, r"mnist/macer.*", "macer"),
+    Family(
+        "stability", f"Stability training, {OF_JEONG}", JEONG, CIFAR,
+        r"cifar10/stab/.*", "stability",
+    ),
+    Family(
+        "stability", f"Stability training, {OF_JEONG}", JEONG, MNIST, r"mnist/stab/.*",
+        "stability",
+    ),
+    Family(
+        "cohen", f"Gaussian training, {OF_JEONG}", JEONG, MNIST, r"mnist/cohen/.*",
+        "cohen",
+    ),
+    Family(
+        "smoothadv", f"SmoothAdv, {OF_JEONG}", JEONG, MNIST, r"mnist/salman/.*",
+        "smoothadv",
+    ),
+    Family("smoothmix", SMOOTHMIX, MIX, CIFAR, r"cifar10/smoothmix/.*", "smoothmix"),
+    Family("smoothmix", SMOOTHMIX, MIX, MNIST, r"mnist/smoothmix/.*", "smoothmix"),
+]  # fmt: skip
+SOURCES = (COHEN, SALMAN, JEONG, MIX, SPLIT, DSRS, TOPK)
+
+
+def commit(clone: Path) -> str:
+    """The commit of a clone, or of an export that has it in a file."""
+    if (clone / ".commit").is_file():
+        return (clone / ".commit").read_text().strip()[:12]
+    command = ["git", "-C", str(clone), "rev-parse", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.strip()[:12]
+
+
+def level_of(path: Path) -> float | None:
+    """The noise level that a file of the field has in its name."""
+    name = re.fullmatch(r"(?:sigma|noise)_(\d\.\d+)(?:_\d+)?", path.name)
+    return float(name[1]) if name else None
+
+
+def runs(root: Path, family: Family) -> Iterator[tuple[float, Path]]:
+    """Noise level and file of each run of a family."""
+    base = root / family.repository / "data" / "certify"
+    for path in sorted(base.rglob("*")):
+        sigma = level_of(path)
+        inside = re.fullmatch(family.files, path.relative_to(base).as_posix())
+        if sigma is not None and inside and path.is_file():
+            yield sigma, path
+
+
+def best(paths: list[Path]) -> tuple[Path, int] | None:
+    """The file with the largest average radius, and how many there are to choose from.
+
+    Files of the same content count once; some can't be read (no rows, other columns).
+    """
+    by_content: dict[bytes, tuple[float, Path]] = {}
+    for path in paths:
+        try:
+            file = read(path)
+        except ValueError:
+            continue
+        if file.rows:
+            by_content.setdefault(
+                path.read_bytes(), (float(file.average_radius()), path)
+            )
+    if not by_content:
+        return None
+    _, path = max(by_content.values())
+    return path, len(by_content)
+
+
+def of_field(root: Path, family: Family) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Where the cards of a family lie, and the cards."""
+    group = group_of(family.folder)
+    by_level: dict[float, list[Path]] = {}
+    for sigma, path in runs(root, family):
+        by_level.setdefault(sigma, []).append(path)
+    for sigma, paths in sorted(by_level.items()):
+        chosen = best(paths)
+        if chosen is None:
+            continue
+        path, many = chosen
+        made = make_card(path, group, stated=Stated(sigma, N, ALPHA))
+        proof = made["verified"]
+        if proof["findings"] > proof["rounded"] and holds_otherwise(path, group, sigma):
+            made["about"]["holds_at"] = str(OTHER)
+            made["notes"].append(
+                f"At alpha = {OTHER} every radius is that of a count of {N}: it seems "
+                "to hold at that level, not at the one stated."
+            )
+        made["about"] |= said(root, family.repository, path, many) | {
+            "title": family.title,
+            "paper": PAPERS[family.paper],
+        }
+        yield place(group, f"{family.name}-{sigma:g}"), made
+
+
+def holds_otherwise(path: Path, group: Group, sigma: float) -> bool:
+    """Whether every radius is that of a count at another level than the stated one."""
+    proof = make_card(path, group, stated=Stated(sigma, N, OTHER))["verified"]
+    return bool(proof["findings"] <= proof["rounded"])
+
+
+def said(root: Path, repository: str, path: Path, many: int) -> dict[str, str]:
+    """Where a file of a repository is, and out of how many it was chosen."""
+    chosen = "the only run" if many == 1 else f"largest average radius of {many} runs"
+    return {
+        "code": f"https://github.com/{repository.replace('+', '/')}",
+        "commit": commit(root / repository),
+        "file": path.relative_to(root / repository).as_posix(),
+        "chosen": chosen,
+    }
+
+
+def place(group: Group, name: str) -> Path:
+    """The path of a card below the folder of cards."""
+    return group.folder / f"{name}.json"
+
+
+def of_split(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Splitting noise in l1, of radii in single precision.
+
+    They spend alpha/2 on each side of an interval, so that the radius of the count at
+    alpha is above them: then the rounding of single precision does no harm.
+    """
+    group = group_of("cifar-10/l1")
+    counts = np.arange(N + 1)
+    half = np.asarray(lower_bound(counts, N, ALPHA / 2))
+    full = np.asarray(lower_bound(counts, N, ALPHA))
+    folders = root / SPLIT / "checkpoints"
+    for path in sorted(folders.glob("cifar_split_[0-9]*/radius_l1.npy")):
+        sigma = float(path.parent.name.split("_")[2])
+        width = 2 * np.sqrt(3) * sigma
+        file = read(path)
+        held = np.array([row.radius for row in file.rows if row.radius])
+        exact = width * (half - 0.5)
+        right = np.clip(np.searchsorted(exact, held), 1, N)
+        left_is_near = held - exact[right - 1] < exact[right] - held
+        nearest = np.where(left_is_near, right - 1, right)
+        is_count = np.abs(exact[nearest] - held) <= 1e-6
+        failing = int((~is_count | (held > width * (full[nearest] - 0.5))).sum())
+        excess = held - exact[nearest]
+        above = int((excess > 1e-12).sum())
+        audit = {
+            "rows": len(file.rows),
+            "proved": len(file.rows),
+            "findings": failing,
+            "first": [],
+            "stated": ["sigma", "n", "alpha"],
+        }
+        made = make_card(path, group, stated=Stated(sigma, N, ALPHA), audit=audit)
+        made["noise"]["method"] = "splitting noise"
+        made["about"] |= said(root, SPLIT, path, 1) | {
+            "title": "Levine and Feizi 2021, splitting noise",
+            "paper": PAPERS["split"],
+        }
+        made["notes"].append(
+            f"The radii spend alpha/2 and are in single precision: {above} are above "
+            f"the exact radius at alpha/2, by up to {excess.max():.1e}, and "
+            f"{failing or 'none'} above that of its count at alpha."
+        )
+        made["notes"].append(BY_HAND)
+        yield place(group, f"splitting-{sigma:g}"), made
+
+
+def of_dsrs(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Double sampling, with the rows that the page of published certificates found."""
+    group = group_of("imagenet/l2")
+    model = "cohen-imagenet-75260-0.50.pth"
+    name = "new-rad-general-gaussian-th-75260-0.5-x+-50000-0.0005.txt"
+    path = root / DSRS / "data" / "new-radius" / model / name
+    section = PAGE.read_text(encoding="utf-8").split("## DSRS")[1].split("\n## ")[0]
+    rows = int(re.search(r"(\d+) rows", section)[1])
+    found = re.findall(r"^\| (\d+) \| ([\d.]+) \| ([\d.]+) \|", section, re.M)
+    file = read(path)
+    kept = tuple(row for row in file.rows if row.idx % 200 == 0)
+    if len(kept) != rows:
+        raise ValueError(f"{path} has {len(kept)} rows of every 200th, {PAGE} {rows}")
+    audit = {
+        "rows": rows,
+        "proved": rows,
+        "findings": len(found),
+        "first": [
+            f"input {index}: radius is {printed}, above the exact {exact}"
+            for index, printed, exact in found
+        ],
+        "stated": ["sigma", "n", "alpha", "probabilities"],
+    }
+    made = make_rows_card(path, Results(str(path), kept), group, audit)
+    made["noise"]["method"] = "generalized Gaussian, double sampling"
+    made["about"] |= said(root, DSRS, path, 1) | {
+        "title": "Li et al. 2022, DSRS",
+        "paper": PAPERS["dsrs"],
+    }
+    made["notes"].append(
+        "The radii are compared with the exact optimum under both intervals as "
+        "published beside them, which are of another sampling for some rows."
+    )
+    made["notes"].append(BY_HAND)
+    yield place(group, "dsrs-0.5"), made
+
+
+def of_topk(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The best three classes, with what the page of answers found."""
+    group = group_of("cifar-10/l2-top-3")
+    path = root / TOPK / "result.txt"
+    text = (PAGES / "answers.md").read_text(encoding="utf-8")
+    found = re.search(r"\*\*(\d+) of the (\d+)\*\* that are not 0", text)
+    file = read(path)
+    held = sum(row.radius > 0 for row in file.rows)
+    if found is None or int(found[2]) != held:
+        raise ValueError(f"{path} has {held} radii above 0, the page another number")
+    above = int(found[1])
+    audit = {
+        "rows": len(file.rows),
+        "proved": len(file.rows),
+        "findings": above,
+        "first": [],
+        "stated": ["sigma", "n", "alpha", "probabilities"],
+        "rounded": above,
+    }
+    made = make_card(path, group, stated=Stated(0.25, N, ALPHA), audit=audit)
+    made["noise"]["method"] = "gaussian"
+    made["about"] |= said(root, TOPK, path, 1) | {
+        "title": "Jia et al. 2020, top-3",
+        "paper": PAPERS["topk"],
+    }
+    made["notes"].append(BY_HAND)
+    yield place(group, "topk-0.25"), made
+
+
+def make_rows_card(
+    path: Path, file: Results, group: Group, audit: dict[str, Any]
+) -> dict[str, Any]:
+    """The card of some rows of a file: n and alpha are for each of two samplings."""
+    made = make_card(path, group, stated=Stated(0.5, 50_000, 0.0005), audit=audit)
+    part = card(file, [at["radius"] for at in made["accuracy"]])
+    for name in ("inputs", "accuracy", "abstain", "acr"):
+        made[name] = part[name]
+    return made
+
+
+def main() -> None:
+    root = Path(sys.argv[1])
+    for family in FAMILIES:
+        for path, made in of_field(root, family):
+            write(path, made)
+    for path, made in (*of_split(root), *of_dsrs(root), *of_topk(root)):
+        write(path, made)
+
+
+def write(path: Path, made: dict[str, Any]) -> None:
+    target = CARDS / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(as_text(made), encoding="utf-8")
+    proof = made["verified"]
+    print(f"{path}: {proof['rows']} rows, {proof['findings']} findings", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""A data set from Python: the inputs that are chosen, what no file holds, targets."""
+
+import numpy as np
+import pytest
+from answer_runs import NOISE, scores
+from small_run import COUNT, INPUTS, LABELS, WEIGHTS, run
+
+from rsbounds import certify_dataset, schemes
+from rsbounds.answers import (
+    Values,
+)
+from rsbounds.certificate import ABSTAIN
+from rsbounds.certify import (
+    ArraySampler,
+    Memory,
+    Selection,
+    certify,
+    certify_radius,
+)
+from rsbounds.sampling import SoftSampler
+
+
+@pytest.mark.parametrize(
+    ("chosen", "indices"),
+    [
+        ({"max": -1}, range(COUNT)),
+        ({"max": 0}, range(0)),
+        ({"max": 1}, range(1)),
+        ({"max": COUNT + 1}, range(COUNT)),
+        ({"start": COUNT - 1}, range(COUNT - 1, COUNT)),
+        ({"start": 1, "max": 7, "skip": 3}, range(1, 7, 3)),
+    ],
+)
+def test_the_inputs_that_are_chosen_are_certified(chosen, indices):
+    results = run(**chosen)
+    assert [row.idx for row in results.rows] == list(indices)
+    assert results.manifest.data["inputs"] == len(indices)
+
+
+def shares(batch):
+    """Scores from 0 to 1, with sum 1."""
+    powers = np.exp(batch @ WEIGHTS)
+    return powers / powers.sum(1, keepdims=True)
+
+
+def test_a_bound_on_scores_writes_no_file(tmp_path):
+    """A row holds counts, which don't prove such a bound."""
+    out = tmp_path / "out.tsv"
+    data = (INPUTS, LABELS)
+    known = {"n": 200, "max": 2, "bound": "betting", "out": out}
+    with pytest.raises(ValueError, match=r"^bound\b.*'betting'"):
+        certify_dataset(SoftSampler(shares), data, schemes.gaussian(0.25), **known)
+    assert not out.exists()
+
+
+def test_laplace_noise_certifies_in_l1():
+    scheme = schemes.laplace(0.5)
+
+    def sampler(x, sigma, n, generator):
+        noise = generator.laplace(0.0, sigma, (n, len(x)))
+        return np.bincount((np.asarray(x) + noise).argmax(1), minlength=len(x))
+
+    sampler.law = "laplace"
+    found = certify(sampler, np.array([2.0, 0.0]), scheme, n=200)
+    assert found.predict == 0
+    assert found.radius > 0
+    assert scheme.norm == found.norm == 1.0
+    with pytest.raises(ValueError, match="certificate must have an l2 radius"):
+        Memory().correct([2.0, 0.0], found)
+
+
+def test_a_target_beyond_all_scores_is_given_up_before_a_sample_is_drawn():
+    model = ArraySampler(lambda batch: batch @ WEIGHTS)
+    found = certify_radius(model, INPUTS[0], schemes.gaussian(0.25), 1e6)
+    assert (found.predict, found.radius, found.n) == (ABSTAIN, 0.0, 0)
+    # nothing is known of the class
+    assert (found.z_a, found.p_a, found.z_b) == (-np.inf, 0.0, np.inf)
+
+
+def test_a_certificate_from_scores_has_no_counts():
+    known = {"n0": 20, "n": 500, "bound": "betting"}
+    found = certify(SoftSampler(shares), INPUTS[0], schemes.gaussian(0.25), **known)
+    assert found.predict == LABELS[0]
+    assert found.select == found.counts == ()
+    assert found.void == 0
+
+
+def test_a_target_that_is_no_number_is_refused():
+    model = ArraySampler(lambda batch: batch @ WEIGHTS)
+    with pytest.raises(ValueError, match="target"):
+        certify_radius(model, INPUTS[0], schemes.gaussian(0.25), np.nan)
+
+
+@pytest.mark.parametrize("shape", [(199, 2), (201, 2), (200,), (200, 1, 2)])
+def test_order_statistics_are_of_as_many_samples_as_are_stated(shape):
+    def sampler(x, sigma, n, generator):
+        return np.zeros(shape if n == 200 else (n, 2))
+
+    answer = Values(schemes.gaussian(0.5), radii=[0.1])
+    with pytest.raises(ValueError, match="must return 200 rows of outputs"):
+        certify_dataset(sampler, INPUTS[:2], answer, n=200)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"), [("start", -1), ("skip", 0), ("max", -2), ("shard", "2/2")]
+)
+def test_a_selection_is_checked(name, wrong):
+    with pytest.raises(ValueError, match=name):
+        Selection(**{name: wrong})
+
+
+def test_more_inputs_than_a_file_holds_are_refused_at_the_start(tmp_path):
+    class Many:
+        def __len__(self):
+            return 10**7 + 1
+
+        def __getitem__(self, i):
+            raise AssertionError("it was begun")
+
+    with pytest.raises(ValueError, match="at most 10000000 inputs for a file"):
+        certify_dataset(scores, Many(), NOISE, out=tmp_path / "out.tsv")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,63 @@
+"""Errors that name what is wrong, in one line."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from cli_models import (
+    arguments,
+    one_line,
+    refused,
+)
+
+SAYS = {
+    "two files and a card": (
+        "report out.tsv other.tsv --card c.json",
+        "--card takes one result file; got 2: make a card of each",
+    ),
+    "a result file and a card": (
+        "report out.tsv card.json --radii 1",
+        "out.tsv is a result file and card.json a card: give one kind",
+    ),
+    "a folder to verify": ("verify .", ".: is a folder, not a file"),
+    "a folder to merge": ("merge new.tsv .", ".: is a folder, not a file"),
+    "a card to verify": (
+        "verify card.json",
+        "card.json is no result file: verify takes RUN.tsv, and its card as --card",
+    ),
+    "maps in a plot": ("report empty.tsv --plot c.png", "at least one row to show"),
+    "no true maps": ("verify out.tsv --truth empty.npy", "empty.npy must be an npy"),
+    "no such folder": ("merge o/sub/new.tsv out.tsv", "o/sub: there is no such folder"),
+    "no folder for a page": (
+        "report out.tsv --html o/a.html",
+        "o: there is no such folder",
+    ),
+    "no folder for a rule": ("fit-rule out.tsv --out o/r.json", "o: there is no such"),
+    "no folder for rows": ("recertify out.tsv --out o/n.tsv", "o: there is no such"),
+}
+
+
+@pytest.mark.parametrize("case", SAYS)
+def test_an_error_says_what_is_wrong(finished, capsys, case):
+    words, said = SAYS[case]
+    shutil.copy("out.tsv", "other.tsv")
+    Path("card.json").write_text("{}")
+    for name in ("empty.tsv", "empty.npy"):
+        Path(name).write_text("")
+    one_line(capsys, words.split(), said)
+
+
+@pytest.mark.parametrize(
+    "words", ["certify --n", "verify out.tsv --n", "radius gaussian --sigma"]
+)
+def test_an_option_without_its_value_is_told(work, capsys, words):
+    """The hint was: did you mean --n?"""
+    flag = words.split()[-1]
+    refused(capsys, words.split(), f"{flag} needs a value; see")
+
+
+@pytest.mark.parametrize("module", ["models", "models.py"])
+def test_a_name_that_a_module_lacks_is_told_by_its_file(work, capsys, module):
+    """It was: module '_rsbounds_file_f985...' has no attribute."""
+    argv = arguments(model=f"{module}:nothing")
+    one_line(capsys, argv, f"--model {module}:nothing: {module} has no 'nothing'")

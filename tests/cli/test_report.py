@@ -1,0 +1,79 @@
+"""What ``rsbounds report`` writes, and what it leaves alone."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from cli_models import (
+    one_line,
+    package,
+    says,
+)
+
+from rsbounds.cli import main
+
+OUTPUTS = ("--html", "--plot", "--card")
+
+
+@pytest.mark.parametrize("option", OUTPUTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "out.tsv",
+        "out.tsv.manifest.json",
+        "notes.html",
+        "notes.json",
+        "notes.png",
+        "run",
+    ],
+)
+def test_a_report_replaces_no_file_that_it_did_not_write(
+    finished, capsys, option, name
+):
+    """``report RUN.tsv --html RUN.tsv`` destroyed the run and ended with 0."""
+    for module in ("plotly", "matplotlib"):
+        package(module)
+    for ending in ("html", "json", "md", "png"):
+        Path(f"notes.{ending}").write_text("mine")
+    Path("run").mkdir()
+    before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+    one_line(capsys, ["report", "out.tsv", option, name], name)
+    assert before == {p: p.read_bytes() for p in Path().iterdir() if p.is_file()}
+
+
+def test_a_card_replaces_no_readme(finished, capsys):
+    Path("README.md").write_text("mine")
+    one_line(capsys, ["report", "out.tsv", "--card", "README.json"], "README.md exists")
+    assert Path("README.md").read_text() == "mine"
+    assert not Path("README.json").exists()
+
+
+def test_a_report_replaces_what_it_wrote(finished):
+    for module in ("plotly", "matplotlib"):
+        package(module)
+    every = "report out.tsv --html a.html --plot a.png --card a.json"
+    assert main(every.split()) == main(every.split()) == 0
+    for ending in ("pdf", "svg"):
+        picture = ["report", "out.tsv", "--plot", f"a.{ending}"]
+        assert main(picture) == main(picture) == 0
+
+
+def test_a_card_is_checked_before_anything_is_written(finished, capsys):
+    """``--html --card`` wrote the page and refused the card."""
+    package("plotly")
+    header = Path("out.tsv").read_text().splitlines()[0]
+    Path("out.tsv").write_text(f"{header}\n")
+    both = "report out.tsv --html a.html --card a.json"
+    one_line(capsys, both.split(), "at least one row to show")
+    no_page = "report out.tsv --card a.json"
+    one_line(capsys, no_page.split(), "inputs must be")
+    one_line(capsys, ["report", "out.tsv", "--card", "a.txt"], "must end in .json")
+    assert not list(Path().glob("a.*"))
+
+
+def test_markdown_of_strangers_is_text(finished, capsys):
+    name = "<img src=x onerror=alert(1)>|[a](b).tsv"
+    shutil.copy("out.tsv", name)
+    text = says(capsys, ["report", name, "out.tsv", "--style", "markdown"])
+    assert "<img" not in text
+    assert "&lt;img src=x onerror=alert(1)&gt;\\|\\[a\\](b)" in text

@@ -1,0 +1,189 @@
+"""The documentation: its code runs, its links lead somewhere, the reference leaves
+nothing out.
+"""
+
+import doctest
+import importlib
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rsbounds
+from rsbounds import gaussian
+from rsbounds.cli import _COMMANDS
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(p for p in DOCS.rglob("*.md") if not {"_build", "paper"} & set(p.parts))
+TEXTS = {page: page.read_text() for page in [*PAGES, *ROOT.glob("*.md")]}
+# a fenced block: its opening line's info, its options, its body
+BLOCK = re.compile(r"^```(\S[^\n]*)\n(.*?)^```$", re.M | re.S)
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def name(path):
+    return str(path.relative_to(DOCS))
+
+
+def blocks(page):
+    """(kind, caption, body) of every block with code: python, bash, file."""
+    found = []
+    for info, body in BLOCK.findall(TEXTS[page]):
+        caption = re.match(r":caption: (\S+)\n\n", body)
+        if caption:
+            found.append(("file", caption.group(1), body[caption.end() :]))
+        elif info in ("python", "bash"):
+            found.append((info, "", body))
+    return found
+
+
+def run_bash(body):
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    words = ["bash", "-euo", "pipefail", "-c", body]
+    env = {**os.environ, "PATH": path}
+    done = subprocess.run(words, capture_output=True, text=True, env=env, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def run_python(page, body, names):
+    assert ">>>" in body, (
+        f"{name(page)}: a python block is a session, or a file with a caption"
+    )
+    test = doctest.DocTestParser().get_doctest(body, names, name(page), str(page), 0)
+    options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    runner = doctest.DocTestRunner(verbose=False, optionflags=options)
+    report = []
+    runner.run(test, out=report.append, clear_globs=False)
+    assert not runner.failures, "".join(report)
+    names.update(test.globs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
+def test_code_blocks_run(page, tmp_path, monkeypatch):
+    """In their order, in one directory and one Python session for each page."""
+    for modules in re.findall(r"^requires: (.*)$", TEXTS[page], re.M):
+        for module in modules.split():
+            if importlib.util.find_spec(module) is None:
+                pytest.skip(f"needs {module}")
+    for files in re.findall(r"^files: (.*)$", TEXTS[page], re.M):
+        for file in files.split():
+            if not Path(file).exists():
+                pytest.skip(f"needs {file}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+    names = {}
+    try:
+        for kind, caption, body in blocks(page):
+            if kind == "file":
+                (tmp_path / caption).write_text(body)
+            elif kind == "bash":
+                run_bash(body)
+            else:
+                run_python(page, body, names)
+    finally:  # the page's own modules
+        for file in tmp_path.glob("*.py"):
+            if file.stem not in before:
+                sys.modules.pop(file.stem, None)
+
+
+def test_every_fence_is_closed_and_known():
+    """A block with a language that is not known here would not be run."""
+    kinds = {"python", "bash", "sh", "text", "{toctree}", "{csv-table}", "{include}"}
+    kinds |= {
+        f"{{code-block}} {kind}" for kind in ("python", "yaml", "toml", "cython", "cpp")
+    }
+    for page, text in TEXTS.items():
+        assert text.count("```") % 2 == 0, page
+        infos = {info for info, _ in BLOCK.findall(text)}
+        infos = {
+            i
+            for i in infos
+            if not re.match(r"\{(figure|include|command-help|eval-rst)\}", i)
+        }
+        assert infos <= kinds, f"{page}: {infos - kinds}"
+
+
+def test_table_of_largest_radii():
+    page = TEXTS[DOCS / "howto" / "choose-n-and-alpha.md"]
+    rows = re.findall(r"^\| ([\d,]+) \|" + r" ([\d.]+) \|" * 4 + "$", page, re.M)
+    assert len(rows) == 5
+    for n, *values in rows:
+        found = gaussian.max_radius(
+            int(n.replace(",", "")), [0.05, 0.01, 0.001, 0.0001], 1.0
+        )
+        np.testing.assert_allclose(found, np.array(values, float), atol=5.001e-4)
+
+
+def anchors(page):
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w -]", "", t.lower()).strip().replace(" ", "-") for t in titles}
+
+
+def test_links_lead_somewhere():
+    for page, text in TEXTS.items():
+        for link in LINK.findall(text):
+            if re.match(r"\w+:", link):
+                continue
+            target, _, anchor = link.partition("#")
+            file = (page.parent / target).resolve() if target else page
+            assert file.exists(), f"{page} links to {link}"
+            assert not anchor or anchor in anchors(file), f"{page} links to {link}"
+        shown = re.findall(r"\{(?:figure|include)\} (\S+)|^:file: (\S+)", text, re.M)
+        for file in ("".join(pair) for pair in shown):
+            assert (page.parent / file).is_file(), f"{page} shows {file}"
+
+
+def test_every_file_and_test_named_exists():
+    text = "\n".join(TEXTS.values())
+    for script in re.findall(r"python ((?:bench|docs)\S+\.py)", text):
+        assert (ROOT / script).is_file(), script
+    for file, test in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text):
+        source = (ROOT / file).read_text()
+        assert not test or re.search(rf"^\s*def {test}\(", source, re.M), (
+            f"{file}::{test}"
+        )
+    lines = re.findall(
+        r"^\| (?!What |---).*", TEXTS[DOCS / "howto" / "what-can-go-wrong.md"], re.M
+    )
+    assert len(lines) > 40
+    for line in lines:  # a claim without a test would be a promise
+        assert "::test_" in line.rsplit("|", 2)[1], line
+
+
+def test_every_public_module_and_command_has_a_reference():
+    reference = "\n".join(p.read_text() for p in (DOCS / "reference").glob("*.md"))
+    documented = set(re.findall(r"automodule:: rsbounds\.(\w+)$", reference, re.M))
+    names = {name for name in rsbounds.__all__ if not name.startswith("_")}
+    assert {
+        name for name in names if importlib.util.find_spec(f"rsbounds.{name}")
+    } <= documented
+    assert set(re.findall(r"```\{command-help\} ([\w-]+)", reference)) == set(_COMMANDS)
+
+
+@pytest.mark.slow
+def test_site_builds_without_warnings(tmp_path):
+    for module in ("sphinx", "furo", "myst_parser"):
+        pytest.importorskip(module)
+    words = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "--keep-going",
+        "-E",
+        "-q",
+        "-b",
+        "html",
+    ]
+    words += ["-d", str(tmp_path / "doctrees"), str(DOCS), str(tmp_path / "html")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "html" / "reference" / "special.html").is_file()

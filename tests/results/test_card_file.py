@@ -1,0 +1,78 @@
+"""A card and the file that it is of."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_models import (
+    one_line,
+    says,
+)
+from result_table import save, table
+from small_run import run
+
+from rsbounds.cli import main
+from rsbounds.results import board, card, read
+
+CARD = "report out.tsv --card out.json"
+
+
+@pytest.mark.parametrize(
+    ("entry", "value"),
+    [
+        ("accuracy", [{"radius": 0.0, "accuracy": 1.0, "low": 0.9, "high": 1.0}]),
+        (
+            "verified",
+            {"rows": 60, "proved": 60, "findings": 0, "first": [], "stated": []},
+        ),
+        ("unknown", []),
+        ("hashes", {"rows": "0" * 64}),
+        ("acr", 9.0),
+        ("inputs", 60),
+        ("notes", []),
+    ],
+)
+def test_a_card_is_computed_again(finished, capsys, entry, value):
+    """Any card reached the table of cards as it was."""
+    save(table()[:11])
+    assert main(CARD.split()) == 0
+    # the file lacks a row: a finding of its own
+    honest = says(capsys, "verify out.tsv --card out.json", 1)
+    assert "the card's" not in honest
+    board = "report out.json --html cards.html"
+    assert main(board.split()) == 0
+    assert "against its file" in Path("cards.html").read_text()
+    made = json.loads(Path("out.json").read_text())
+    Path("out.json").write_text(json.dumps(made | {entry: value}))
+    assert f"the card's {entry} is" in says(capsys, "verify out.tsv --card out.json", 1)
+    assert main(board.split()) == 0
+    page = Path("cards.html").read_text()
+    assert "its writer's word</td>" in page
+    assert "against its file" not in page
+
+
+def test_a_card_without_its_file_is_its_writers_word(finished):
+    assert main(CARD.split()) == 0
+    Path("out.tsv").unlink()
+    assert main(["report", "out.json", "--html", "cards.html"]) == 0
+    assert "its writer's word</td>" in Path("cards.html").read_text()
+
+
+def test_a_card_s_entries_stand_once(finished, capsys):
+    assert main(CARD.split()) == 0
+    text = Path("out.json").read_text()
+    Path("out.json").write_text(text.replace("{", '{"acr": 9.0,', 1))
+    one_line(
+        capsys,
+        ["report", "out.json", "--html", "cards.html"],
+        "can't be read as a card",
+    )
+
+
+def test_a_board_says_what_was_verified(tmp_path):
+    run(out=tmp_path / "out.tsv", max=3)
+    verified = {"proved": 3, "rows": 3, "findings": 0, "first": [], "stated": ["dim"]}
+    made = card(read(tmp_path / "out.tsv"), verified=verified)
+    board([made, made], tmp_path / "board.html")
+    page = (tmp_path / "board.html").read_text(encoding="utf-8")
+    assert page.count(">3 of 3 rows, 0 findings<") == 2

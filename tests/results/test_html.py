@@ -1,0 +1,355 @@
+"""The HTML report: its numbers, what strangers' files may do in it, and a browser."""
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from html import escape
+
+import numpy as np
+import pytest
+from pages import BROWSER, OWNED, Parsed, dom, run
+from scipy.stats import binomtest
+
+from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, THIS_INPUT
+from rsbounds.procedure import Procedure
+from rsbounds.results import Manifest, Results, Row, card, html, read, table, write
+from rsbounds.results._html import charts
+
+
+@pytest.fixture
+def page(tmp_path):
+    pytest.importorskip("plotly")
+
+    def page(files):
+        html(files, tmp_path / "report.html")
+        return (tmp_path / "report.html").read_text(encoding="utf-8")
+
+    return page
+
+
+def height(trace, radius):
+    """What a step curve shows at a radius: between two points, the height of the later
+    one.
+    """
+    return trace["y"][int(np.searchsorted(trace["x"], radius))]
+
+
+def test_curves_are_the_certified_accuracy_and_its_best():
+    files = [run("narrow", 300, 0.25), run("wide", 200, 1.0, seed=1)]
+    curves = charts(files, ["narrow", "wide"])["curves"]["data"]
+    assert [trace["name"] for trace in curves] == [
+        "narrow",
+        "wide",
+        "best of 2 runs, gaussian",
+    ]
+    assert {trace["line"]["shape"] for trace in curves} == {"vh"}
+    radii = np.linspace(0, 1, 57)
+    expected = np.array([file.certified_accuracy(radii) for file in files])
+    shown = np.array([[height(trace, r) for r in radii] for trace in curves])
+    np.testing.assert_allclose(
+        shown[:2], expected, atol=1e-6
+    )  # written to six decimals
+    np.testing.assert_allclose(shown[2], expected.max(axis=0), atol=1e-6)
+
+
+DATA = {"kind": "npz", "labels": "f00d", "skip": 1, "inputs": 50}
+OTHER = {
+    "norm": {"norm": float("inf")},
+    "n": Manifest(procedure=Procedure(n=500), data=DATA),
+    "bound": {"bound": "anytime"},
+    "method": {"method": "semi-elastic"},
+    "scope": {"scope": THIS_INPUT},
+    "alpha": Manifest(procedure=Procedure(alpha=0.01), data=DATA),
+    "labels": Manifest(data=DATA | {"labels": "beef"}),
+    "skip": Manifest(data=DATA | {"skip": 2}),
+}
+
+
+@pytest.mark.parametrize("other", OTHER)
+def test_there_is_no_best_of_what_cannot_be_compared(other):
+    """The best was taken of runs on two data sets, or of other parts of one, without a
+    word.
+    """
+    first, second = (
+        replace(run(name, 50, sigma), manifest=Manifest(data=DATA))
+        for name, sigma in (("first", 0.5), ("second", 1.0))
+    )
+    assert len(charts([first, second], ["a", "b"])["curves"]["data"]) == 3
+    assert "[" not in table([first, second])
+    if isinstance(change := OTHER[other], Manifest):
+        second = replace(second, manifest=change)
+    else:
+        second = replace(
+            second, rows=tuple(replace(row, **change) for row in second.rows)
+        )
+    assert len(charts([first, second], ["a", "b"])["curves"]["data"]) == 2
+    assert (other == "method") == ("[" not in table([first, second]))
+
+
+@pytest.mark.parametrize(
+    "scope", [THIS_INPUT, ASSERTED_ENVELOPE, ANOTHERS, "utterly proven"]
+)
+def test_there_is_no_best_of_what_is_no_certificate_of_the_classifier(scope):
+    files = [run("narrow", 50, 0.5), run("wide", 50, 1.0, seed=1)]
+    files = [
+        replace(f, rows=tuple(replace(row, scope=scope) for row in f.rows))
+        for f in files
+    ]
+    assert len(charts(files, ["narrow", "wide"])["curves"]["data"]) == 2
+
+
+def test_each_group_of_comparable_runs_has_its_best():
+    files = [run("a", 50, 0.5), run("b", 50, 1.0), run("c", 50, 0.5, norm=1.0)]
+    files += [
+        run("d", 50, 1.0, norm=1.0),
+        run("e", 50, 0.5, method="x"),
+        run("f", 50, 0.5, method="x"),
+    ]
+    traces = charts(files, list("abcdef"))["curves"]["data"]
+    assert [trace["name"] for trace in traces[6:]] == [
+        "best of 2 runs, gaussian, norm 2",
+        "best of 2 runs, gaussian, norm 1",
+    ]
+
+
+def test_radii_of_the_curves_are_never_rounded_up():
+    file = run("run", 200, 0.7)
+    (curve,) = charts([file], ["run"])["curves"]["data"]
+    true = np.unique([0, *(row.radius for row in file.rows if row.correct)])
+    for x in curve["x"][1:-1]:
+        nearest = true[np.searchsorted(true, x)]  # the next one above
+        assert 0 <= nearest - x <= 1e-6
+
+
+def test_infinite_radius_stays_in_the_picture():
+    rows = tuple(Row(i, 1, 1, r, True) for i, r in enumerate([0.5, float("inf")]))
+    places = charts([Results("run", rows)], ["run"])
+    (curve,) = places["curves"]["data"]
+    assert (curve["x"], curve["y"]) == ([0.0, 0.5, 0.525], [1.0, 1.0, 0.5])
+    assert places["p_a"]["data"] == []  # a file of the field has none
+
+
+def test_shares_add_up():
+    file = run("run", 250, 0.5)
+    (curve,) = charts([file], ["run"])["p_a"]["data"]
+    bounds = np.array([row.p_a if row.correct else 0.0 for row in file.rows])
+    for p_a in (0.0, 0.6, 0.9, 0.99):
+        assert height(curve, p_a) == pytest.approx((bounds >= p_a).mean(), abs=1e-6)
+
+
+def test_interval_is_that_of_clopper_and_pearson():
+    for count, n in ((0, 20), (7, 20), (20, 20), (431, 500)):
+        own = binomtest(count, n).proportion_ci(0.95, "exact")
+        rows = tuple(Row(i, 1, int(i < count), 0.5, i < count) for i in range(n))
+        (found,) = card(Results("run", rows), [0.0])["accuracy"]
+        np.testing.assert_allclose(
+            [found["low"], found["high"]], own, rtol=1e-9, atol=1e-12
+        )
+
+
+def test_table_of_the_runs(page):
+    """Quantiles of p_A once hid the certified accuracies, and sigma was in a folded
+    manifest.
+    """
+    known = [(0.875, 1), (0.75, 1), (0.9375, 0), (0.625, 1), (0.96875, 1)]
+    data = DATA | {"inputs": 5}
+    manifest = Manifest(model={"spec": "m:net"}, data=data, run={"data": "digits.npz"})
+    files = []
+    for name, sigma in (("a", 0.5), ("b", 1.0)):
+        rows = [
+            Row(
+                i,
+                0,
+                1 - right,
+                sigma,
+                bool(right),
+                "fixed noise",
+                p_a=p_a,
+                sigma=sigma,
+                n=9,
+            )
+            for i, (p_a, right) in enumerate(known)
+        ]
+        files.append(Results(name, tuple(rows), manifest=manifest))
+    text = page(files)
+    lines = text.split("</table>")[0].split("<tr>")[1:]
+    lines = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in lines]
+    head, first, _, best = lines
+    assert head[:6] == ["run", "r=0", "r=0.25", "r=0.5", "r=0.75", "r=1"]
+    assert head[6:] == [
+        "abstain",
+        "ACR",
+        "inputs",
+        *(f"p_A {q}%" for q in (5, 25, 50, 75, 95)),
+    ]
+    assert first[0] == "a<br><small>sigma 0.5</small>"
+    above = text.split("<table>")[0]
+    shared = "All runs: norm 2, n 100000, alpha 0.001, model m:net, data digits.npz"
+    assert above.count(shared) == 1
+    assert first[1:4] == ["0.800<br><small>.284–.995</small>"] * 3
+    assert [cell[:5] for cell in first[4:6]] == ["0.000", "0.000"]
+    assert first[-5:] == ["0.0000", "0.6250", "0.7500", "0.8750", "0.8750"]
+    assert best == ["best of 2 runs", *["0.800"] * 5, *["-"] * 8]
+    assert "Best of several runs: at each radius the highest" in text
+    assert "Best of several runs" not in page(files[:1])
+
+
+def hostile(folder):
+    """Files whose name, columns, cells, scope and manifest would all like to run a
+    script.
+    """
+    row = run("", 60, 0.5).rows[0]
+    extra = {OWNED: OWNED, "@script@": "@plotly@", "&lt;b&gt;": "<b>"}
+    own = Results(
+        f"{OWNED}.tsv",
+        tuple(
+            Row(
+                i,
+                row.label,
+                row.label,
+                0.1 * i,
+                True,
+                OWNED,
+                n=9,
+                method=OWNED,
+                extra=extra,
+            )
+            for i in range(3)
+        ),
+        note=OWNED,
+        manifest=Manifest(method=OWNED, model={OWNED: OWNED}),
+    )
+    path = folder / "<b onclick=alert(1)>.tsv"
+    write(
+        path,
+        Manifest(data={"inputs": 3}, scope=OWNED, extra={OWNED: "</pre>" + OWNED}),
+        own.rows,
+    )
+    return [own, read(path)]
+
+
+def test_strangers_text_is_never_markup(page, tmp_path):
+    text = page(hostile(tmp_path))
+    parsed = Parsed(text)
+    assert len(parsed.scripts) == 7  # the library's two, four charts, the page's own
+    tags = {tag for tag, _ in parsed.tags}
+    assert not tags & {"img", "b", "a", "link", "iframe", "object", "base", "form"}
+    for tag, attributes in parsed.tags:
+        assert not [name for name in attributes if name.startswith("on")], tag
+        assert not {"src", "href", "action"} & set(attributes), tag
+    assert OWNED in parsed.text  # escaped, and so shown
+    for script in parsed.scripts[
+        2:6
+    ]:  # a charting library reads a little markup of its own
+        assert "<" not in script
+    comparable = [run("a", 9, 0.5, method=OWNED), run("b", 9, 1.0, method=OWNED)]
+    best = charts(comparable, [OWNED, OWNED])
+    assert len(best["curves"]["data"]) == 3
+    places = charts(hostile(tmp_path), ["x", "y"])
+    assert "<" not in json.dumps([best, places])
+    rows = text.split("<h2>Rows</h2>")[1]
+    for cell in (escape(OWNED), "@script@", "&amp;lt;b&amp;gt;"):
+        assert f"<th tabindex=0>{cell}</th>" in rows
+    assert f"<td>{escape(OWNED)}</td><td>@plotly@</td><td>&lt;b&gt;</td></tr>" in rows
+
+
+def test_policy_knows_the_page_s_own_scripts_alone(page):
+    parsed = Parsed(page([run("run", 3, 0.5)]))
+    (policy,) = (
+        a["content"] for tag, a in parsed.tags if tag == "meta" and a.get("http-equiv")
+    )
+    digests = [hashlib.sha256(script.encode()).digest() for script in parsed.scripts]
+    own = " ".join(
+        f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests
+    )
+    assert policy.endswith(f"script-src {own}")
+    assert policy.startswith("default-src 'none'; form-action 'none'; base-uri 'none';")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_browser_draws_everything_and_runs_nothing_else(page, tmp_path):
+    files = [
+        run("narrow", 130, 0.25),
+        run("wide", 120, 1.0, seed=1),
+        *hostile(tmp_path),
+    ]
+    path = tmp_path / "hostile.html"
+    text = page(files)
+    # one more script, past all escaping: the policy must stop it
+    path.write_text(
+        text.replace("</body>", "<script>document.title='owned'</script></body>")
+    )
+    found = dom(path, tmp_path / "profile")
+    title = re.search(r"<title>(.*?)</title>", found)[1]
+    assert title.startswith("Certified accuracy: narrow [1], wide [1], ")
+    for place in ("curves", "p_a"):
+        (block,) = re.findall(
+            rf'<div id="{place}" class="plotly-graph-div.*?main-svg', found, re.S
+        )
+        assert "js-plotly-plot" in block
+    assert "best of 2 runs, gaussian" in found
+    buttons = set(re.findall(r'data-title="([^"]*)"', found))
+    assert "Zoom in" in buttons
+    assert not [
+        title for title in buttons if re.search("cloud|link|share|edit", title, re.I)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_rows_sort_in_a_browser(page, tmp_path):
+    """Rows sorted, until the charts' library drew them."""
+    file = run("run", 40, 0.5)
+    text = page([file])
+    headers = "[...document.querySelectorAll('th')]"
+    click = f"{headers}.find((h) => h.textContent === 'radius').click()"
+    start = text.index('<meta http-equiv="Content-Security-Policy"')
+    open_ = (
+        text[:start] + text[text.index(">", start) + 1 :]
+    )  # its policy runs no other script
+    end = f"<script>{click}</script></body>"
+    (tmp_path / "clicked.html").write_text(open_.replace("</body>", end))
+    found = dom(tmp_path / "clicked.html", tmp_path / "profile").split("<h2>Rows</h2>")[
+        1
+    ]
+    lines = [re.findall("<td>(.*?)</td>", line) for line in found.split("</tr>")[1:41]]
+    assert [float(line[4]) for line in lines] == sorted(
+        (r.radius for r in file.rows), reverse=True
+    )
+
+
+def test_an_abstention_rate_is_not_cut(page):
+    """3 of 100 were shown as 0.0299, which is less than the rate."""
+    rows = [Row(i, 0, -1 if i < 3 else 0, 0.5 * (i > 2), i > 2) for i in range(100)]
+    assert "<td>0.0300</td>" in page([Results("run", tuple(rows))])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+@pytest.mark.parametrize("width", [1400, 800])
+def test_columns_of_three_runs_fit_into_a_window(page, tmp_path, width):
+    """All columns up to eight radii at 1400 pixels; a narrower page scrolls the table,
+    not itself.
+    """
+    files = []
+    for name, sigma in (("narrow", 0.25), ("middle", 0.5), ("wide", 0.5)):
+        made = run(name, 60, sigma)
+        # of up to 1.93, which are shown at 0, .25, ..., 1.75
+        rows = (replace(row, radius=min(row.radius, 1.93)) for row in made.rows)
+        files.append(replace(made, rows=(*rows, Row(60, 1, 1, 1.93, True, n=9))))
+    text = page(files)
+    assert "r=1.75" in text.split("</thead>")[0]
+    start = text.index('<meta http-equiv="Content-Security-Policy"')
+    open_ = text[:start] + text[text.index(">", start) + 1 :]
+    table = "document.querySelector('.scroll')"
+    body = "document.documentElement"
+    fits = (f"{part}.scrollWidth <= {part}.clientWidth" for part in (table, body))
+    script = f"<script>document.title = [{', '.join(fits)}]</script></body>"
+    (tmp_path / "wide.html").write_text(open_.replace("</body>", script))
+    size = f"--window-size={width},900"
+    shown = dom(tmp_path / "wide.html", tmp_path / "profile", size)
+    title = re.search(r"<title>(.*?)</title>", shown)[1]
+    assert title == ("true,true" if width == 1400 else "false,true")

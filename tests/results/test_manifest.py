@@ -1,0 +1,72 @@
+"""A file goes on with the run of its manifest alone."""
+
+import json
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+from small_run import run
+
+from rsbounds.certificate import Certificate
+from rsbounds.results import Writer, manifest_path, read
+
+
+def certificate(label, radius):
+    return Certificate(
+        predict=label,
+        radius=radius,
+        z_a=2.0,
+        p_a=0.9,
+        count=990,
+        n=1000,
+        sigma=0.5,
+        method="gaussian",
+        scope="fixed noise",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "changed"),
+    [("steps", [1, 2], [1, 3]), ("steps", [1, 2], [1, 2, 3]), ("steps", [1, 2], [])],
+)
+def test_a_model_that_is_described_otherwise_is_another(tmp_path, name, kept, changed):
+    out = tmp_path / "out.tsv"
+    run(out=out, max=3, describe={name: kept})
+    with pytest.raises(ValueError, match=name):
+        run(out=out, max=3, describe={name: changed})
+
+
+def test_a_writer_goes_on_with_no_other_model_unless_told(tmp_path):
+    out = tmp_path / "out.tsv"
+    run(out=out, max=3, describe={"name": "the one"})
+    before = out.read_bytes()
+    other = replace(read(out).manifest, model={"name": "another"})
+    with pytest.raises(ValueError, match="another"):
+        Writer(out, other)
+    assert out.read_bytes() == before
+    with Writer(out, other, accept_change=True) as writer:
+        assert [row.idx for row in writer.rows] == [0, 1, 2]
+
+
+def test_rows_and_results_can_not_be_changed(tmp_path):
+    results = run(out=tmp_path / "out.tsv", max=3)
+    for fixed, name in (
+        (results, "rows"),
+        (results.rows[0], "radius"),
+        (results.manifest, "scope"),
+        (certificate(0, 1.0), "radius"),
+    ):
+        with pytest.raises(FrozenInstanceError):
+            setattr(fixed, name, getattr(fixed, name))
+
+
+def test_a_manifest_that_is_nested_without_end_is_refused(tmp_path):
+    out = tmp_path / "out.tsv"
+    run(out=out, max=3)
+    place = manifest_path(out)
+    entries = json.loads(place.read_text())
+    nested = []
+    for _ in range(200):
+        nested = [nested]
+    place.write_text(json.dumps(entries | {"run": {"machines": nested}}))
+    with pytest.raises(ValueError, match="nested at most"):
+        read(out)

@@ -1,0 +1,64 @@
+"""Results as Python and notebooks show them: text, tables, figures."""
+
+import numpy as np
+import pytest
+
+from rsbounds.certificate import ASSERTED_ENVELOPE
+from rsbounds.results import Results, Row, card, plot, read_card, write_card
+
+RUN = Results("", (Row(0, 7, 7, 0.75, True, "fixed noise", sigma=0.5),))
+
+
+def test_results_of_no_file_have_no_name():
+    assert repr(RUN) == "<Results: 1 rows, sigma 0.5, accuracy 1.0000>"
+
+
+def test_rows_as_a_data_frame():
+    pytest.importorskip("pandas")
+    frame = RUN.to_pandas()
+    assert frame.shape[0] == 1
+    assert frame["radius"].tolist() == [0.75]
+    assert np.array_equal(frame["sigma"], [0.5])
+
+
+def test_footnotes_of_a_figure_do_not_vanish():
+    """With figsize, or without a path, or on axes of one's own, they did."""
+    pytest.importorskip("matplotlib")
+    run = Results("run", (Row(0, 7, 7, 0.75, True, ASSERTED_ENVELOPE, sigma=0.5),))
+    axes = plot([run], figsize=(3.3, 2.4), labels=["mine"])
+    (label,) = axes.get_legend_handles_labels()[1]
+    assert label == "mine [1]"
+    assert "[1]" in axes.get_figure().get_supxlabel()
+    with pytest.warns(UserWarning, match=r"marks stand for: \[1\]"):
+        plot([run], ax=axes)
+
+
+def test_a_figure_without_a_path_is_one_that_notebooks_show(tmp_path):
+    """They show those of pyplot alone."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    before = pyplot.get_fignums()
+    figure = plot([RUN]).get_figure()
+    assert pyplot.get_fignums() == [*before, figure.number]
+    plot([RUN], tmp_path / "curves.png")
+    pyplot.close(figure)
+    assert pyplot.get_fignums() == before
+
+
+def test_results_in_a_notebook_have_their_table():
+    shown = RUN._repr_html_()
+    assert "<th>radius</th><th>0</th><th>0.1</th>" in shown
+    assert "<td>certified accuracy</td><td>1.000</td>" in shown
+    assert "<table>" not in Results("none", ())._repr_html_()
+
+
+def test_a_card_in_a_notebook_is_escaped(tmp_path):
+    made = card(RUN, [0.5])
+    made["notes"].append("<b>")
+    shown = made._repr_html_()
+    assert "<td>0.5</td><td>1.000</td><td>0.025 to 1.000</td>" in shown
+    assert "<li>checked by rsbounds verify: no</li>" in shown
+    assert "&lt;b&gt;" in shown
+    write_card(made, tmp_path / "card.json")
+    assert read_card(tmp_path / "card.json")._repr_html_() == shown
+    del made["scope"]
+    assert made._repr_html_() is None  # no card: a notebook shows the dict
