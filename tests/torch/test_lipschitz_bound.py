@@ -74,9 +74,7 @@ LINEAR = {
 
 
 @pytest.mark.parametrize("name", LINEAR)
-def test_bounds_of_linear_layers_are_above_their_norms_and_near_them(
-    name, monkeypatch
-):
+def test_bounds_of_linear_layers_are_above_their_norms_and_near_them(name, monkeypatch):
     make, shape, loose = LINEAR[name]
     slack = min(loose, 1e-8)
     for seed in range(2):
@@ -122,7 +120,11 @@ def test_padding_of_the_worst_signal(mode):
     layer = nn.Conv1d(1, 1, 3, padding=1, padding_mode=mode, bias=False)
     layer.weight.data = torch.tensor([[[1.0, 1.0, 1.0]]])
     size = 2 if mode == "reflect" else 1
-    assert 3.0 <= exact(layer, (1, size)) + 1e-9 <= lipschitz_upper_bound(layer, (1, size)) + 1e-9
+    assert (
+        3.0
+        <= exact(layer, (1, size)) + 1e-9
+        <= lipschitz_upper_bound(layer, (1, size)) + 1e-9
+    )
 
 
 def test_power_iteration_under_estimates_and_the_bound_does_not():

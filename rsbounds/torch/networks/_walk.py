@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from rsbounds._numerics.rounding import EPS
-from rsbounds.torch.networks.graph import Graph, Value
+from rsbounds.torch.networks.graph import DOUBLE, Graph, Value
 from rsbounds.torch.networks.operations import TABLE
 from rsbounds.torch.networks.operations._norms import dense, longest_column
 from rsbounds.torch.networks.operations._record import (
@@ -56,7 +56,7 @@ def lipschitz(graph: Graph) -> Fraction:
     """An upper bound of a graph's Lipschitz constant from l2 to l2."""
     if isinstance(graph.result, torch.Tensor):
         return Fraction(0)
-    return _Walk(graph).slope[graph.result.index]
+    return _Walk(graph).slope[graph.result.number]
 
 
 def derivative(graph: Graph) -> Fraction:
@@ -67,7 +67,7 @@ def derivative(graph: Graph) -> Fraction:
         return Fraction(0)
     walk = _Walk(graph)
     walk.bend()
-    return walk.bent[graph.result.index].total
+    return walk.bent[graph.result.number].total
 
 
 def computed(graph: Graph, given: Range) -> Range:
@@ -100,8 +100,8 @@ class _Walk:
             for record, call in zip(self.records, self.calls, strict=True)
         ]
         self.sources = self._sources()
-        self.ends = self._ends(graph.result.index)
-        self.needed = self._needed(graph.result.index)
+        self.ends = self._ends(graph.result.number)
+        self.needed = self._needed(graph.result.number)
         self.matrices: dict[int, tuple[float, float]] = {}
         self.slope = {0: Fraction(1)}
         for index in self.needed:
@@ -113,7 +113,7 @@ class _Walk:
         for index, (call, record) in enumerate(
             zip(self.calls, self.records, strict=True), start=1
         ):
-            before = {sources[value.index] for value in call.values}
+            before = {sources[value.number] for value in call.values}
             merges = record.affine and len(before) == 1
             sources.append(before.pop() if merges else index)
         return sources
@@ -123,15 +123,15 @@ class _Walk:
         ends = {result}
         for index, call in enumerate(self.calls, start=1):
             for value in call.values:
-                if self.sources[index] != self.sources[value.index]:
-                    ends.add(value.index)
+                if self.sources[index] != self.sources[value.number]:
+                    ends.add(value.number)
         return {index for index in ends if self.sources[index] != index}
 
     def _needed(self, result: int) -> list[int]:
         wanted = {result}
         for index in range(result, 0, -1):
             if index in wanted:
-                wanted.update(term.value.index for term in self.terms[index - 1])
+                wanted.update(term.value.number for term in self.terms[index - 1])
                 if index in self.ends:
                     wanted.add(self.sources[index])
         return sorted(wanted - {0})
@@ -140,7 +140,7 @@ class _Walk:
         record, terms = self.records[index - 1], self.terms[index - 1]
         parts = [
             Fraction(self._finite(index, term.constant()))
-            * self.slope[term.value.index]
+            * self.slope[term.value.number]
             for term in terms
         ]
         slope = _together(record, parts)
@@ -197,7 +197,7 @@ class _Walk:
         for term in terms:
             constant = Fraction(term.constant())
             column = constant if term.column is None else Fraction(term.column())
-            bent = self.bent[term.value.index]
+            bent = self.bent[term.value.number]
             if record.root and len(terms) == 1 and constant <= 1:
                 return bent  # some of the numbers, in another order
             parts.append(constant * bent.older + column * bent.fresh)
@@ -212,8 +212,8 @@ class _Walk:
                 "activation (Softplus, Tanh, Sigmoid, SiLU, GELU)"
             )
         (term,) = terms
-        older = Fraction(term.constant()) * self.bent[term.value.index].total
-        fresh = Fraction(curvature) * self.slope[term.value.index] ** 2
+        older = Fraction(term.constant()) * self.bent[term.value.number].total
+        fresh = Fraction(curvature) * self.slope[term.value.number] ** 2
         return _Bent(older, fresh) if record.pointwise else _Bent(older + fresh)
 
 
@@ -249,9 +249,9 @@ def _matrix(graph: Graph, source: int, end: int) -> tuple[float, float] | None:
         error = _between(graph, start, last, Range(1.0, 0.0)).error
     except NoBound:
         return None
-    offset = graph.between(start, last, torch.zeros(shape, dtype=torch.float64))
+    offset = graph.between(start, last, torch.zeros(shape, **DOUBLE))
     rows = np.empty((inputs, outputs))
-    for row, unit in zip(rows, torch.eye(inputs, dtype=torch.float64), strict=True):
+    for row, unit in zip(rows, torch.eye(inputs, **DOUBLE), strict=True):
         column = graph.between(start, last, unit.reshape(shape)) - offset
         row[:] = column.flatten().numpy()
     lost = (2 * error + EPS * float(np.abs(rows).max())) * _UP
@@ -267,7 +267,7 @@ _UP_ONE = 1 + 4 * EPS
 
 def _gains(steps: list[Call]) -> bool:
     """Whether the matrix of some steps may be smaller than their constants' product."""
-    loose = [
-        call for call in steps if not TABLE[call.step.operation].plain(call)
-    ]
-    return len(loose) > 1 or any("conv" in call.step.operation for call in loose)
+    loose = [call for call in steps if not TABLE[call.step.operation].plain(call)]
+    return len(loose) > 1 or any(
+        "conv" in call.step.operation or len(call.values) > 1 for call in loose
+    )

@@ -1,4 +1,4 @@
-"""Export a module to the list of operations that it computes, and fold its constants."""
+"""Export a module to the operations that it computes, and fold its constants."""
 
 import copy
 import logging
@@ -16,8 +16,10 @@ from typing import Any
 import torch
 from torch import nn
 from torch.export.graph_signature import InputKind, OutputKind
+from torch.nn.modules import module as _hooks
+from torch.nn.utils import parametrize
 
-from rsbounds.torch.networks.graph import Graph, Step, Value, values
+from rsbounds.torch.networks.graph import DOUBLE, Graph, Step, Value, values
 from rsbounds.torch.networks.operations import TABLE
 
 __all__ = ["freeze", "input_shape"]
@@ -84,7 +86,9 @@ def freeze(module: nn.Module | Graph, example: Any) -> Graph:
             )
         return module
     name = f"the module {type(module).__name__}"
-    return _Listing(name, shape, _exported(module, name, shape)).graph
+    program = _exported(module, name, shape)
+    with _on_cpu(), torch.no_grad():
+        return _Listing(name, shape, program).graph
 
 
 def input_shape(example: Any) -> tuple[int, ...]:
@@ -105,10 +109,15 @@ def input_shape(example: Any) -> tuple[int, ...]:
 
 
 def _exported(module: nn.Module, name: str, shape: tuple[int, ...]) -> Any:
+    if _hooks._global_forward_hooks or _hooks._global_forward_pre_hooks:
+        # they would act on the exporter's own modules too
+        raise ValueError(
+            f"{name} can't be exported while hooks are registered for all modules"
+        )
     try:
         with _EXPORTING, _quiet(), _on_cpu(), torch.no_grad():
             held = copy.deepcopy(module).cpu().double().eval()
-            example = torch.zeros((1, *shape), dtype=torch.float64, device="cpu")
+            example = torch.zeros((1, *shape), **DOUBLE)
             program = torch.export.export(held, (example,), strict=False)
             # in-place operations and those of several steps take longer
             known = all(_is_known(node) for node in program.graph.nodes)
@@ -124,7 +133,7 @@ def _exported(module: nn.Module, name: str, shape: tuple[int, ...]) -> Any:
 def _is_known(node: Any) -> bool:
     """Whether a node needs no decomposition."""
     if node.op != "call_function" or node.target is operator.getitem:
-        return node.op != "get_attr"
+        return bool(node.op != "get_attr")
     return str(node.target) in (TABLE.keys() | _UNCHANGED | _OF_A_SHAPE)
 
 
@@ -140,14 +149,18 @@ def _on_cpu() -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what torch says beside its errors."""
+    """Without what torch says beside its errors, and without its caches."""
     before = logging.root.manager.disable
+    cached = parametrize._cache_enabled
     logging.disable(logging.CRITICAL)
+    # a cache may hold what a weight was, and would keep what the exporter makes of it
+    parametrize._cache_enabled = 0
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
+        parametrize._cache_enabled = cached
         logging.disable(before)
 
 
@@ -215,7 +228,7 @@ class _Listing:
             return _Refused(name, _place(node), self.name, "has no value of its own")
         found = values(arguments)
         if name in _OF_A_SHAPE and found == [arguments["self"]]:
-            zeros = torch.zeros(node.args[0].meta["val"].shape, dtype=torch.float64)
+            zeros = torch.zeros(node.args[0].meta["val"].shape, **DOUBLE)
             arguments, found = arguments | {"self": zeros}, []
         if not found:
             return node.target(**arguments)
@@ -227,7 +240,9 @@ class _Listing:
         self, node: Any, name: str, arguments: dict[str, Any], part: int | None
     ) -> Any:
         place = _place(node)
-        kind = node.meta["val"]
+        kind = node.meta.get("val")
+        if not isinstance(kind, torch.Tensor):
+            return _Refused(name, place, self.name)
         if kind.dtype != torch.float64:
             return _Refused(name, place, self.name, f"computes in {kind.dtype}")
         if name in _UNCHANGED:
@@ -282,7 +297,9 @@ class _Refused:
                 f"no proven bound for {module}: the operation {operation} has no "
                 f"record ({place})"
             )
-        return ValueError(f"no proven bound for {module}: {operation} {reason} ({place})")
+        return ValueError(
+            f"no proven bound for {module}: {operation} {reason} ({place})"
+        )
 
 
 def _constants(name: str, program: Any) -> dict[str, Any]:
@@ -302,7 +319,7 @@ def _constants(name: str, program: Any) -> dict[str, Any]:
         if spec.kind == InputKind.USER_INPUT:
             continue
         tensors = program.state_dict, program.constants
-        tensor = next((t[spec.target] for t in tensors if spec.target in t), None)
+        tensor: Any = next((t[spec.target] for t in tensors if spec.target in t), None)
         if type(tensor) not in (torch.Tensor, nn.Parameter, nn.Buffer):
             kind = type(tensor).__name__
             raise ValueError(
@@ -314,9 +331,7 @@ def _constants(name: str, program: Any) -> dict[str, Any]:
     return found
 
 
-_PARAMETER_MUTATION = [
-    kind for kind in OutputKind if kind.name == "PARAMETER_MUTATION"
-]
+_PARAMETER_MUTATION = [kind for kind in OutputKind if kind.name == "PARAMETER_MUTATION"]
 
 
 def _arguments(node: Any, held: dict[Any, Any]) -> dict[str, Any] | None:
@@ -376,7 +391,7 @@ def _needed(graph: Graph) -> Graph:
 
     def moved(item: Any) -> Any:
         if isinstance(item, Value):
-            return Value(places[item.index])
+            return Value(places[item.number])
         if isinstance(item, list):
             return [moved(part) for part in item]
         return item

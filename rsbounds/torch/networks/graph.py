@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 
 import torch
 
-__all__ = ["Graph", "Step", "Value"]
+__all__ = ["DOUBLE", "Graph", "Step", "Value"]
+
+DOUBLE: dict[str, Any] = {"dtype": torch.float64, "device": "cpu"}
 
 
 class Value(NamedTuple):
     """The input (0) or the result of a step (counted from 1)."""
 
-    index: int
+    number: int
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,13 @@ class Graph:
     result: Value | torch.Tensor
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """The results (n, ...) of a batch (n, *shape), or of rows that reshape to it."""
-        rows = torch.as_tensor(x, dtype=torch.float64, device="cpu")
+        """The results (n, ...) of a batch (n, *shape), each row by itself."""
+        rows = torch.as_tensor(x, **DOUBLE)
         rows = rows.reshape(len(rows), *self.shape)
         if not len(rows):
-            return torch.empty((0, *self.result_shape[1:]), dtype=torch.float64)
+            return torch.empty((0, *self.result_shape[1:]), **DOUBLE)
         with torch.autocast("cpu", enabled=False):
-            return torch.cat([self._row(row) for row in rows.split(1)])
+            return torch.cat([self._row(row) for row in torch.split(rows, 1)])
 
     def _row(self, x: torch.Tensor) -> torch.Tensor:
         if isinstance(self.result, torch.Tensor):
@@ -90,16 +92,16 @@ class Graph:
 
     def needed(self, start: Value, end: Value) -> list[int]:
         """The steps between two values, in their order."""
-        wanted = {end.index}
-        for index in range(end.index, start.index, -1):
+        wanted = {end.number}
+        for index in range(end.number, start.number, -1):
             if index in wanted:
                 used = values(self.steps[index - 1].arguments)
-                wanted.update(value.index for value in used)
-        return sorted(index for index in wanted if index > start.index)
+                wanted.update(value.number for value in used)
+        return sorted(index for index in wanted if index > start.number)
 
     def shape_of(self, value: Value) -> tuple[int, ...]:
         """The shape of a value, with the batch's axis of length 1."""
-        return self.steps[value.index - 1].shape if value.index else (1, *self.shape)
+        return self.steps[value.number - 1].shape if value.number else (1, *self.shape)
 
     @property
     def result_shape(self) -> tuple[int, ...]:

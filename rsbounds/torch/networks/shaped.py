@@ -168,12 +168,14 @@ class CertifiedNoise(_Noise):
             raise ValueError(
                 f"level must be a SigmaNetwork; got {type(level).__name__}"
             )
-        self.shape: Any = generator.shape.detach().cpu().double().clone()
+        self.shape: Any = generator.get_buffer("shape").detach().cpu().double().clone()
         axes = tuple(self.shape.shape)
         self._level = SigmaNetwork.freeze(level, axes)
         self._mean = freeze(generator.mean, axes)  # type: ignore[arg-type]
         check_shape(
-            "what the mean map returns", torch.empty(self._mean.result_shape), (1, *axes)
+            "what the mean map returns",
+            torch.empty(self._mean.result_shape),
+            (1, *axes),
         )
         self.law = _law(
             f"{self._level.graph.digest()} {self._mean.digest()}",

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from rsbounds._numerics.rounding import EPS
-from rsbounds.torch.networks.graph import Value
+from rsbounds.torch.networks.graph import DOUBLE, Value
 from rsbounds.torch.networks.operations._copies import root
 from rsbounds.torch.networks.operations._record import (
     UNIT_ROUNDOFF,
@@ -36,7 +36,7 @@ def _operand(call: Call, argument: str, given: dict[Value, Range]) -> Range:
 
 
 def _size(constant: Any) -> float:
-    return float(torch.as_tensor(constant, dtype=torch.float64).abs().max())
+    return float(torch.as_tensor(constant, **DOUBLE).abs().max())
 
 
 def _ranges(call: Call, given: list[Range]) -> tuple[Range, Range]:
@@ -84,7 +84,7 @@ def _sum_range(call: Call, given: list[Range]) -> Range:
 def _constant(call: Call) -> torch.Tensor:
     """The constant side of a product or quotient."""
     side = call["other"] if isinstance(call["self"], Value) else call["self"]
-    return torch.as_tensor(side, dtype=torch.float64)
+    return torch.as_tensor(side, **DOUBLE)
 
 
 def _one_number(call: Call) -> bool:
@@ -145,9 +145,7 @@ def _extreme_range(call: Call, given: list[Range]) -> Range:
 
 
 _SUM = Record(BOTH, _sum, zero, _sum_range, affine=True, several=True)
-_PRODUCT = Record(
-    BOTH, _product, zero, _product_range, affine=True, plain=_one_number
-)
+_PRODUCT = Record(BOTH, _product, zero, _product_range, affine=True, plain=_one_number)
 _QUOTIENT = replace(_PRODUCT, inputs=("self",))
 _EXTREME = Record(BOTH, _extreme, none, _extreme_range, root=True, several=True)
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from rsbounds._numerics.rounding import EPS
-from rsbounds.torch.networks.graph import Value
+from rsbounds.torch.networks.graph import DOUBLE, Value
 from rsbounds.torch.networks.operations._record import (
     Call,
     Range,
@@ -27,14 +27,11 @@ from rsbounds.torch.networks.operations._record import (
 
 def copies(call: Call, value: Value) -> int:
     """How often the result holds one number of a value, at most."""
-    held = {
-        other: torch.zeros(call.shape_of(other), dtype=torch.float64)
-        for other in call.values
-    }
+    held = {other: torch.zeros(call.shape_of(other), **DOUBLE) for other in call.values}
     count = call.numel(value)
     # Positions are whole numbers, exact in float64. A constant of the operation is the
     # same in both runs, a copy is not.
-    positions = torch.arange(count, dtype=torch.float64)
+    positions = torch.arange(count, **DOUBLE)
     positions = positions.reshape(call.shape_of(value))
     first = call.run(held | {value: positions})
     copied = call.run(held | {value: positions + count}) != first
@@ -62,8 +59,7 @@ def _constant(call: Call, value: Value) -> float:
 def _range(call: Call, given: list[Range]) -> Range:
     """As the inputs, or as a constant among the numbers of the result."""
     zeros = {
-        value: torch.zeros(call.shape_of(value), dtype=torch.float64)
-        for value in call.values
+        value: torch.zeros(call.shape_of(value), **DOUBLE) for value in call.values
     }
     size, error = same(call, given)
     result = call.run(zeros)
@@ -84,28 +80,28 @@ def _record(*inputs: str, plain: bool = False) -> Record:
     )
 
 
-_MOVED = """
-    view.default _unsafe_view.default reshape.default permute.default transpose.int
-    t.default squeeze.default squeeze.dim squeeze.dims unsqueeze.default
-    flatten.using_ints unflatten.int movedim.int select.int slice.Tensor narrow.default
-    split.Tensor split_with_sizes.default chunk.default unbind.int flip.default
-    roll.default pixel_shuffle.default pixel_unshuffle.default channel_shuffle.default
-    diagonal.default tril.default triu.default view_copy.default
-""".split()
-_REPEATED = """
-    expand.default repeat.default tile.default repeat_interleave.self_int
-    pad.default constant_pad_nd.default unfold.default im2col.default
-    reflection_pad1d.default reflection_pad2d.default reflection_pad3d.default
-    replication_pad1d.default replication_pad2d.default replication_pad3d.default
-    index.Tensor index_select.default
-    upsample_nearest1d.default upsample_nearest2d.default upsample_nearest3d.default
-    upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec
-""".split()
+_MOVED = (
+    *("view.default", "_unsafe_view.default", "reshape.default", "view_copy.default"),
+    *("permute.default", "transpose.int", "t.default", "movedim.int"),
+    *("squeeze.default", "squeeze.dim", "squeeze.dims", "unsqueeze.default"),
+    *("flatten.using_ints", "unflatten.int", "select.int", "slice.Tensor"),
+    *("narrow.default", "split.Tensor", "split_with_sizes.default", "chunk.default"),
+    *("unbind.int", "flip.default", "roll.default", "diagonal.default"),
+    *("pixel_shuffle.default", "pixel_unshuffle.default", "channel_shuffle.default"),
+    *("tril.default", "triu.default"),
+)
+_AXES = 1, 2, 3
+_REPEATED = (
+    *("expand.default", "repeat.default", "tile.default", "repeat_interleave.self_int"),
+    *("pad.default", "constant_pad_nd.default", "unfold.default", "im2col.default"),
+    *("index.Tensor", "index_select.default"),
+    *(f"reflection_pad{n}d.default" for n in _AXES),
+    *(f"replication_pad{n}d.default" for n in _AXES),
+    *(f"upsample_nearest{n}d.{kind}" for n in _AXES for kind in ("default", "vec")),
+)
 
 # the first argument of an operation, where it isn't called self
-_NAMES = {
-    f"upsample_nearest{axes}d.vec": ("input",) for axes in (1, 2, 3)
-}
+_NAMES = {f"upsample_nearest{axes}d.vec": ("input",) for axes in _AXES}
 
 COPIES = {
     f"aten.{name}": _record(*_NAMES.get(name, ("self",)), plain=name in _MOVED)
@@ -115,6 +111,7 @@ COPIES = {
     "aten.stack.default": _record("tensors"),
     "aten.slice_scatter.default": _record("self", "src"),
     "aten.select_scatter.default": _record("self", "src"),
+    "aten.copy.default": _record("self", "src"),
     "aten.where.self": _record("self", "other"),
     "aten.masked_fill.Scalar": _record("self", plain=True),
 }

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from rsbounds._numerics.rounding import EPS
-from rsbounds.torch.networks.graph import Graph, Step, Value, run, values
+from rsbounds.torch.networks.graph import DOUBLE, Graph, Step, Value, run, values
 
 __all__ = [
     "ELEMENTARY",
@@ -89,11 +89,11 @@ class Call:
 
     def producer(self, value: Value) -> "Call | None":
         """The step that a value is the result of; None for the input."""
-        return Call(self.graph, value.index) if value.index else None
+        return Call(self.graph, value.number) if value.number else None
 
     def array(self, argument: str) -> NDArray[np.float64]:
         """A constant in float64."""
-        found = torch.as_tensor(self[argument]).double().numpy()
+        found = torch.as_tensor(self[argument], **DOUBLE).numpy()
         return np.asarray(found, dtype=np.float64)
 
     def run(self, held: dict[Value, torch.Tensor]) -> torch.Tensor:

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from rsbounds._numerics.rounding import EPS
+from rsbounds.torch.networks.graph import DOUBLE
 from rsbounds.torch.networks.operations._copies import root
 from rsbounds.torch.networks.operations._norms import dense
 from rsbounds.torch.networks.operations._record import (
@@ -84,7 +85,7 @@ def _matrices(call: Call) -> list[NDArray[np.float64]]:
     if max(lengths) > _LONGEST:
         raise call.refuse(f"is bounded for axes of up to {_LONGEST}; got {lengths}")
     return [
-        _pooled_axis(call, axis, torch.eye(n, dtype=torch.float64)).numpy()
+        _pooled_axis(call, axis, torch.eye(n, **DOUBLE)).numpy()
         for axis, n in enumerate(lengths)
     ]
 
@@ -97,7 +98,7 @@ def _override(call: Call) -> float:
     if not call["count_include_pad"] or call["ceil_mode"]:
         raise call.refuse("with divisor_override needs full windows")
     cells = math.prod(tupled(call["kernel_size"], _window_axes(call)))
-    return cells / abs(divisor) * (1 + EPS)
+    return float(cells / abs(divisor) * (1 + EPS))
 
 
 def _average(call: Call) -> float:

@@ -1,4 +1,4 @@
-"""Operations with weights: dense layers, convolutions, batch and layer normalisation."""
+"""Operations with weights: dense layers, convolutions, normalisation."""
 
 import math
 from collections.abc import Callable
@@ -174,9 +174,7 @@ def _batch_norm(call: Call) -> list[Term]:
 _SPACED = 8 * EPS  # relative errors of a weight times a scale
 
 
-def _merged(
-    before: Call, call: Call, scales: NDArray[np.float64]
-) -> list[Term] | None:
+def _merged(before: Call, call: Call, scales: NDArray[np.float64]) -> list[Term] | None:
     """A layer's terms with its outputs multiplied by a number for each channel."""
     operation = before.step.operation
     ndim = len(before.shape)
@@ -228,7 +226,7 @@ def _batch_norm_range(call: Call, given: list[Range]) -> Range:
 
 
 def _normalised(call: Call) -> list[Term]:
-    """z/sqrt(|z|^2/n + eps) after a projection, times a weight: max |weight|/sqrt(eps)."""
+    """z/sqrt(|z|^2/n + eps) after a projection, times a weight."""
     eps = float(call["eps"])
     if not eps > 0:
         raise call.refuse(f"needs eps > 0; got {eps:g}")
@@ -263,9 +261,7 @@ WEIGHTS = {
         name: _affine(_convolution, _convolution_range, "input")
         for name in _CONVOLUTIONS
     },
-    **{
-        name: _affine(_convolution, _transposed_range, "input") for name in _TRANSPOSED
-    },
+    **{name: _affine(_convolution, _transposed_range, "input") for name in _TRANSPOSED},
     "aten._native_batch_norm_legit_no_training.default": _affine(
         _batch_norm, _batch_norm_range, "input"
     ),
