@@ -148,8 +148,9 @@ def _types(argument: str, names: Any, prefix: str) -> tuple[str, ...]:
 
 
 def _load(load: Callable[[Request], Loaded], request: Request, prefix: str) -> Loaded:
-    """What a backend loads; its errors are of the model, with a hint where the prefix
-    may be a misspelt one.
+    """Load a model by a backend, whose errors become errors about the model.
+
+    They hint at the prefix where it may be a misspelt one.
     """
     try:
         with naming("model"):
@@ -176,9 +177,7 @@ def _changed(preprocess: Preprocess | None, changes: Mapping[str, Any]) -> Prepr
 
 
 def _backend(prefix: str) -> Callable[[Request], Loaded]:
-    """What loads the models of a prefix; imported when one is asked for, as it needs
-    packages of its own.
-    """
+    """Return the loader of a prefix, imported only now for the packages it needs."""
     if prefix == "hf":
         from rsbounds.loading._hf import hf
 
@@ -193,8 +192,9 @@ def _backend(prefix: str) -> Callable[[Request], Loaded]:
 
 
 def _own_code(request: Request) -> Loaded:
-    """``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, which returns a model or a
-    Loaded.
+    """Load from ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
+
+    The callable returns a model or a Loaded.
     """
     built = call("model", request.spec, **request.args)
     loaded = built if isinstance(built, Loaded) else Loaded(built)
@@ -327,7 +327,10 @@ def _normalised(
 def _affine(
     mean: Any, std: Any, low: float, high: float
 ) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:
-    """shift and spread: (x - shift)/spread = ((x - low)/(high - low) - mean)/std."""
+    """Return shift and spread of one map for range, mean and standard deviation.
+
+    (x - shift)/spread = ((x - low)/(high - low) - mean)/std.
+    """
     centre = as_floats("mean", mean, closed="neither", nan=False)
     spread = as_floats("std", std, 0, closed="neither", nan=False)
     if centre.ndim > 1 or spread.ndim > 1:

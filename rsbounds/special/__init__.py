@@ -1,5 +1,4 @@
-"""Special functions that hold at any dimension: noncentral chi-square, Marcum's Q,
-balls, normal.
+"""Special functions for any dimension: noncentral chi-square, Marcum's Q, normal.
 
 Every function takes array_like arguments, broadcasts like a NumPy ufunc and takes
 ``out`` and ``where`` as ufuncs do; scalars in, np.float64 out. NaN in gives NaN out

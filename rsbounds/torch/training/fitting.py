@@ -286,7 +286,7 @@ def _checked(
 
 
 def augment(x: torch.Tensor, sigma: float | torch.Tensor) -> torch.Tensor:
-    """x plus Gaussian noise of one level, or of one level for each row.
+    """Return x plus Gaussian noise of one level, or of one level for each row.
 
     Parameters
     ----------
