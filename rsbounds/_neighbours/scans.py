@@ -380,23 +380,40 @@ def knn_means(x, dots, points, squares, k, skip, minima, slacks, out):
         if not slacks[row] < np.inf:
             continue
         left_out = skip + row if skip >= 0 else -1
-        rough[:] = np.inf
-        for block in range(minima.shape[1]):
-            if minima[row, block] < rough[0]:
-                for j in range(block * BLOCK, min((block + 1) * BLOCK, squares.size)):
-                    if j != left_out:
-                        _keep_least(rough, squares[j] - 2 * dots[row, j])
+        _rough_least(dots[row], squares, minima[row], left_out, rough)
         limit = rough[0] + slacks[row]
-        exact[:] = np.inf
-        for block in range(minima.shape[1]):
-            if minima[row, block] <= limit:
-                for j in range(block * BLOCK, min((block + 1) * BLOCK, squares.size)):
-                    if squares[j] - 2 * dots[row, j] <= limit and j != left_out:
-                        _keep_least(exact, squared_distance(x[row], points[j]))
+        _exact_least(
+            x[row], points, dots[row], squares, minima[row], left_out, limit, exact
+        )
         total = 0.0
         for square in exact:
             total += np.sqrt(square)
         out[row] = total / k
+
+
+@njit(cache=True, nogil=True)
+def _rough_least(dots, squares, minima, left_out, rough):
+    """Fill ``rough``, a heap, with the least squares - 2 dots."""
+    rough[:] = np.inf
+    for block in range(minima.size):
+        if minima[block] < rough[0]:
+            for j in range(block * BLOCK, min((block + 1) * BLOCK, squares.size)):
+                if j != left_out:
+                    _keep_least(rough, squares[j] - 2 * dots[j])
+
+
+@njit(cache=True, nogil=True)
+def _exact_least(x, points, dots, squares, minima, left_out, limit, exact):
+    """Fill ``exact``, a heap, with the least squared distances of the near anchors.
+
+    Near are those whose squares - 2 dots are at most ``limit``.
+    """
+    exact[:] = np.inf
+    for block in range(minima.size):
+        if minima[block] <= limit:
+            for j in range(block * BLOCK, min((block + 1) * BLOCK, squares.size)):
+                if squares[j] - 2 * dots[j] <= limit and j != left_out:
+                    _keep_least(exact, squared_distance(x, points[j]))
 
 
 @njit(cache=True, nogil=True)

@@ -82,15 +82,10 @@ def load_model(
     [[2.0, 0.0]]
     >>> del sys.modules["mine"]
     """
-    for name, value, kind in (
-        ("the model's name", spec, str),
-        ("args", args or {}, Mapping),
-        ("checkpoint", checkpoint or "", str | os.PathLike),
-        ("preprocess", preprocess or {}, Mapping),
-    ):
-        if not isinstance(value, kind):
-            wanted = getattr(kind, "__name__", "path")
-            raise ArgumentError(name, f"must be a {wanted}; got {type(value).__name__}")
+    _require("the model's name", spec, str)
+    _require("args", args or {}, Mapping)
+    _require("checkpoint", checkpoint or "", str | os.PathLike)
+    _require("preprocess", preprocess or {}, Mapping)
     options = dict(args or {})
     prefix, _, name = spec.partition(":")
     normalisation: dict[str, Any] = {}
@@ -133,6 +128,13 @@ def load_model(
     labels = tuple(loaded.labels) if loaded.labels else None
     loaded = replace(loaded, labels=labels, **normalisation)
     return _normalised(request, loaded, args or {}, span(input_range))
+
+
+def _require(name: str, value: Any, kind: Any) -> None:
+    """Raise ArgumentError for an argument of another type."""
+    if not isinstance(value, kind):
+        wanted = getattr(kind, "__name__", "path")
+        raise ArgumentError(name, f"must be a {wanted}; got {type(value).__name__}")
 
 
 def _types(argument: str, names: Any, prefix: str) -> tuple[str, ...]:
