@@ -74,3 +74,19 @@ def score_pair(p_a: Any, p_b: Any) -> tuple[float, float | None]:
         return z_a, None
     second = _one("p_b", p_b, low=0.0, high=1.0, towards=np.inf)
     return z_a, float(round_up(ndtri(np.asarray(second)), NDTRI_ERROR))
+
+
+@np.errstate(under="ignore")  # tails may be smaller than any double
+def lead(z_a: float, z_b: float | None) -> float:
+    """Phi(z_a) - Phi(z_b) rounded down, at least 0; z_b = None stands for -z_a."""
+    first, given = checked_scores(z_a, z_b)
+    second = -first if given is None else given
+    if not first > second:
+        return float(np.where(np.isnan(first) | np.isnan(second), np.nan, 0.0))
+    if first < 0:  # both are small
+        difference = share_below(first) - share_above(second)
+    elif second > 0:  # both are near 1
+        difference = share_below(-second) - share_above(-first)
+    else:
+        difference = 1.0 - share_above(-first) - share_above(second)
+    return max(float(np.nextafter(difference, -1.0)) - EPS, 0.0)
