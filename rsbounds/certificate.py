@@ -25,7 +25,7 @@ UPWARD = "l1, a >= 0"
 
 
 def norm_of(value: Any) -> float | str:
-    """``value`` as a norm of radii: at least 1, 0, "edit" or "l1, a >= 0", or ValueError."""
+    """``value`` as a norm of radii: at least 1, 0 or a text above; else ValueError."""
     for other in (*WHOLE, UPWARD):
         if np.ndim(value) == 0 and value == other:
             return other

@@ -15,7 +15,14 @@ from rsbounds._numerics.checks import Array, as_floats
 from rsbounds._numerics.domains import POSITIVE, Domains
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option
-from rsbounds._numerics.rounding import EPS, product, round_down, round_up
+from rsbounds._numerics.rounding import (
+    EPS,
+    TINY,
+    capped,
+    product,
+    round_down,
+    round_up,
+)
 from rsbounds.certificate import UPWARD
 from rsbounds.noises._named import NamedNoise
 from rsbounds.noises._noise import Bits, single
@@ -109,7 +116,10 @@ class Exponential(NamedNoise):
         rest = float(round_up(share_above(-first) + share_above(second), 2 * EPS))
         with np.errstate(divide="ignore"):
             reach = max(-np.log1p(-gap), -np.log(rest))
-        return float(round_down(np.divide(reach, self.rate), 8 * EPS))
+        with np.errstate(over="ignore", under="ignore"):
+            radius = capped(np.divide(reach, self.rate), np.isfinite(reach))
+        # below TINY a quotient has too few digits to be rounded down
+        return float(round_down(radius, 8 * EPS)) if radius >= TINY else 0.0
 
     def radius_of_probabilities(self, p_a: Any, p_b: Any) -> Any:
         return self.radius(*score_pair(p_a, p_b))
@@ -121,6 +131,8 @@ class Exponential(NamedNoise):
         scores, distance = np.broadcast_arrays(scores, distance)
         with np.errstate(over="ignore", under="ignore"):
             moved = np.asarray(round_up(product(distance, self.rate), 2 * EPS))
+            # a change that has a size moves something
+            moved = np.where(distance > 0, np.maximum(moved, TINY), 0.0)
             # e^(rate a) - 1, rounded up
             growth = round_up(np.expm1(moved), 8 * EPS)
 
