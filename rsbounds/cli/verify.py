@@ -75,6 +75,11 @@ def add_options(parser: Any) -> None:
     )
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--json", action="store_true", help="print a JSON object")
+    add(
+        "--strict",
+        action="store_true",
+        help="exit status 1 on any finding, of radii rounded up in print too",
+    )
     text = "of a file without a manifest, as its paper states it"
     for name, kind in (
         ("--sigma", float),
@@ -175,10 +180,11 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
         each = [{k: getattr(f, v) for k, v in names.items()} for f in result.findings]
         answer = {"file": str(args.file), "rows": result.rows, "findings": each}
         answer |= {"stated": result.stated, "seed": result.seed}
+        answer |= {"kinds": result.of_kind(), "notes": result.notes}
         print(
             json.dumps(answer | ({"corrupt": result.corrupt} if result.corrupt else {}))
         )
-        return int(bool(result.findings))
+        return _status(args, result)
     notes = []
     for step in manifest.history:
         if changes := step.get("changes"):
@@ -219,16 +225,23 @@ def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> 
             f"{votes.largest:.3g}"
         )
     some = f" ({result.proved} of them proved)" if result.proved < result.rows else ""
+    notes += result.notes
     many = len(result.findings)
+    each = ", ".join(f"{k} {kind}" for kind, k in result.of_kind().items())
     notes.append(
         f"{result.rows} rows{some}, {many or 'no'} finding{'s' * (many != 1)}"
-        f"{_besides(result.stated, manifest)}"
+        f"{f' ({each})' if each else ''}{_besides(result.stated, manifest)}"
     )
     findings = [finding.at(args.file) for finding in result.findings]
     findings = list(map(abridged, findings))
     for line in findings + [f"{args.file}: {note}" for note in notes]:
         print(shown(line))
-    return int(bool(findings))
+    return _status(args, result)
+
+
+def _status(args: argparse.Namespace, result: audit.Audit) -> int:
+    """1 on a finding that fails, and with ``--strict`` on any."""
+    return int(result.fails or (args.strict and bool(result.findings)))
 
 
 def _besides(stated: tuple[str, ...], manifest: Manifest) -> str:
