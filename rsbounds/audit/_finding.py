@@ -2,10 +2,13 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from html import escape
 
+from rsbounds._numerics.text import shown
+from rsbounds.results import Row, Status
 from rsbounds.sampling.margins import Difference
 
 
@@ -14,6 +17,7 @@ class Kind(StrEnum):
 
     ROWS = "rows"  # missing, twice, or of no input of the run
     CONTRADICTION = "contradiction"  # of a row with the manifest or with its own counts
+    UNDECLARED = "undeclared"  # an entry, parameter or column that nothing declares
     BOUND = "bound"  # the counts don't prove it
     RADIUS = "radius"  # the bounds don't prove it
     WEAK = "weak"  # sound, but well below what the counts show
@@ -42,6 +46,7 @@ class Kind(StrEnum):
 
 
 Said = tuple[Kind, str]
+Numbered = tuple[int, Row]  # a row and its line
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,8 @@ class Audit:
         What chose the rows of a sample.
     notes : tuple of str
         What holds for the file as a whole, each said once.
+    facts : mapping
+        Each entry of the manifest, and whether it is proved, compared or stated.
     votes : rsbounds.sampling.margins.Difference or None
         How the samples drawn again differ from those of other settings, where that was
         asked for.
@@ -110,6 +117,7 @@ class Audit:
     seed: int
     votes: Difference | None = None
     notes: tuple[str, ...] = ()
+    facts: Mapping[str, Status] = field(default_factory=dict)
 
     @property
     def fails(self) -> bool:
@@ -136,6 +144,7 @@ class Audit:
         many = len(self.findings)
         line = f"Audit: {proved} again, {many or 'no'} finding{'s' * (many != 1)}"
         stated = f"; as stated: {', '.join(self.stated)}" if self.stated else ""
-        found = "".join(f"<li>{escape(one.at(''))}</li>" for one in self.findings[:20])
+        each = [escape(shown(finding.at(""))) for finding in self.findings[:20]]
+        found = "".join(f"<li>{text}</li>" for text in each)
         more = f"<li>and {many - 20} more</li>" if many > 20 else ""
         return f"<p><code>{escape(line + stated)}</code></p><ul>{found}{more}</ul>"

@@ -21,8 +21,7 @@ from rsbounds.audit._printing import Printing
 from rsbounds.confidence import lower_bound
 from rsbounds.gaussian import radius as gaussian_radius
 from rsbounds.procedure import Procedure
-from rsbounds.results import Results, Row, manifest_path
-from rsbounds.results._read import load
+from rsbounds.results import Results, Row, load, manifest_path
 
 #: What others call the lower bound of the top class's probability.
 _P_A = ("p_a", "pA", "pa", "p_A", "pABar")

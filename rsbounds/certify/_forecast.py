@@ -22,10 +22,9 @@ from scipy.special import log_ndtr
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.answers import restored
-from rsbounds.answers._answer import void_votes
-from rsbounds.answers._looks import FEWEST as FEWEST_SAMPLES
-from rsbounds.answers._looks import looks_of
+from rsbounds.answers import restored, void_votes
+from rsbounds.certify._stopping import FEWEST as FEWEST_SAMPLES
+from rsbounds.certify._stopping import looks_of
 from rsbounds.confidence import BOUNDS, Look, lower_bound, pair_bounds
 from rsbounds.procedure import TOLERANCE, Procedure
 from rsbounds.results import Manifest, Results

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds.noises import Noise
 from rsbounds.sampling import numpy_arrays
+from rsbounds.sampling.bits import ArrayBits
+from rsbounds.sampling.gaussian import Gaussian, OnGrid
 from rsbounds.sampling.grid_noise import LEVELS, checked_grid
 from rsbounds.sampling.margins import other_blas_threads
-from rsbounds.sampling.noises import Gaussian, Noise, OnGrid
 from rsbounds.sampling.port import Backend, Call, OtherSetting, Read
 from rsbounds.sampling.questions import Scores, Votes
 from rsbounds.sampling.sampler import ModelSampler
@@ -33,13 +35,13 @@ class ArrayFunction(Backend):
     def run(self, call: Call, read: Read) -> None:
         noise = self.noise
         while call.done < call.blocks:
+            bits = ArrayBits(call.generator, call.size)
             if noise.outcomes is None:
-                bits = cast("np.random.Generator", call.generator)
-                batch, void = noise.noisy(call.x, call.sigma, call.size, bits)
+                batch = noise.noisy(call.x, call.sigma, call.size, bits)
             else:
                 first = call.done * call.size
-                batch, void = noise.all_outcomes(call.x, first, call.size), False
-            read([batch], np.broadcast_to(np.asarray(void), call.size))
+                batch = noise.all_outcomes(call.x, first, call.size, bits)
+            read([batch], bits.void)
 
     def forward(self, batch: Any) -> Any:
         return self.function(self.noise.presented(batch))
@@ -97,8 +99,8 @@ class ArraySampler(ModelSampler):
         Of sound noise: the inputs are whole numbers over this, 255 for pictures of 8
         bits, 65535 of 16, 32767 for sound.
     noise : Noise, optional
-        Another than Gaussian noise, of :mod:`rsbounds.sampling.noises`. What a batch is
-        then, its function says: whole numbers, lists of sequences or of matrices.
+        Another than Gaussian noise, such as ``schemes.mask(50, 5).noise``. What a batch
+        is then, its method says: whole numbers, lists of sequences or of matrices.
 
     Examples
     --------

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from rsbounds._numerics.checks import Array
+from rsbounds.noises import Noise
 from rsbounds.sampling.blocks import block_size
-from rsbounds.sampling.noises import Noise
 from rsbounds.sampling.system_bits import Randomness
 
 #: Runs the model on a batch in another way: says which ("": it can't) and the scores.

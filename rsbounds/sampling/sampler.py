@@ -17,10 +17,11 @@ import numpy as np
 
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds.noises import Noise, require_level
 from rsbounds.sampling import looks
+from rsbounds.sampling.gaussian import OnGrid
 from rsbounds.sampling.grid_noise import LEVELS
 from rsbounds.sampling.margins import FEW, Difference, Watch
-from rsbounds.sampling.noises import Noise, OnGrid, require_level
 from rsbounds.sampling.port import Backend, Call, Seen
 from rsbounds.sampling.questions import Question
 from rsbounds.sampling.system_bits import (

@@ -16,10 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from rsbounds._numerics.checks import as_floats
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds.noises import Noise
 from rsbounds.sampling.adapters import Sampler, as_sampler
 from rsbounds.sampling.arrays import ArraySampler
+from rsbounds.sampling.bits import ArrayBits
 from rsbounds.sampling.blocks import noisy, single
-from rsbounds.sampling.noises import Noise
 
 _TINY = float(np.finfo(np.float32).tiny)
 
@@ -154,7 +155,5 @@ class ShapedNoise(Noise):
             centre = self._noise.centre(torch.from_numpy(point).double())
         return np.asarray(centre.numpy())
 
-    def noisy(
-        self, x: Any, sigma: float, size: int, generator: np.random.Generator
-    ) -> tuple[Any, Any]:
-        return noisy(x, sigma, size, generator) * self._shape, False
+    def noisy(self, x: Any, sigma: float, size: int, bits: ArrayBits) -> Any:
+        return noisy(x, sigma, size, bits.generator) * self._shape

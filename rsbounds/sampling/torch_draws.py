@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from rsbounds.sampling import torch_discrete, torch_noise
-from rsbounds.sampling.noises import Gaussian, Noise, OnGrid
+from rsbounds.noises import Noise
+from rsbounds.sampling import torch_bits, torch_noise
+from rsbounds.sampling.gaussian import Gaussian, OnGrid
 from rsbounds.sampling.system_bits import SystemBits
 
 #: What blocks of noise are drawn of: torch's generator, seeded for each, or the
@@ -20,7 +21,7 @@ Blocks = tuple[Any, torch.Tensor]
 
 def placed(noise: Noise, x: Any, device: torch.device) -> Any:
     """A checked input on the device that copies are drawn on."""
-    return torch_discrete.on_device(noise, x, device)
+    return torch_bits.on_device(x, device)
 
 
 @singledispatch
@@ -28,7 +29,7 @@ def copies(
     noise: Noise, x: Any, sigma: float, size: int, seeds: list[int], bits: Any
 ) -> Blocks:
     """Blocks of so many copies, one for each seed, and which copies are void."""
-    return torch_discrete.copies(noise, x, sigma, size, seeds, bits)
+    return torch_bits.copies(noise, x, sigma, size, seeds, bits)
 
 
 @copies.register

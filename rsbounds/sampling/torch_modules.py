@@ -19,11 +19,11 @@ import torch
 from rsbounds._numerics import threads
 from rsbounds._numerics.checks import Array, choice, count
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.sampling import torch_arrays, torch_draws, torch_edges, torch_noise
+from rsbounds.noises import Noise
+from rsbounds.sampling import torch_arrays, torch_bits, torch_draws, torch_noise
 from rsbounds.sampling.arrays import noise_of
 from rsbounds.sampling.blocks import block_seeds, block_size, outcome_seeds
 from rsbounds.sampling.grid_noise import LEVELS
-from rsbounds.sampling.noises import END, Deletion, Noise
 from rsbounds.sampling.port import Backend, Call, OtherSetting, Read
 from rsbounds.sampling.questions import Votes
 from rsbounds.sampling.sampler import ModelSampler
@@ -85,7 +85,7 @@ class TorchModule(Backend):
         floats = (p.dtype for p in model.parameters() if p.is_floating_point())
         self._dtype = next(floats, torch.float32)
         self._plain = model
-        self._takes_mask = isinstance(self.noise, Deletion) and _takes_mask(model)
+        self._takes_mask = self.noise.padding is not None and _takes_mask(model)
         self._model: Any = torch.compile(model, dynamic=False) if compile else model
         self._cells = _CELLS.get(self.device.type, _CELLS["cuda"])
 
@@ -163,9 +163,10 @@ class TorchModule(Backend):
 
     def forward(self, batch: torch.Tensor) -> Any:
         masks = {}
-        if isinstance(self.noise, Deletion):
-            there = batch != END
-            batch = batch.masked_fill(~there, self.noise.padding)
+        padding = self.noise.padding
+        if padding is not None:
+            there = batch != torch_bits.END
+            batch = batch.masked_fill(~there, padding)
             if self._takes_mask:
                 masks["attention_mask"] = there.long()
         if batch.is_floating_point():
@@ -176,7 +177,7 @@ class TorchModule(Backend):
             return self._model(batch, **masks)
 
     def parts(self, block: torch.Tensor) -> Any:
-        return torch_edges.split(block, self.memory.passes(len(block)))
+        return torch_bits.split(block, self.memory.passes(len(block)))
 
     def copied(self, block: torch.Tensor) -> torch.Tensor:
         if block.is_sparse:
@@ -184,16 +185,16 @@ class TorchModule(Backend):
         return block.clone()
 
     def row_of(self, batch: torch.Tensor, place: int) -> torch.Tensor:
-        return torch_edges.row_of(batch, place)
+        return torch_bits.row_of(batch, place)
 
     def repeated(self, row: torch.Tensor, rows: int) -> torch.Tensor:
-        return torch_edges.repeated(row, rows)
+        return torch_bits.repeated(row, rows)
 
     def without_padding(self, row: torch.Tensor) -> torch.Tensor | None:
         """A sequence as long as it is; an empty one keeps one place of its padding."""
-        if not isinstance(self.noise, Deletion):
+        if self.noise.padding is None:
             return None
-        return row[: max(int((row != END).sum()), 1)]
+        return row[: max(int((row != torch_bits.END).sum()), 1)]
 
     def other_settings(self) -> Sequence[OtherSetting]:
         bare = copy.copy(self)
@@ -303,12 +304,12 @@ class TorchSampler(ModelSampler):
         Of sound noise: the inputs are whole numbers over this, 255 for pictures of 8
         bits, 65535 of 16, 32767 for sound.
     noise : Noise, optional
-        Another than Gaussian noise, of :mod:`rsbounds.sampling.noises`. Copies of whole
-        numbers are int64, whatever the model's type; give inputs in floating point to
-        a model that takes such. Sequences that have become shorter are filled up with
-        the noise's padding, and a model whose ``forward`` has an ``attention_mask`` is
-        called with it. Copies of a sparse matrix are one sparse tensor (count, rows,
-        columns).
+        Another than Gaussian noise, such as ``schemes.mask(50, 5).noise``. Copies of
+        whole numbers are int64, whatever the model's type; give inputs in floating
+        point to a model that takes such. Sequences that have become shorter are filled
+        up with the noise's padding, and a model whose ``forward`` has an
+        ``attention_mask`` is called with it. Copies of a sparse matrix are one sparse
+        tensor (count, rows, columns).
 
     Raises
     ------

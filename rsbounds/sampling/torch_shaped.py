@@ -15,10 +15,10 @@ import torch
 from numpy.typing import NDArray
 
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds.noises import Noise
 from rsbounds.sampling import torch_noise
 from rsbounds.sampling.blocks import single
 from rsbounds.sampling.grid_noise import LEVELS, on_grid
-from rsbounds.sampling.noises import Noise
 from rsbounds.sampling.torch_draws import Blocks, NoiseBits, copies
 from rsbounds.sampling.torch_modules import TorchSampler
 
@@ -34,7 +34,7 @@ class _Shaped(Noise):
         self.given = noise
         self.shape = noise.shape.detach().cpu()
 
-    def noisy(self, x: Any, sigma: float, size: int, generator: Any) -> tuple[Any, Any]:
+    def noisy(self, x: Any, sigma: float, size: int, bits: Any) -> Any:
         raise NotImplementedError("torch draws it")
 
 

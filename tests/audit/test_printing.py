@@ -21,10 +21,15 @@ def cut(digits):
     return lambda r: f"{np.floor(r * 10**digits) / 10**digits:.{digits}f}"
 
 
+def place(r):
+    """The place of the first digit."""
+    return 10.0 ** np.floor(np.log10(r))
+
+
 #: Ways to print a radius, and the unit of the last digit.
 WAYS = {
-    "three digits": (lambda r: f"{r:.3}", lambda r: 10.0 ** (np.floor(np.log10(r)) - 2)),
-    "six digits": (lambda r: f"{r:.6g}", lambda r: 10.0 ** (np.floor(np.log10(r)) - 5)),
+    "three digits": (lambda r: f"{r:.3}", lambda r: place(r) / 100),
+    "six digits": (lambda r: f"{r:.6g}", lambda r: place(r) / 1e5),
     "two decimals": (lambda r: f"{r:.2f}", lambda r: 1e-2),
     "three decimals": (lambda r: f"{r:.3f}", lambda r: 1e-3),
     "four decimals": (lambda r: f"{r:.4f}", lambda r: 1e-4),

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from rsbounds import certify_dataset, demo
-from rsbounds.answers import Class, Maps, TopK, Values, certify_counts
+from rsbounds.answers import Maps, TopClass, TopK, Values, certify_counts
 from rsbounds.audit import verify
 from rsbounds.certify import Procedure, certify, forecast, measure_margin
 from rsbounds.cli import main
@@ -167,9 +167,7 @@ def test_void_votes_count_for_the_runner_up():
         SIGMA,
         with_margin.select,
         with_margin.counts,
-        n0=100,
-        n=2000,
-        alpha=0.001,
+        Procedure(n0=100, n=2000, alpha=0.001),
     )
     assert without.z_b < with_margin.z_b
 
@@ -259,7 +257,7 @@ def test_what_has_no_margin_says_so():
         )
 
     with pytest.raises(ValueError, match="margin needs a bound on counts of votes"):
-        Class(gaussian(SIGMA)).check(Procedure(bound="betting", margin=0.1))
+        TopClass(gaussian(SIGMA)).check(Procedure(bound="betting", margin=0.1))
 
     def sampler(x, sigma, n, generator):
         return np.array([n, 0])
@@ -457,7 +455,10 @@ def test_verify_counts_the_votes_that_change(tmp_path):
     # far less than what bfloat16 needs
     small = tmp_path / "small.tsv"
     certify_dataset(uncertain(), data, gaussian(5.0), out=small, margin=1e-9, **numbers)
-    assert "votes that lead by the margin" in verify(small, **given).findings[0].text
+    found = verify(small, **given)
+    apart, led = [finding.text for finding in found.findings]
+    assert "under other settings, more than the margin 1e-09 allows" in apart
+    assert "votes that lead by the margin" in led
     with pytest.raises(ValueError, match="rerun"):
         verify(sure, margin=True)
 
