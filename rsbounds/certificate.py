@@ -117,7 +117,9 @@ class Certificate(Record):
         Full class counts of the samples that chose the class and of those that bound
         it.
     void : int
-        Samples of both kinds that count for no class: their scores held a NaN.
+        Samples of both kinds that have no class: their scores held a NaN or were within
+        a margin, or their draw decided nothing. Bounds of one class, and of the top k,
+        count them for the runner-up.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from rsbounds.composite import Cond, Rule
 from rsbounds.results import Results, Row, write
 from rsbounds.schemes import Scheme
 from rsbounds.torch import TorchSampler, augment, fit
-from rsbounds.torch.networks._layers import one_thread
+from rsbounds.torch.networks.operations._norms import one_thread
 
 SIGMA = 1.0  # noise level
 LEVELS = (SIGMA, 0.5)  # those of training, and of the decision list

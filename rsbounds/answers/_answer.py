@@ -350,17 +350,13 @@ def sampler_of(model: Any, scheme: Scheme) -> Sampler:
     return sampler
 
 
-def void_votes(
-    counts: ClassCounts, n: int, procedure: Procedure, scheme: Scheme
-) -> int:
-    """How many samples of n may be any other class's, though none has them.
+def void_votes(counts: ClassCounts, n: int) -> int:
+    """How many samples of n have no class, and so may be any other class's.
 
-    These are the void ones with a margin, and those of noise that counts changes: such
-    a copy may be void because its draw decided nothing. Otherwise a sample without a
-    class is one that the model itself left without.
+    Their scores were within a margin or held a NaN, or their draw decided nothing: by
+    chance, as the noise is, so that the samples with a class alone would bound a
+    smaller probability. Counts don't tell which.
     """
-    if not (procedure.void_against or scheme.whole):
-        return 0
     return n - total(counts)
 
 

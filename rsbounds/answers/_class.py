@@ -242,7 +242,7 @@ class TopClass(Answer):
         first = int(counts[top]) if top < len(counts) else 0
         below, above = counts[:top], counts[top + 1 :]
         second = int(max(below.max(initial=0), above.max(initial=0)))
-        second += void_votes(counts, votes.n, procedure, self.scheme)
+        second += void_votes(counts, votes.n)
         return _pair(
             procedure.bound,
             first,

@@ -462,7 +462,7 @@ class TopK(Answer):
             alpha=procedure.alpha,
             scheme=self.scheme,
             sigma=evidence.sigma,
-            void=void_votes(counts, procedure.n, procedure, self.scheme),
+            void=void_votes(counts, procedure.n),
         )
         predict: Any = selected if self.k > 1 else selected[0]
         # it abstains where the label was selected and isn't shown to be among the k

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer, restored
 from rsbounds.audit._finding import Finding, Kind, Said
-from rsbounds.audit._radii import COVERED, DISCRETE
+from rsbounds.audit._radii import COVERED
 from rsbounds.certify import Stopping
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS
@@ -141,13 +141,8 @@ def own_level(manifest: Manifest) -> float | None:
     return scheme.own_level if fixed else None
 
 
-def void_votes(row: Row, manifest: Manifest) -> int:
-    """Samples without a class that any of the others may have: those that a margin or
-    an undecided draw of discrete noise leaves without.
-    """
-    by_chance = manifest.method in DISCRETE
-    if not (manifest.procedure.void_against or by_chance):
-        return 0
+def void_votes(row: Row) -> int:
+    """Samples without a class, which any other than the certified one may have."""
     return row.n - sum(row.counts)
 
 

@@ -72,7 +72,7 @@ class TopKProof(Proof):
         if is_below(row.radius, expected.radius, row.sigma):
             yield Kind.WEAK, f"{stated}, below what the counts show"
         rest = procedure.n - _compared(row, answer.k, choice)
-        rest -= void_votes(row, manifest)
+        rest -= void_votes(row)
         ends = [
             ("p_a", "p", row.p_a, expected.p_a, row.count, 2),
             ("z_a", "z", row.z_a, expected.z_a, row.count, 2),

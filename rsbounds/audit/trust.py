@@ -10,6 +10,7 @@ rows say so.
 """
 
 import json
+import math
 import sys
 import warnings
 from collections.abc import Mapping
@@ -55,15 +56,17 @@ def by_name(name: str, options: Mapping[str, Any], given: Given) -> Scheme:
     return scheme
 
 
-def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme | Rule:
+def by_code(
+    spec: str, arguments: str | None, shape: int | tuple[int, ...], sound: bool
+) -> Scheme | Rule:
     """The scheme of what the CALLABLE of ``MODULE:CALLABLE`` returns.
 
     Parameters
     ----------
     spec, arguments : str
         The code, and ``key=value,...`` that CALLABLE is called with.
-    dim : int
-        How many numbers an input has, >= 1.
+    shape : int or tuple of int
+        Shape of one input, or how many numbers it has.
     sound : bool
         Whether a sound scheme is wanted, where the kind of object has one.
 
@@ -76,7 +79,7 @@ def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme |
     stated = loading.parse_arguments(arguments or "")
     made = loading.call("method", spec, **stated)
     try:
-        scheme = scheme_of(made, dim, sound=sound)
+        scheme = scheme_of(made, shape, sound=sound)
         code = {**loading.fingerprint(spec, made), "args": stated}
     except ValueError as error:
         raise ArgumentError("method", f"{spec}: {error}") from error
@@ -99,8 +102,10 @@ def by_code(spec: str, arguments: str | None, dim: int, sound: bool) -> Scheme |
     return scheme
 
 
-def scheme_of(made: Any, dim: int, *, sound: bool = False) -> Scheme | Rule:
-    """The scheme of an object for inputs of ``dim`` numbers, or the rule that it is.
+def scheme_of(
+    made: Any, shape: int | tuple[int, ...], *, sound: bool = False
+) -> Scheme | Rule:
+    """The scheme of an object for inputs of that shape, or the rule that it is.
 
     Raises
     ------
@@ -123,8 +128,8 @@ def scheme_of(made: Any, dim: int, *, sound: bool = False) -> Scheme | Rule:
     if isinstance(made, Rule):
         return made
     if isinstance(made, Scheme):
-        return _stated(made, dim)
-    scheme = _proven(made, dim, sound)
+        return _stated(made, _dim(shape))
+    scheme = _proven(made, shape, sound)
     if scheme is None:
         raise ValueError(f"what certifies must be {_KINDS}; got {type(made).__name__}")
     return scheme
@@ -156,10 +161,15 @@ def network_of(made: Any) -> Any:
     return SimpleNamespace(scheme=partial(SigmaNetwork.scheme, made))
 
 
-def _proven(made: Any, dim: int, sound: bool) -> Scheme | None:
+def _dim(shape: int | tuple[int, ...]) -> int:
+    """How many numbers an input has."""
+    return shape if isinstance(shape, int) else math.prod(shape)
+
+
+def _proven(made: Any, shape: int | tuple[int, ...], sound: bool) -> Scheme | None:
     """The scheme of an object that proves its bounds; None for anything else."""
     if type(made) is KNNSigma:
-        neighbours = semielastic(made, dim, sound=sound)
+        neighbours = semielastic(made, _dim(shape), sound=sound)
         neighbours.parameters |= made.parameters
         return neighbours
     if "torch" not in sys.modules:
@@ -167,7 +177,7 @@ def _proven(made: Any, dim: int, sound: bool) -> Scheme | None:
     from rsbounds.torch import NoiseGenerator, SigmaNetwork
 
     if type(made) is SigmaNetwork:
-        return SigmaNetwork.scheme(made, dim, sound=sound)
+        return SigmaNetwork.scheme(made, shape, sound=sound)
     if isinstance(made, NoiseGenerator):
         raise ValueError(
             "a NoiseGenerator chooses its noise anew at every input and certifies "

@@ -129,7 +129,7 @@ def scheme(args: argparse.Namespace, shape: tuple[int, ...]) -> Scheme | Rule:
     given = Given(shape, args.sound_noise)
     made: Scheme | Rule
     if is_code(args.method):
-        made = trust.by_code(args.method, args.method_args, given.dim, given.sound)
+        made = trust.by_code(args.method, args.method_args, shape, given.sound)
     else:
         _require_fixed(args, METHODS[args.method])
         made = trust.by_name(args.method, vars(args), given)

@@ -113,10 +113,21 @@ class Stream(np.random.Generator):
         if not 0 <= (stage or 0) < _STAGES:
             raise ValueError(f"stage must be in [0, {_STAGES}); got {stage}")
         self.index = index
+        self._arguments = (seed, index, phase, stage)
         self._start = _start(seed, input_key)
         self._most = _BLOCKS if stage is None else _BLOCKS // _STAGES
         self._first = int(phase) * _BLOCKS + (stage or 0) * self._most
         self._used = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What pickle and copy go by: NumPy's own way would make a plain generator,
+        whose blocks have other seeds.
+        """
+        state = self.bit_generator.state, self._used
+        return Stream, self._arguments, state
+
+    def __setstate__(self, state: Any) -> None:
+        self.bit_generator.state, self._used = state
 
     def seeds(self, blocks: int) -> list[int]:
         """Seeds of the next ``blocks`` blocks, each in [0, 2^32)."""

@@ -65,7 +65,7 @@ class Lipschitz(EnvelopeScheme):
                     "must be given where sigma_function proves no bounds of its own",
                 )
         if proves:
-            scheme: Scheme = function.scheme(given.dim, sound=given.sound)
+            scheme: Scheme = function.scheme(given.shape, sound=given.sound)
         else:
             scheme = lipschitz(
                 function, options["lip"], options["sigma_min"], given.dim

@@ -137,14 +137,15 @@ def levels_of_a_network():
     objective = partial(
         average_radius_loss, net, levels, dim=DIM, samples=4, penalty=1e-3
     )
-    lip, rows = levels.lip, [column[:600] for column in digits()[:2]]
+    shape = 1, 28, 28
+    lip, rows = levels.freeze(shape).lip, [column[:600] for column in digits()[:2]]
     fit(
         nn.ModuleList([net, levels]),
         lambda x, y: objective(x, y, lip=lip),
         rows,
         epochs=2,
     )
-    return net, levels.scheme(DIM), levels, None
+    return net, levels.scheme(shape), levels, None
 
 
 def levels_of_neighbours():

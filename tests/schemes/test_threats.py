@@ -71,17 +71,20 @@ def test_each_radius_is_wrong_as_rarely_as_alpha_says(name):
 
 
 def test_all_outcomes_of_splitting_are_the_truth():
-    """n_A - m q > n_B + m q for the steps m of the grid, and no others."""
+    """n_A - m q > n_B + m q for the steps m of the grid, and no others; n_B has those
+    without a class.
+    """
     scheme = schemes.splitting(0.5, 8)
     numbers = {"n": scheme.outcomes, "n0": 8, "alpha": 0.05, "bound": "exact"}
     for first in range(9):
         for second in range(9 - first):
-            if first <= second:
+            others = 8 - first
+            if first <= others:
                 continue
             counts = [first, second]
             found = certify_counts(scheme, 0.5, counts, counts, Procedure(**numbers))
             steps = [m for m in range(1, 9) if m / 8 < found.radius]
-            held = [m for m in range(1, 9) if first - m > second + m]
+            held = [m for m in range(1, 9) if first - m > others + m]
             assert steps == held, counts
             assert found.predict == 0
 
@@ -216,7 +219,7 @@ def test_a_forecast_counts_undecided_draws_as_a_run_does(tmp_path):
     with pytest.warns(RuntimeWarning, match="void"):
         run(scheme, path, model=now_and_then)
     pilot = results.read(path)
-    inputs = _inputs_of(pilot, pilot.manifest.procedure, scheme)
+    inputs = _inputs_of(pilot)
     # of two classes: what the selected one lacks is the other's or void
     assert (inputs.first + inputs.second == 2000).all()
     assert max(row.void for row in pilot.rows) > 0

@@ -1,8 +1,8 @@
 """Locally biased smoothing of torch models: value and gradient by autograd."""
 
+import copy
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from torch import nn
 
 from rsbounds._numerics.checks import on_host
 from rsbounds.lbrs import LocallyBiased
-from rsbounds.torch.networks._trust import frozen, run
+from rsbounds.torch.networks.freeze import freeze
 from rsbounds.torch.networks.lipschitz_bound import gradient_lipschitz_upper_bound
 
 Array = NDArray[np.float64]
@@ -44,7 +44,8 @@ def value_and_grad(
     >>> value.tolist(), grad.tolist()
     ([3.0], [[1.0, 2.0]])
     """
-    return _evaluator(frozen(model), shape)
+    network = copy.deepcopy(model).cpu().double().eval()
+    return _evaluator(network, shape)
 
 
 def _evaluator(
@@ -105,15 +106,15 @@ def locally_biased(
     """
     points = np.asarray(on_host("anchors", anchors), dtype=np.float64)
     shape = points.shape[1:]
-    network = frozen(model)
-    call = _evaluator(network, shape)
     if lip_grad is None:
-        lip_grad = gradient_lipschitz_upper_bound(network)
-        # a hook registered for all modules later must not act on what was bounded
-        call = _evaluator(partial(run, network), shape)
+        network = freeze(model, shape)  # what is bounded is what runs
+        lip_grad = gradient_lipschitz_upper_bound(network, shape)
+        call = _evaluator(network, shape)
         if call(points[:1].reshape(1, -1))[0].ndim == 2:
             lip_grad *= math.sqrt(2) * (1 + 1e-12)
         if norm == np.inf:
             lip_grad *= math.prod(shape)  # |v|_1 <= sqrt(d) |v|_2 twice
+    else:
+        call = value_and_grad(model, shape)
     rows = points.reshape(len(points), -1)
     return LocallyBiased(call, rows, labels, alpha, lip_grad, norm=norm, method=method)

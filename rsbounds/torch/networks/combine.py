@@ -1,6 +1,4 @@
-"""Modules with a proven bound for what torch has no module for: sums, concatenations,
-sorting.
-"""
+"""Modules for what torch has none for: multiples, sums, concatenations, sorting."""
 
 from typing import Any
 
@@ -18,7 +16,7 @@ class Scale(nn.Module):
     Examples
     --------
     >>> from rsbounds.torch import Scale, lipschitz_upper_bound
-    >>> lipschitz_upper_bound(Scale(-0.5))
+    >>> lipschitz_upper_bound(Scale(-0.5), 3)
     0.5
     """
 
@@ -35,10 +33,6 @@ class Scale(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.factor * x
 
-    def lipschitz_upper_bound(self) -> float:
-        """The size of the factor."""
-        return abs(float(self.factor))
-
 
 class Residual(nn.Module):
     """shortcut(x) + branch(x), of one shape; its bound is the sum of the two bounds.
@@ -48,7 +42,7 @@ class Residual(nn.Module):
     Examples
     --------
     >>> from rsbounds.torch import Residual, Scale, lipschitz_upper_bound
-    >>> lipschitz_upper_bound(Residual(Scale(0.5)).eval())
+    >>> lipschitz_upper_bound(Residual(Scale(0.5)), 3)
     1.5
     """
 
@@ -59,17 +53,15 @@ class Residual(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         # a copy: the branch may begin with an in-place module
-        return self.add(self.branch(x.clone()), self.shortcut(x))
-
-    @staticmethod
-    def add(side: torch.Tensor, straight: torch.Tensor) -> torch.Tensor:
-        """The sum of what branch and shortcut return; ValueError for two shapes."""
+        side = self.branch(x.clone())
+        straight = self.shortcut(x)
         if side.shape != straight.shape:
             raise ValueError(
                 "the branch must return the shape of the shortcut, "
                 f"{tuple(straight.shape)}; got {tuple(side.shape)}"
             )
-        return straight + side
+        total: torch.Tensor = straight + side
+        return total
 
 
 class Concatenation(nn.Module):
@@ -80,7 +72,8 @@ class Concatenation(nn.Module):
     Examples
     --------
     >>> from rsbounds.torch import Concatenation, Scale, lipschitz_upper_bound
-    >>> round(lipschitz_upper_bound(Concatenation(Scale(3.0), Scale(4.0)).eval()), 9)
+    >>> both = Concatenation(Scale(3.0), Scale(4.0))
+    >>> round(lipschitz_upper_bound(both, 3), 9)
     5.0
     """
 

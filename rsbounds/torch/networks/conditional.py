@@ -11,7 +11,6 @@ from torch import nn
 
 from rsbounds._numerics.checks import as_floats, count
 from rsbounds.sampling.torch_modes import evaluating
-from rsbounds.torch.networks._layers import CONVOLUTIONS
 
 __all__ = ["AtLevel", "NoiseConditional"]
 
@@ -147,7 +146,7 @@ def _called_layers(module: nn.Module) -> list[tuple[str, nn.Module]]:
         part for part in module.modules() if isinstance(part, nn.MultiheadAttention)
     )
     inside = {id(layer) for part in attention for layer in part.modules()}
-    kinds = (nn.Linear, *CONVOLUTIONS)
+    kinds = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
     return [
         (name, layer)
         for name, layer in module.named_modules()

@@ -29,9 +29,13 @@ from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
 from rsbounds.sampling import Sampler, grid_noise
 from rsbounds.sampling.shaped_noise import shaped_arrays
 from rsbounds.sampling.torch_shaped import check_shape, shaped_tensors
-from rsbounds.schemes import Anisotropic, Generator, Scheme
-from rsbounds.torch.networks._rounding import require_small_maps, rounding_slacks
-from rsbounds.torch.networks._trust import frozen, run
+from rsbounds.schemes import Anisotropic, Generator, Scheme, level_slack
+from rsbounds.torch.networks._rounding import (
+    require_small_mean,
+    scaled_input,
+    shift,
+)
+from rsbounds.torch.networks.freeze import freeze
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 from rsbounds.torch.networks.sigma import SigmaNetwork
 
@@ -148,9 +152,9 @@ class FixedNoise(_Noise):
 class CertifiedNoise(_Noise):
     """The noise of a ``CertifiedGenerator`` as it is now.
 
-    ``generator`` is copied, in float64 and eval mode, so later training doesn't move
-    the noise; its ``level`` is a
-    :class:`SigmaNetwork`, whose floor is proven.
+    Level and mean of ``generator`` are exported as lists of operations in float64, so
+    later training doesn't move the noise; its ``level`` is a :class:`SigmaNetwork`,
+    whose floor is proven.
     """
 
     def __init__(self, generator: nn.Module) -> None:
@@ -159,24 +163,33 @@ class CertifiedNoise(_Noise):
             raise ValueError(
                 f"level must be a SigmaNetwork; got {type(level).__name__}"
             )
-        self._generator: Any = frozen(generator)
-        self.shape: Any = self._generator.shape
-        self.law = _law(repr(self._generator), *self._generator.state_dict().values())
+        self.shape: Any = generator.get_buffer("shape").detach().cpu().double().clone()
+        axes = tuple(self.shape.shape)
+        self._level = SigmaNetwork.freeze(level, axes)
+        self._mean = freeze(generator.mean, axes)  # type: ignore[arg-type]
+        if self._mean.result_shape != (1, *axes):
+            raise ValueError(
+                f"what the mean map returns must be of shape {axes}; got "
+                f"{self._mean.result_shape[1:]}"
+            )
+        self.law = _law(
+            f"{self._level.graph.digest()} {self._mean.digest()}",
+            self.shape,
+            torch.tensor(self._level.floor, dtype=torch.float64),
+        )
 
     def centre(self, x: torch.Tensor) -> torch.Tensor:
         """x + mean, divided by the shape."""
         u: torch.Tensor = x / self.shape
-        return u + self._mean(u)
+        return u + self._mean_at(u)
 
     def offset(self, x: torch.Tensor) -> torch.Tensor:
         """The mean at the point of the grid, divided by the shape."""
-        return self._mean(torch.from_numpy(grid_noise.points(x)) / self.shape)
+        return self._mean_at(torch.from_numpy(grid_noise.points(x)) / self.shape)
 
-    def _mean(self, u: torch.Tensor) -> torch.Tensor:
-        # a copy: the map may begin with a module that works in place
-        mean = run(self._generator.mean, u[None].clone())
-        check_shape("what the mean map returns", mean, (1, *u.shape))
-        return mean[0]
+    def _mean_at(self, u: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            return self._mean(u[None])[0]
 
     def scheme(self, norm: float = 2, *, sound: bool = False) -> Scheme:
         """The scheme of the envelope certificate with the proven bounds.
@@ -186,19 +199,23 @@ class CertifiedNoise(_Noise):
         the mean; ValueError where that has no bound. Without, ValueError where
         rounding moves them more than the bounds allow.
         """
-        kept = self._generator
-        lip = lipschitz_upper_bound(kept.level)
-        mean_lip = lipschitz_upper_bound(kept.mean)
+        given = scaled_input(self.shape)
+        mean_lip = lipschitz_upper_bound(self._mean, self._mean.shape)
         parameters = {
-            "lip": lip,
+            "lip": self._level.lip,
             "mean_lip": mean_lip,
-            "sigma_min": kept.level.sigma_min,
-            **_ball(kept.shape, norm),
+            "sigma_min": self._level.floor,
+            **_ball(self.shape, norm),
         }
         if sound:
-            parameters |= rounding_slacks(kept)
+            rounding = self._level.rounding(given)
+            parameters |= {
+                "slack": level_slack(rounding, self._level.floor),
+                "shift": shift(self._mean, given),
+            }
         else:
-            require_small_maps(kept, lip, mean_lip)
+            self._level.require_small(given)
+            require_small_mean(self._mean, self._level.floor, mean_lip, given)
         scheme = Generator(parameters, level=self.level_at, proven=True)
         scheme.drawn_by(self)
         return scheme
@@ -207,7 +224,7 @@ class CertifiedNoise(_Noise):
         """The level at one input."""
         check_shape("x", x, self.shape.shape)
         point = torch.as_tensor(x, device="cpu").double()
-        return SigmaNetwork.level_at(self._generator.level, point / self.shape)
+        return self._level(point / self.shape)
 
 
 class NoiseGenerator(nn.Module):

@@ -1,6 +1,8 @@
 """Noise levels given by a network, with a proven Lipschitz constant and a floor."""
 
-from functools import partial
+import math
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -9,16 +11,20 @@ from torch import nn
 from rsbounds import schemes
 from rsbounds._numerics.checks import as_floats
 from rsbounds.schemes import Scheme
-from rsbounds.torch.networks import _rounding
-from rsbounds.torch.networks._trust import frozen, run
+from rsbounds.torch.networks._rounding import UNIT, require_small
+from rsbounds.torch.networks._walk import computed
+from rsbounds.torch.networks.freeze import freeze
+from rsbounds.torch.networks.graph import Graph
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
+from rsbounds.torch.networks.operations._record import Range
 
 
 class SigmaNetwork(nn.Module):
     """A noise level that follows the input: sigma(x) = relu(h(x)) + sigma_min.
 
     Train it under ``torch.nn.utils.parametrizations.spectral_norm`` to keep its
-    constant small; certificates never use that norm, but :func:`lipschitz_upper_bound`.
+    constant small; certificates never use that norm, but
+    :func:`~rsbounds.torch.lipschitz_upper_bound`.
     ``state_dict`` holds the floor, in float64 whatever the type of the network.
 
     Parameters
@@ -39,9 +45,9 @@ class SigmaNetwork(nn.Module):
     >>> h = torch.nn.Linear(4, 1)
     >>> _ = h.weight.data.fill_(0.05), h.bias.data.fill_(0.0)
     >>> network = SigmaNetwork(h, 0.25)
-    >>> round(network.lip, 6)
-    0.1
     >>> scheme = network.scheme(4)
+    >>> round(scheme.parameters["lip"], 6)
+    0.1
     >>> round(scheme.sigma(torch.ones(4)), 6), scheme.scope
     (0.45, 'sigma(x) with a proven envelope')
     """
@@ -62,44 +68,36 @@ class SigmaNetwork(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """The noise levels of a batch (n, *shape of x), shape (n,)."""
-        return self._level(self.h(x), len(x))
-
-    def _level(self, h: torch.Tensor, rows: int) -> torch.Tensor:
-        level: torch.Tensor = h.reshape(rows).relu() + self.sigma_min
+        level: torch.Tensor = self.h(x).reshape(len(x)).relu() + self.sigma_min
         return level
 
-    def lipschitz_upper_bound(self) -> float:
-        """The proven bound of this network's Lipschitz constant, in eval mode."""
-        return lipschitz_upper_bound(self.h)
+    def freeze(self, shape: int | tuple[int, ...]) -> "FrozenLevel":
+        """The level as it is now, for inputs of a shape (or of a flat one's length)."""
+        return FrozenLevel(freeze(self, shape), self.sigma_min)
 
-    @property
-    def lip(self) -> float:
-        """The proven bound for the network as it is now, whatever mode it is in."""
-        return lipschitz_upper_bound(frozen(self))
-
-    def rounding(self) -> float:
+    def rounding(self, shape: int | tuple[int, ...]) -> float:
         """How far float64 arithmetic may take sigma(x) from the exact function.
 
-        In the input's unit. It bounds the error for every x on the grid of 1/255 in [0,
-        1], given as whole numbers over 255, and for every order of the sums, and grows
-        with the sums of the weights' sizes, layer by layer: see the theory page on
-        sound noise. ValueError if ``h`` has no proven Lipschitz bound or a layer has no
-        bound of its rounding.
+        In the input's unit, for inputs of a shape. It bounds the error for every x on
+        the grid of 1/255 in [0, 1], given as whole numbers over 255, and for every
+        order of the sums, and grows with the sums of the weights' sizes, layer by
+        layer: see the theory page on sound noise. ValueError if ``h`` has no proven
+        Lipschitz bound or an operation has no bound of its rounding.
         """
-        network = frozen(self)
-        lipschitz_upper_bound(network)  # refuses hooks and overrides
-        return _rounding.level(network, _rounding.UNIT)
+        return SigmaNetwork.freeze(self, shape).rounding()
 
-    def scheme(self, dim: float, *, sound: bool = False) -> Scheme:
+    def scheme(self, shape: int | tuple[int, ...], *, sound: bool = False) -> Scheme:
         """The scheme that certifies smoothing by this network's level, as it is now.
 
-        Levels and bound come from one copy in float64, whose parametrised weights are
-        numbers; hooks are not called.
+        Levels and bound come from one list of operations in float64, exported here, in
+        which parametrised weights are numbers: later training, hooks and other changes
+        do not reach it.
 
         Parameters
         ----------
-        dim : float
-            Dimension of the input, >= 1.
+        shape : int or tuple of int
+            Shape of one input, or the length of a flat one; ``h`` must accept a batch
+            of it.
         sound : bool
             For sound noise: levels at the inputs' points of the grid of 1/255, in [0,
             1], and radii that allow for :meth:`rounding`.
@@ -107,28 +105,53 @@ class SigmaNetwork(nn.Module):
         Raises
         ------
         ValueError
-            If ``h`` has no proven bound, or its layers compute with numbers so large
-            that rounding moves the level more than the bound allows.
+            If ``h`` has no proven bound (see
+            :func:`~rsbounds.torch.lipschitz_upper_bound`), or its layers compute with
+            numbers so large that rounding moves the level more than the bound allows.
         """
-        network = frozen(self)
-        lip = lipschitz_upper_bound(network)
-        rounding = None
-        if sound:
-            rounding = SigmaNetwork.rounding(network)
-        else:
-            _rounding.require_small(network, lip)
+        level = SigmaNetwork.freeze(self, shape)
+        rounding = level.rounding() if sound else None
+        if not sound:
+            level.require_small()
         return schemes.lipschitz(
-            partial(SigmaNetwork.level_at, network),
-            lip,
-            network.sigma_min,
-            dim,
+            level,
+            level.lip,
+            level.floor,
+            math.prod(level.graph.shape),
             rounding=rounding,
             proven=True,
         )
 
-    def level_at(self, x: Any) -> float:
+
+@dataclass(frozen=True)
+class FrozenLevel:
+    """A noise level as a list of operations, never below its floor."""
+
+    graph: Graph
+    floor: float
+
+    def __call__(self, x: Any) -> float:
         """The noise level at one input."""
+        point = torch.as_tensor(x, dtype=torch.float64, device="cpu").detach()
+        if point.numel() != math.prod(self.graph.shape):
+            raise ValueError(
+                f"x must be of shape {self.graph.shape}; got {tuple(point.shape)}"
+            )
         with torch.no_grad():
-            # a copy: h may begin with a module that works in place
-            batch = torch.as_tensor(x, dtype=torch.float64, device="cpu")[None].clone()
-            return float(self._level(run(self.h, batch), 1))
+            level = self.graph(point[None])
+        # what is exported is max(h, 0) + floor, unless a subclass or a hook made it
+        # something else: this changes no bound
+        return float(level.clamp_min(self.floor))
+
+    @cached_property
+    def lip(self) -> float:
+        """The proven bound of the level's Lipschitz constant."""
+        return lipschitz_upper_bound(self.graph, self.graph.shape)
+
+    def rounding(self, given: Range = UNIT) -> float:
+        """A bound of the error of the level for inputs of that range."""
+        return computed(self.graph, given).error
+
+    def require_small(self, given: Range = UNIT) -> None:
+        """ValueError where rounding moves the level more than its bound allows."""
+        require_small(self.graph, self.floor, self.lip, given)

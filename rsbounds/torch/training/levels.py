@@ -9,7 +9,6 @@ from rsbounds._numerics.checks import count, number
 from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.sampling.torch_noise import wide
 from rsbounds.torch import radius
-from rsbounds.torch.networks._layers import CONVOLUTIONS
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.training.fitting import soft_vote
 
@@ -40,7 +39,8 @@ def average_radius_loss(
         As in :func:`rsbounds.torch.training.macer_loss`.
     network : SigmaNetwork
     lip : float or Tensor
-        A Lipschitz bound of the network: ``network.lip``, computed now and then, or a
+        A Lipschitz bound of the network: that of ``network.scheme(shape)``, computed
+        now and then, or a
         tensor such as the size of the last weight where the layers before it are kept
         1-Lipschitz.
     dim : float
@@ -64,7 +64,7 @@ def average_radius_loss(
     >>> model = torch.nn.Linear(3, 2)
     >>> network = SigmaNetwork(torch.nn.Linear(3, 1), 0.25)
     >>> x, y = torch.zeros(4, 3), torch.zeros(4, dtype=torch.long)
-    >>> average_radius_loss(model, network, x, y, lip=network.lip, dim=3).shape
+    >>> average_radius_loss(model, network, x, y, lip=0.5, dim=3).shape
     torch.Size([])
     """
     penalty = number("penalty", penalty, 0)
@@ -80,7 +80,8 @@ def average_radius_loss(
 
 def norm_penalty(modules: Iterable[nn.Module]) -> torch.Tensor:
     """Sum of the spectral norms of the weights (kernels flattened), differentiable."""
-    weights = [m.weight for m in modules if isinstance(m, (nn.Linear, *CONVOLUTIONS))]
+    kinds = nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d
+    weights = [module.weight for module in modules if isinstance(module, kinds)]
     norms = [torch.linalg.matrix_norm(weight.flatten(1), 2) for weight in weights]
     return torch.stack(norms).sum() if norms else torch.zeros(())
 

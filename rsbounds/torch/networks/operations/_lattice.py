@@ -12,19 +12,16 @@ stride makes k smaller and the number of input channels larger (polyphase form).
 import math
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 import torch
 
 from rsbounds._numerics.rounding import EPS
-from rsbounds.torch.networks._layers import (
+from rsbounds.torch.networks.operations._norms import (
     Matrix,
     kept,
     one_thread,
-    padding,
     spectral_norm,
-    weight,
 )
 
 _UP = 1 + 16 * EPS
@@ -34,34 +31,17 @@ _LARGE = (
 _CELLS = 2**19  # complex numbers of the symbol held at once
 
 
-def convolution(module: Any) -> float:
-    """Of a convolution or transposed convolution; kept until its weights change."""
-    values = weight(module)
-    stride = tuple(module.stride)
-    dilation = tuple(module.dilation)
-    before = 1.0
-    if module.padding_mode == "circular":
-        reach = [
-            d * (k - 1) for d, k in zip(module.dilation, values.shape[2:], strict=True)
-        ]
-        twice = module._reversed_padding_repeated_twice[::-1]
-        if any(
-            a + b > r for a, b, r in zip(twice[::2], twice[1::2], reach, strict=True)
-        ):
-            raise ValueError(
-                "circular padding beyond the kernel repeats outputs: no bound"
-            )
-        stride = (1,) * len(stride)  # strided rows are some rows of the circulant
-    elif module.padding_mode in ("reflect", "replicate"):
-        before = padding(module.padding_mode, module._reversed_padding_repeated_twice)
-    elif module.padding_mode != "zeros":
-        raise ValueError(f"no proven bound for padding_mode {module.padding_mode!r}")
-    groups = values.reshape(module.groups, -1, *values.shape[1:])
+def convolution(
+    weights: Matrix, stride: tuple[int, ...], dilation: tuple[int, ...], groups: int
+) -> float:
+    """Norm of a convolution with weights (out, in/groups, *kernel), or of its adjoint,
+    the transposed convolution with weights (in, out/groups, *kernel).
+    """
     norms = []
-    for group in groups:
+    for group in weights.reshape(groups, -1, *weights.shape[1:]):
         norm = partial(_lattice_norm, group, stride, dilation)
         norms.append(kept(group, (stride, dilation), norm))
-    return max(norms) * before * _UP
+    return max(norms) * _UP
 
 
 def _lattice_norm(

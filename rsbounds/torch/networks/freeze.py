@@ -1,0 +1,421 @@
+"""Export a module to the operations that it computes, and fold its constants."""
+
+import copy
+import logging
+import math
+import operator
+import re
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.nn.modules import module as _hooks
+from torch.nn.utils import parametrize
+
+from rsbounds.torch.networks.graph import DOUBLE, Graph, Step, Value, values
+from rsbounds.torch.networks.operations import TABLE
+
+__all__ = ["freeze", "input_shape"]
+
+_EXPORTING = threading.Lock()  # torch's exporter keeps its state in globals
+# what returns its input's numbers as they are
+_UNCHANGED = {
+    "aten.alias.default",
+    "aten.clone.default",
+    "aten.contiguous.default",
+    "aten.detach.default",
+    "aten.lift_fresh_copy.default",
+    "aten._to_copy.default",
+    "aten.to.dtype",
+}
+# what takes no more than a shape from its input
+_OF_A_SHAPE = {
+    f"aten.{name}.default"
+    for name in (
+        *("zeros_like", "ones_like", "full_like"),
+        *("new_zeros", "new_ones", "new_full"),
+    )
+}
+_TORCH = str(Path(torch.__file__).parent)
+
+
+def freeze(module: nn.Module | Graph, example: Any) -> Graph:
+    """The operations that a module computes of one input, in float64 and eval mode.
+
+    Hooks, parametrisations and the module's own ``forward`` are in the list as what
+    they compute; what no input reaches is computed once, here. Nothing that happens to
+    the module later changes the list, and the list needs nothing of it.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Maps a batch (n, *shape) to one tensor with n rows. It is copied. A
+        :class:`~rsbounds.torch.networks.graph.Graph` is returned as it is.
+    example : int, tuple of int, array or Tensor
+        One input without the batch's axis, or its shape, or the length of a flat one.
+
+    Raises
+    ------
+    ValueError
+        In one line: why the module can't be exported; an operation without a record,
+        of two values that depend on the input, or with random numbers, with the line
+        of code that asked for it; numbers that aren't real, finite and float64;
+        buffers that change.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rsbounds.torch.networks.freeze import freeze
+    >>> graph = freeze(torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU()), 3)
+    >>> [step.operation for step in graph.steps]
+    ['aten.linear.default', 'aten.relu.default']
+    """
+    shape = input_shape(example)
+    if isinstance(module, Graph):
+        if module.shape != shape:
+            raise ValueError(
+                f"example must have the shape {module.shape} that {module.name} was "
+                f"frozen for; got {shape}"
+            )
+        return module
+    name = f"the module {type(module).__name__}"
+    program = _exported(module, name, shape)
+    with _on_cpu(), torch.no_grad():
+        return _Listing(name, shape, program).graph
+
+
+def input_shape(example: Any) -> tuple[int, ...]:
+    """The shape of one input, from an example of it, its shape, or a length."""
+    if isinstance(getattr(example, "shape", None), tuple):
+        example = example.shape
+    sizes = example if isinstance(example, tuple | list) else (example,)
+    try:
+        shape = tuple(operator.index(size) for size in sizes)
+    except TypeError:
+        shape = ()
+    if not (shape and min(shape) >= 1):
+        raise ValueError(
+            "example must be one input, or its shape of whole numbers >= 1; got "
+            f"{example!r:.80}"
+        )
+    return shape
+
+
+def _exported(module: nn.Module, name: str, shape: tuple[int, ...]) -> Any:
+    if _hooks._global_forward_hooks or _hooks._global_forward_pre_hooks:
+        # they would act on the exporter's own modules too
+        raise ValueError(
+            f"{name} can't be exported while hooks are registered for all modules"
+        )
+    try:
+        with _EXPORTING, _quiet(), _on_cpu(), torch.no_grad():
+            held = copy.deepcopy(module).cpu().double().eval()
+            example = torch.zeros((1, *shape), **DOUBLE)
+            program = torch.export.export(held, (example,), strict=False)
+            # in-place operations and those of several steps take longer
+            known = all(_is_known(node) for node in program.graph.nodes)
+            return program if known else program.run_decompositions({})
+    except Exception as error:
+        lines = [line for line in str(error).splitlines() if line.strip()]
+        reason = lines[0] if lines else type(error).__name__
+        raise ValueError(
+            f"{name} can't be exported for an input of shape {shape}: {reason}"
+        ) from error
+
+
+def _is_known(node: Any) -> bool:
+    """Whether a node needs no decomposition."""
+    if node.op != "call_function" or node.target is operator.getitem:
+        return bool(node.op != "get_attr")
+    return str(node.target) in (TABLE.keys() | _UNCHANGED | _OF_A_SHAPE)
+
+
+@contextmanager
+def _on_cpu() -> Iterator[None]:
+    """Where tensors are made on the CPU, in full precision."""
+    with ExitStack() as stack:
+        stack.enter_context(torch.autocast("cpu", enabled=False))
+        if torch.get_default_device().type != "cpu":
+            stack.enter_context(torch.device("cpu"))
+        yield
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what torch says beside its errors, and without its caches."""
+    before = logging.root.manager.disable
+    cached = parametrize._cache_enabled
+    logging.disable(logging.CRITICAL)
+    # a cache may hold what a weight was, and would keep what the exporter makes of it
+    parametrize._cache_enabled = 0
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        parametrize._cache_enabled = cached
+        logging.disable(before)
+
+
+class _Listing:
+    """Turns an exported program into a graph."""
+
+    def __init__(self, name: str, shape: tuple[int, ...], program: Any) -> None:
+        self.name = name
+        self.steps: list[Step] = []
+        self.given = _constants(name, program)
+        self.held: dict[Any, Any] = {}
+        result = None
+        for node in program.graph.nodes:
+            if node.op == "placeholder":
+                self.held[node] = self.given.get(node.name, Value(0))
+            elif node.op == "call_function":
+                self.held[node] = self._call(node)
+            elif node.op == "output":
+                result = self._result(node, program.graph_signature)
+        assert isinstance(result, Value | torch.Tensor)
+        self.graph = _needed(Graph(name, shape, tuple(self.steps), result))
+        self._check()
+
+    def _result(self, node: Any, signature: Any) -> Any:
+        user = [
+            spec.arg.name
+            for spec in signature.output_specs
+            if spec.kind == OutputKind.USER_OUTPUT
+        ]
+        by_name = {other.name: other for other in node.all_input_nodes}
+        if len(user) != 1 or user[0] not in by_name:
+            raise ValueError(f"{self.name} must return one tensor")
+        last = by_name[user[0]]
+        result = self.held[last]
+        if isinstance(result, _Refused):
+            raise result.error()
+        shape = tuple(last.meta["val"].shape)
+        if shape[:1] != (1,):
+            raise ValueError(
+                f"{self.name} must return one row for each input; got the shape "
+                f"{shape} for one"
+            )
+        if isinstance(result, torch.Tensor):
+            result = result.double()
+            if not result.isfinite().all():
+                raise ValueError(f"what {self.name} returns must be finite")
+        return result
+
+    def _call(self, node: Any) -> Any:
+        """What a node stands for: a value, a constant, or a part of either."""
+        if node.target is operator.getitem:
+            whole, part = node.args
+            held = self.held[whole]
+            if isinstance(held, _Parts):
+                return self._step(node, held.operation, held.arguments, part)
+            return held if isinstance(held, _Refused) else held[part]
+        name = str(node.target)
+        arguments = _arguments(node, self.held)
+        if arguments is None:
+            return _Refused(name, _place(node), self.name)
+        refused = [a for a in _flat(arguments) if isinstance(a, _Refused)]
+        if refused:
+            return refused[0]
+        if _is_random(node.target):
+            return _Refused(name, _place(node), self.name, "has no value of its own")
+        found = values(arguments)
+        if name in _OF_A_SHAPE and found == [arguments["self"]]:
+            zeros = torch.zeros(node.args[0].meta["val"].shape, **DOUBLE)
+            arguments, found = arguments | {"self": zeros}, []
+        if not found:
+            return node.target(**arguments)
+        if isinstance(node.meta.get("val"), tuple | list):
+            return _Parts(name, arguments)
+        return self._step(node, name, arguments, None)
+
+    def _step(
+        self, node: Any, name: str, arguments: dict[str, Any], part: int | None
+    ) -> Any:
+        place = _place(node)
+        kind = node.meta.get("val")
+        if not isinstance(kind, torch.Tensor):
+            return _Refused(name, place, self.name)
+        if kind.dtype != torch.float64:
+            return _Refused(name, place, self.name, f"computes in {kind.dtype}")
+        if name in _UNCHANGED:
+            return arguments["self"]
+        if name not in TABLE:
+            return _Refused(name, place, self.name)
+        record = TABLE[name]
+        moving = [key for key, item in arguments.items() if values(item)]
+        if not set(moving) <= set(record.inputs) or (
+            len(moving) > 1 and not record.several
+        ):
+            reason = f"where {' and '.join(moving)} depend on the input"
+            return _Refused(name, place, self.name, reason)
+        if record.settle is not None:
+            try:
+                arguments = record.settle(arguments)
+            except ValueError as error:
+                return _Refused(name, place, self.name, str(error))
+        shape = tuple(kind.shape)
+        self.steps.append(Step(name, arguments, part, shape, place))
+        return Value(len(self.steps))
+
+    def _check(self) -> None:
+        """ValueError for a constant that isn't real and finite."""
+        for step in self.graph.steps:
+            for key, item in step.arguments.items():
+                for number in _flat(item):
+                    if not _is_finite(number):
+                        raise ValueError(f"{key} of {step} must be finite and real")
+
+
+class _Parts:
+    """A node with several results."""
+
+    def __init__(self, operation: str, arguments: dict[str, Any]) -> None:
+        self.operation = operation
+        self.arguments = arguments
+
+
+class _Refused:
+    """What a node without a bound stands for; an error where the result needs it."""
+
+    def __init__(
+        self, operation: str, place: str, module: str, reason: str | None = None
+    ) -> None:
+        self.parts = operation, place, module, reason
+
+    def error(self) -> ValueError:
+        operation, place, module, reason = self.parts
+        if reason is None:
+            return ValueError(
+                f"no proven bound for {module}: the operation {operation} has no "
+                f"record ({place})"
+            )
+        return ValueError(
+            f"no proven bound for {module}: {operation} {reason} ({place})"
+        )
+
+
+def _constants(name: str, program: Any) -> dict[str, Any]:
+    """The numbers of a module by the names that the exported program has for them.
+
+    ValueError for buffers that change when the module runs, and for tensors of a
+    subclass, whose operations may be any.
+    """
+    signature = program.graph_signature
+    for spec in signature.output_specs:
+        if spec.kind in (OutputKind.BUFFER_MUTATION, *_PARAMETER_MUTATION):
+            raise ValueError(
+                f"{name} changes its own numbers {spec.target} when it runs"
+            )
+    found: dict[str, Any] = {}
+    for spec in signature.input_specs:
+        if spec.kind == InputKind.USER_INPUT:
+            continue
+        tensors = program.state_dict, program.constants
+        tensor: Any = next((t[spec.target] for t in tensors if spec.target in t), None)
+        if type(tensor) not in (torch.Tensor, nn.Parameter, nn.Buffer):
+            kind = type(tensor).__name__
+            raise ValueError(
+                f"the numbers {spec.target} of {name} must be a plain tensor; got "
+                f"{kind}"
+            )
+        # a copy: nothing that the module does later reaches it
+        found[spec.arg.name] = tensor.detach().cpu().clone().as_subclass(torch.Tensor)
+    return found
+
+
+_PARAMETER_MUTATION = [kind for kind in OutputKind if kind.name == "PARAMETER_MUTATION"]
+
+
+def _arguments(node: Any, held: dict[Any, Any]) -> dict[str, Any] | None:
+    """A node's arguments by name, with the defaults; None for what isn't an operation
+    of torch that leaves its inputs alone.
+    """
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or schema.is_mutable or not str(node.target).startswith("aten."):
+        return None
+    arguments = {
+        argument.name: argument.default_value
+        for argument in schema.arguments
+        if argument.has_default_value()
+    }
+    names = [argument.name for argument in schema.arguments]
+    given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+    arguments |= {key: _mapped(item, held) for key, item in given.items()}
+    return {key: arguments[key] for key in names if key in arguments}
+
+
+def _mapped(item: Any, held: dict[Any, Any]) -> Any:
+    if isinstance(item, torch.fx.Node):
+        return held[item]
+    if isinstance(item, list | tuple):
+        return [_mapped(part, held) for part in item]
+    return item
+
+
+def _flat(item: Any) -> list[Any]:
+    if isinstance(item, dict):
+        item = list(item.values())
+    if isinstance(item, list):
+        return [part for inner in item for part in _flat(inner)]
+    return [item]
+
+
+def _is_finite(number: Any) -> bool:
+    if isinstance(number, torch.Tensor):
+        return not number.is_complex() and bool(number.isfinite().all())
+    return not isinstance(number, complex) and (
+        not isinstance(number, float) or math.isfinite(number)
+    )
+
+
+def _is_random(target: Any) -> bool:
+    """Whether an operation draws random numbers, or returns what memory holds."""
+    tags = getattr(target, "tags", ())
+    return torch.Tag.nondeterministic_seeded in tags or "aten.empty" in str(target)
+
+
+def _needed(graph: Graph) -> Graph:
+    """A graph without the steps that its result doesn't need."""
+    if isinstance(graph.result, torch.Tensor):
+        return replace(graph, steps=())
+    kept = graph.needed(Value(0), graph.result)
+    places = {old: new for new, old in enumerate(kept, start=1)} | {0: 0}
+
+    def moved(item: Any) -> Any:
+        if isinstance(item, Value):
+            return Value(places[item.number])
+        if isinstance(item, list):
+            return [moved(part) for part in item]
+        return item
+
+    steps = []
+    for index in kept:
+        step = graph.steps[index - 1]
+        arguments = {key: moved(item) for key, item in step.arguments.items()}
+        steps.append(replace(step, arguments=arguments))
+    return replace(graph, steps=tuple(steps), result=moved(graph.result))
+
+
+_FRAME = re.compile(r'File "(.+)", line (\d+), in .+\n\s*(.+)')
+
+
+def _place(node: Any) -> str:
+    """The line of the author's code that asked for a node, or the module's name."""
+    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    own = [frame for frame in frames if not frame[0].startswith(_TORCH)]
+    if own:
+        path, line, code = own[-1]
+        return f"{Path(path).name}, line {line}: {code.strip()}"
+    modules = list((node.meta.get("nn_module_stack") or {}).values())
+    if not modules:
+        return "the module itself"
+    path, kind = modules[-1]
+    return f"the {str(kind).rpartition('.')[2]} {path}".strip()

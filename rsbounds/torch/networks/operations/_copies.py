@@ -1,0 +1,117 @@
+"""Operations whose results are made of their inputs' numbers and of constants.
+
+Each number of the result is a number of one input, or a constant, so the matrix has at
+most one 1 in a row: its norm is exactly the root of how often a number is copied at
+most. How often that is, is counted by running the operation on positions.
+"""
+
+import math
+from functools import partial
+
+import numpy as np
+import torch
+
+from rsbounds._numerics.rounding import EPS
+from rsbounds.torch.networks.graph import DOUBLE, Value
+from rsbounds.torch.networks.operations._record import (
+    Call,
+    Range,
+    Record,
+    Term,
+    always,
+    never,
+    same,
+    zero,
+)
+
+
+def copies(call: Call, value: Value) -> int:
+    """How often the result holds one number of a value, at most."""
+    held = {other: torch.zeros(call.shape_of(other), **DOUBLE) for other in call.values}
+    count = call.numel(value)
+    # Positions are whole numbers, exact in float64. A constant of the operation is the
+    # same in both runs, a copy is not.
+    positions = torch.arange(count, **DOUBLE)
+    positions = positions.reshape(call.shape_of(value))
+    first = call.run(held | {value: positions})
+    copied = call.run(held | {value: positions + count}) != first
+    found = first[copied].long().numpy()
+    return int(np.bincount(found, minlength=1).max())
+
+
+def root(count: float) -> float:
+    """The square root, rounded up, exact for 0 and 1."""
+    return math.sqrt(count) * (1 + 8 * EPS) if count > 1 else float(count)
+
+
+def _terms(call: Call) -> list[Term]:
+    def term(value: Value) -> Term:
+        constant = partial(_constant, call, value)
+        return Term(value, constant, constant)
+
+    return [term(value) for value in dict.fromkeys(call.values)]
+
+
+def _constant(call: Call, value: Value) -> float:
+    return root(copies(call, value))
+
+
+def _range(call: Call, given: list[Range]) -> Range:
+    """As the inputs, or as a constant among the numbers of the result."""
+    zeros = {
+        value: torch.zeros(call.shape_of(value), **DOUBLE) for value in call.values
+    }
+    size, error = same(call, given)
+    result = call.run(zeros)
+    constant = float(result.abs().max()) if result.numel() else 0.0
+    return Range(max(size, constant), error)
+
+
+def _record(*inputs: str, plain: bool = False) -> Record:
+    return Record(
+        inputs=inputs,
+        terms=_terms,
+        bend=zero,
+        rounding=_range,
+        affine=True,
+        root=True,
+        several=True,
+        plain=always if plain else never,
+    )
+
+
+_MOVED = (
+    *("view.default", "_unsafe_view.default", "reshape.default", "view_copy.default"),
+    *("permute.default", "transpose.int", "t.default", "movedim.int"),
+    *("squeeze.default", "squeeze.dim", "squeeze.dims", "unsqueeze.default"),
+    *("flatten.using_ints", "unflatten.int", "select.int", "slice.Tensor"),
+    *("narrow.default", "split.Tensor", "split_with_sizes.default", "chunk.default"),
+    *("unbind.int", "flip.default", "roll.default", "diagonal.default"),
+    *("pixel_shuffle.default", "pixel_unshuffle.default", "channel_shuffle.default"),
+    *("tril.default", "triu.default"),
+)
+_AXES = 1, 2, 3
+_REPEATED = (
+    *("expand.default", "repeat.default", "tile.default", "repeat_interleave.self_int"),
+    *("pad.default", "constant_pad_nd.default", "unfold.default", "im2col.default"),
+    *("index.Tensor", "index_select.default"),
+    *(f"reflection_pad{n}d.default" for n in _AXES),
+    *(f"replication_pad{n}d.default" for n in _AXES),
+    *(f"upsample_nearest{n}d.{kind}" for n in _AXES for kind in ("default", "vec")),
+)
+
+# the first argument of an operation, where it isn't called self
+_NAMES = {f"upsample_nearest{axes}d.vec": ("input",) for axes in _AXES}
+
+COPIES = {
+    f"aten.{name}": _record(*_NAMES.get(name, ("self",)), plain=name in _MOVED)
+    for name in (*_MOVED, *_REPEATED)
+} | {
+    "aten.cat.default": _record("tensors"),
+    "aten.stack.default": _record("tensors"),
+    "aten.slice_scatter.default": _record("self", "src"),
+    "aten.select_scatter.default": _record("self", "src"),
+    "aten.copy.default": _record("self", "src"),
+    "aten.where.self": _record("self", "other"),
+    "aten.masked_fill.Scalar": _record("self", plain=True),
+}

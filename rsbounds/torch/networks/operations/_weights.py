@@ -1,0 +1,272 @@
+"""Operations with weights: dense layers, convolutions, normalisation."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.rounding import EPS
+from rsbounds.torch.networks.graph import Value
+from rsbounds.torch.networks.operations import _lattice
+from rsbounds.torch.networks.operations._copies import root
+from rsbounds.torch.networks.operations._norms import Matrix, dense, longest_column
+from rsbounds.torch.networks.operations._record import (
+    ELEMENTARY,
+    Call,
+    Range,
+    Record,
+    Term,
+    affine_range,
+    none,
+    zero,
+)
+
+
+def _size(call: Call, argument: str) -> float:
+    """The largest size of an optional constant's numbers."""
+    return 0.0 if call[argument] is None else float(np.abs(call.array(argument)).max())
+
+
+# Dense layers and products with a constant matrix.
+
+
+def _linear(call: Call) -> list[Term]:
+    weights = call.array("weight")
+    matrix = weights if weights.ndim == 2 else weights[None]
+    return [
+        Term(
+            call.values[0],
+            lambda: dense(matrix),
+            lambda: longest_column(matrix),
+        )
+    ]
+
+
+def _linear_range(call: Call, given: list[Range]) -> Range:
+    sizes = np.abs(call.array("weight"))
+    sums = float(sizes.sum(-1).max())
+    return affine_range(given[0], sums, sizes.shape[-1], _size(call, "bias"))
+
+
+def _product(call: Call) -> list[Term]:
+    """A matrix product of a value and a constant, which may be a stack of matrices."""
+    matrix = call.array(_constant_side(call))
+    value = call.values[0]
+    if matrix.ndim == 1:
+        matrix = matrix[None]
+    shape = call.shape_of(value)
+    if min(len(shape), matrix.ndim) < 2:
+        raise call.refuse("needs matrices")
+    # a value that is multiplied by several matrices is copied first
+    stacked = math.prod(np.broadcast_shapes(shape[:-2], matrix.shape[:-2]))
+    times = stacked // math.prod(shape[:-2])
+    return [Term(value, lambda: dense(matrix) * root(times))]
+
+
+def _constant_side(call: Call) -> str:
+    first, second = list(call.step.arguments)[:2]
+    return second if isinstance(call[first], Value) else first
+
+
+def _product_range(call: Call, given: list[Range]) -> Range:
+    side = _constant_side(call)
+    sizes = np.abs(call.array(side))
+    left = side == next(iter(call.step.arguments))
+    axis = -1 if left or sizes.ndim == 1 else -2
+    return affine_range(given[0], float(sizes.sum(axis).max()), sizes.shape[axis], 0.0)
+
+
+# Convolutions.
+
+
+def _axes(call: Call) -> int:
+    return call.array("weight").ndim - 2
+
+
+def tupled(value: Any, axes: int) -> tuple[int, ...]:
+    """A list of one number for all axes, or of one for each."""
+    found = list(value) if isinstance(value, list | tuple) else [value]
+    return tuple(found) * (axes // len(found))
+
+
+def _convolution(call: Call) -> list[Term]:
+    axes = _axes(call)
+    stride = tupled(call["stride"], axes)
+    dilation = tupled(call["dilation"], axes)
+    norm = partial(_lattice.convolution, dilation=dilation, groups=call["groups"])
+    value = call.values[0]
+    padded = call.producer(value)
+    if padded is not None and _wraps(call, padded, dilation):
+        # with its padding the convolution is some rows of a circulant matrix, whose
+        # norm is that of the symbol at some points of the torus
+        return [
+            Term(
+                padded.values[0],
+                lambda: norm(call.array("weight"), stride=(1,) * axes),
+            )
+        ]
+    return [Term(value, lambda: norm(call.array("weight"), stride=stride))]
+
+
+def _wraps(call: Call, padded: Call, dilation: tuple[int, ...]) -> bool:
+    """Whether the input of a convolution is padded around the torus, and not so wide
+    that an output would be repeated.
+    """
+    step = padded.step
+    if step.operation != "aten.pad.default" or step.arguments["mode"] != "circular":
+        return False
+    kernel = call.array("weight").shape[2:]
+    sides = list(step.arguments["pad"])
+    if len(sides) != 2 * len(kernel) or min(sides) < 0:
+        return False
+    totals = [a + b for a, b in zip(sides[::2], sides[1::2], strict=True)][::-1]
+    reaches = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+    own = call["padding"]
+    return (own == "valid" or (not isinstance(own, str) and not any(own))) and all(
+        total <= reach for total, reach in zip(totals, reaches, strict=True)
+    )
+
+
+def _convolution_range(call: Call, given: list[Range]) -> Range:
+    kernels = np.abs(call.array("weight"))
+    sums = float(kernels.reshape(len(kernels), -1).sum(1).max())
+    return affine_range(given[0], sums, kernels[0].size, _size(call, "bias"))
+
+
+def _transposed_range(call: Call, given: list[Range]) -> Range:
+    kernels = np.abs(call.array("weight"))  # (in, out/groups, ...)
+    groups = call["groups"]
+    inputs = len(kernels) // groups
+    kernels = kernels.reshape(groups, inputs, kernels.shape[1], -1)
+    sums = float(kernels.sum((1, 3)).max())
+    terms = inputs * kernels.shape[-1]
+    return affine_range(given[0], sums, terms, _size(call, "bias"))
+
+
+# Normalisation.
+
+
+def _scales(call: Call) -> NDArray[np.float64]:
+    """What batch normalisation multiplies each channel by."""
+    variance = call.array("running_var")
+    shifted = variance + float(call["eps"])
+    if not ((variance >= 0) & (shifted > 0) & (shifted < np.inf)).all():
+        raise call.refuse("needs a running variance >= 0 and eps > 0")
+    weight = 1.0 if call["weight"] is None else call.array("weight")
+    return np.asarray(weight / np.sqrt(shifted), dtype=np.float64)
+
+
+def _batch_norm(call: Call) -> list[Term]:
+    """Batch normalisation, together with the layer before it where there is one."""
+    scales = _scales(call)
+    value = call.values[0]
+    before = call.producer(value)
+    merged = None if before is None else _merged(before, call, scales)
+    if merged is not None:
+        return merged
+    largest = float(np.abs(scales).max()) * (1 + 4 * EPS)
+    return [Term(value, lambda: largest)]
+
+
+_SPACED = 8 * EPS  # relative errors of a weight times a scale
+
+
+def _merged(before: Call, call: Call, scales: NDArray[np.float64]) -> list[Term] | None:
+    """A layer's terms with its outputs multiplied by a number for each channel."""
+    operation = before.step.operation
+    ndim = len(before.shape)
+    if operation == "aten.linear.default" and ndim == 2:
+        matrix: Matrix = before.array("weight") * scales[:, None]
+        lost = _SPACED * float(np.linalg.norm(matrix))
+        return [Term(before.values[0], lambda: dense(matrix) + lost)]
+    if operation not in _BOTH or ndim != 2 + _axes(before):
+        return None
+    weights = before.array("weight")
+    if operation in _CONVOLUTIONS:
+        scaled = weights * scales.reshape(-1, *[1] * (ndim - 1))
+    else:  # (in, out/groups, ...)
+        groups = before["groups"]
+        each = scales.reshape(groups, 1, -1, *[1] * (ndim - 2))
+        scaled = weights.reshape(groups, -1, *weights.shape[1:]) * each
+        scaled = scaled.reshape(weights.shape)
+    lost = _SPACED * float(
+        np.linalg.norm(np.abs(scaled).reshape(*scaled.shape[:2], -1).sum(-1))
+    )
+    (term,) = _convolution(_with_weight(before, scaled))
+    return [Term(term.value, lambda: term.constant() + lost)]
+
+
+def _with_weight(call: Call, weights: NDArray[np.float64]) -> Call:
+    return _Weighted(call.graph, call.index, weights)
+
+
+class _Weighted(Call):
+    """A call with another weight."""
+
+    def __init__(self, graph: Any, index: int, weights: NDArray[np.float64]) -> None:
+        super().__init__(graph, index)
+        self.__dict__["weights"] = weights
+
+    def array(self, argument: str) -> NDArray[np.float64]:
+        if argument == "weight":
+            found: NDArray[np.float64] = self.__dict__["weights"]
+            return found
+        return super().array(argument)
+
+
+def _batch_norm_range(call: Call, given: list[Range]) -> Range:
+    scales = np.abs(_scales(call))
+    mean = np.abs(call.array("running_mean"))
+    bias = 0.0 if call["bias"] is None else np.abs(call.array("bias"))
+    seen = float((scales * (given[0].seen + mean) + bias).max())
+    return Range(seen, float(scales.max()) * given[0].error + ELEMENTARY * seen)
+
+
+def _normalised(call: Call) -> list[Term]:
+    """z/sqrt(|z|^2/n + eps) after a projection, times a weight."""
+    eps = float(call["eps"])
+    if not eps > 0:
+        raise call.refuse(f"needs eps > 0; got {eps:g}")
+    weight = 1.0 if call["weight"] is None else _size(call, "weight")
+    return [Term(call.values[0], lambda: weight / math.sqrt(eps) * (1 + 8 * EPS))]
+
+
+def _affine(
+    terms: Callable[[Call], list[Term]],
+    rounding: Callable[[Call, list[Range]], Range],
+    *inputs: str,
+) -> Record:
+    return Record(inputs, terms, zero, rounding, affine=True)
+
+
+_CONVOLUTIONS = [
+    f"aten.conv{n}d.{kind}" for n in (1, 2, 3) for kind in ("default", "padding")
+]
+_TRANSPOSED = [
+    "aten.conv_transpose1d.default",
+    "aten.conv_transpose2d.input",
+    "aten.conv_transpose3d.input",
+]
+_BOTH = (*_CONVOLUTIONS, *_TRANSPOSED)
+
+WEIGHTS = {
+    "aten.linear.default": _affine(_linear, _linear_range, "input"),
+    "aten.matmul.default": _affine(_product, _product_range, "self", "other"),
+    "aten.mm.default": _affine(_product, _product_range, "self", "mat2"),
+    "aten.bmm.default": _affine(_product, _product_range, "self", "mat2"),
+    **{
+        name: _affine(_convolution, _convolution_range, "input")
+        for name in _CONVOLUTIONS
+    },
+    **{name: _affine(_convolution, _transposed_range, "input") for name in _TRANSPOSED},
+    "aten._native_batch_norm_legit_no_training.default": _affine(
+        _batch_norm, _batch_norm_range, "input"
+    ),
+    **{
+        f"aten.{kind}_norm.default": Record(("input",), _normalised, none)
+        for kind in ("layer", "group")
+    },
+}
