@@ -156,8 +156,8 @@ class _Published:
 
     def notes(self, file: Results) -> Iterator[str]:
         """What holds for the file as a whole, each said once."""
-        known = ("idx", "label", "predict", "radius", "correct", "time")
-        known += ("sigma", "n", "norm", self.column, "count" if self.counts else "")
+        known = {"idx", "label", "predict", "radius", "correct", "time"}
+        known |= {"sigma", "n", "norm", self.column, "count" if self.counts else ""}
         unused = [name for name in file.columns if name not in known]
         if any(row.radius for row in file.rows):
             yield f"radii are printed with {self.printing}"
