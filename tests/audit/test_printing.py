@@ -77,7 +77,10 @@ def test_nobody_honest_is_accused_and_what_was_raised_is_found(
         # that was halved claims as much only where it is above that itself
         top = sigma * norm.ppf(beta.ppf(ALPHA, n, 1)) * (2 if "halved" in way else 1)
         for few in (1, len(texts) // 4):
-            raised = [text_of(float(top + 2.1 * unit_of(top)))] * few + texts[few:]
+            text = text_of(float(top + 2.1 * unit_of(top)))
+            if text.endswith("0"):  # 1.50050 is read as 1.5005, of fewer digits
+                text = text_of(float(top + 3.1 * unit_of(top)))
+            raised = [text] * few + texts[few:]
             name = written(raised)
             found = verify_printed(name, sigma=sigma, n=n, alpha=ALPHA)
             large = [f.index for f in found.findings if f.kind.value == "too large"]
