@@ -254,8 +254,9 @@ class Curve(ABC):
         -------
         low, high : float64 or ndarray
             Within r changes the event's score lies in [low, high]; rounded outward by
-            few parts in 1e14 of the probability in its smaller tail. -inf where the
-            event may vanish.
+            4e-14 (l + s p) of the probability, l being what the event keeps, s the
+            curve's slope there and p its probability, or the same of its complement:
+            where s is large that may be many times l. -inf where the event may vanish.
         """
         scores = as_floats("z", z, nan=False)
         cases = self._cases("r", r)

@@ -30,6 +30,7 @@ from rsbounds.noises._scores import (
     share_above,
     share_below,
 )
+from rsbounds.special import error_bound, log_ndtr_gap
 
 
 class Uniform(NamedNoise):
@@ -121,7 +122,11 @@ def _lead(z_a: float, z_b: float | None) -> float:
         difference = share_below(-second) - share_above(-first)
     else:
         difference = 1.0 - share_above(-first) - share_above(second)
-    return max(float(np.nextafter(difference, -1.0)) - EPS, 0.0)
+    # of close scores both probabilities lose the digits of their difference
+    log = log_ndtr_gap(first, second)
+    close = np.exp(log - error_bound("log_ndtr_gap", log))
+    apart = np.nextafter(difference, -1.0) - EPS
+    return max(float(apart), float(round_down(close, 2 * EPS)), 0.0)
 
 
 @np.errstate(under="ignore")

@@ -15,7 +15,7 @@ names.
 from typing import TYPE_CHECKING
 
 from rsbounds.special import _ncx2, _normal
-from rsbounds.special._bounds import error_bound
+from rsbounds.special._bounds import error_bound as error_bound
 from rsbounds.special._call import DOMAIN as DOMAIN
 from rsbounds.special._call import ERROR_KINDS as ERROR_KINDS
 from rsbounds.special._ncx2 import *  # noqa: F403

@@ -166,3 +166,13 @@ def test_a_score_of_a_wrong_type_is_named(name, wrong):
             lambda: scheme.curve.certified_by_scores(1.0, 1, wrong),
             lambda: scheme.curve.frontier_of_scores(1.0, wrong),
         )
+
+
+@pytest.mark.parametrize(
+    ("z_a", "z_b"), [(1e-17, -1.6e-17), (1e-4, -1e-4), (6.0 + 1e-9, 6.0), (-8.0, -8.1)]
+)
+def test_uniform_radii_of_close_scores_keep_their_digits(z_a, z_b):
+    with mp.workdps(60):
+        exact = (mp.ncdf(mp.mpf(z_a)) - mp.ncdf(mp.mpf(z_b))) / 2
+        radius = schemes.uniform(0.5).radius(z_a, 0.5, z_b)
+        assert exact * (1 - mp.mpf("1e-12")) <= radius <= exact
