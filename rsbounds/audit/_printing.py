@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from math import isfinite, sqrt
 
 import numpy as np
@@ -57,12 +58,12 @@ class Printing:
     def of(cls, numbers: Sequence[float]) -> Printing:
         """The digits of a column."""
         held = [number for number in set(numbers) if number and isfinite(number)]
-        digits = [_digits(number) for number in held]
+        digits = [_digits(number)[:2] for number in held]
         if not digits:
             return cls(decimals=0, significant=None, single=False)
         styles: list[int | None] = []
         for each in zip(*digits, strict=True):
-            ((usual, _),) = Counter(each).most_common(1)
+            usual: int = Counter(each).most_common(1)[0][0]
             longer = sum(number > usual for number in each)
             styles.append(usual if longer <= _STRANGE * len(each) else None)
         if styles == [None, None]:  # a mixed column
@@ -117,12 +118,11 @@ class Printing:
         """The place of a number's last digit; of one with more digits, its own."""
         if not isfinite(number):
             return 0.0
-        decimals, significant = _digits(number)
+        decimals, significant, first = _digits(number)
         units = []
         if self.decimals is not None:
             units.append(10.0 ** -max(self.decimals, decimals))
         if self.significant is not None:
-            first = Decimal(repr(number)).adjusted()
             units.append(10.0 ** (first + 1 - max(self.significant, significant)))
         return max(units)
 
@@ -160,11 +160,14 @@ class Printing:
         return f"{words}, {self.way}"
 
 
-def _digits(number: float) -> tuple[int, int]:
-    """Decimals and significant digits of a number, without trailing zeros."""
-    exact = Decimal(repr(float(number))).normalize().as_tuple()
-    exponent = int(exact.exponent)
-    return max(0, -exponent), len(exact.digits)
+@lru_cache(maxsize=2**16)
+def _digits(number: float) -> tuple[int, int, int]:
+    """Decimals and significant digits of a number, without trailing zeros, and the
+    power of ten of its first digit.
+    """
+    exact = Decimal(repr(float(number))).normalize()
+    _, digits, exponent = exact.as_tuple()
+    return max(0, -int(exponent)), len(digits), exact.adjusted()
 
 
 def _is_single(number: float) -> bool:
