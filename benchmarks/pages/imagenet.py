@@ -30,11 +30,11 @@ from imagenet_case import (
     Classifier,
     Floats,
     N,
+    network_lip,
     pictures,
     run,
     sampler,
     scheme,
-    sigma_network,
 )
 from imagenet_text import COLUMNS, HEAD, TAIL
 from machine import machine
@@ -111,7 +111,7 @@ def clamped(
 def shape(method: str) -> envelope.Envelope:
     if method == "semi-elastic":
         return envelope.SemiElastic(RATE)
-    return envelope.LipschitzSigma(sigma_network().lip, FLOOR)
+    return envelope.LipschitzSigma(network_lip(), FLOOR)
 
 
 def allowance(method: str, found: Results) -> float:
@@ -125,7 +125,7 @@ def allowance(method: str, found: Results) -> float:
 
 def theorem_3(found: Results) -> Floats:
     """[B] Theorem 3 on the same counts, with the scores of Remark 2."""
-    radius = paper(sigma_network().lip, FLOOR, DIM, P_MIN, 1000)
+    radius = paper(network_lip(), FLOOR, DIM, P_MIN, 1000)
     return np.array(
         [
             radius(z, s) if z > 0 else 0.0
@@ -376,7 +376,7 @@ def write(page: Path) -> None:
         rate=RATE,
         floor=FLOOR,
         slope=SLOPE,
-        lip=sigma_network().lip,
+        lip=network_lip(),
         low=level.min(),
         high=level.max(),
         near_low=semi.sigma.min(),

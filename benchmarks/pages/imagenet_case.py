@@ -128,11 +128,16 @@ def sigma_network() -> rst.SigmaNetwork:
     )
 
 
+def network_lip() -> float:
+    """The proven Lipschitz constant of the network's level."""
+    return sigma_network().freeze((3, SIDE, SIDE)).lip
+
+
 def scheme(method: str) -> schemes.Scheme:
     if method == "gaussian":
         return schemes.gaussian(SIGMA)
     if method == "lipschitz":
-        return sigma_network().scheme(DIM, sound=True)
+        return sigma_network().scheme((3, SIDE, SIDE), sound=True)
     return schemes.semielastic(
         KNNSigma(anchors(), SIGMA, RATE, 5, "mean"), DIM, sound=True
     )

@@ -42,7 +42,7 @@ def biased(data: Data) -> tuple[list[list[str]], list[str]]:
             return (weight * softplus(-s * g(rst.augment(x, SIGMA))[:, 0])).mean()
 
         rst.fit(g, loss, known, epochs=12, rate=5e-3)
-        lip = rst.gradient_lipschitz_upper_bound(g)
+        lip = rst.gradient_lipschitz_upper_bound(g, held[0])
         lines.append(f"Locally biased, {name}: Lipschitz bound of grad g {lip:.3g}.")
         rst.locally_biased(g, known[0], known[1].numpy(), 0.0).certify(
             held[:1]

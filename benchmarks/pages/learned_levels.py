@@ -66,7 +66,7 @@ def sigma_networks(bench: Bench) -> list[Price]:
         row = bench.under(f"sigma network, {sigma:g}", net, level.scheme(COMPONENTS))
         if sigma == SIGMA:
             known: Any = {
-                "lip": level.lip,
+                "lip": level.freeze(COMPONENTS).lip,
                 "sigma_min": level.sigma_min,
                 "dim": COMPONENTS,
             }
@@ -84,9 +84,8 @@ def sigma_networks(bench: Bench) -> list[Price]:
                 )
 
         def at(dim: int, *, free: bool, level: rst.SigmaNetwork = level) -> Scheme:
-            return schemes.lipschitz(
-                _nowhere, 0.0 if free else level.lip, level.sigma_min, dim
-            )
+            lip = 0.0 if free else level.freeze(COMPONENTS).lip
+            return schemes.lipschitz(_nowhere, lip, level.sigma_min, dim)
 
         mean = float(row.levels.mean())
         still, _ = with_levels(bench.data, mean, free=False)

@@ -70,7 +70,7 @@ def table(quick: bool = False) -> Table:
     rows = []
     for kind in ("linear", "softplus"):
         g = trained(kind, x, sign, 1 if quick else 12)
-        lip = rst.gradient_lipschitz_upper_bound(g)
+        lip = rst.gradient_lipschitz_upper_bound(g, x[0])
 
         def keep(
             name: str, label: Any, radius: Any, lip: float, kind: str = kind

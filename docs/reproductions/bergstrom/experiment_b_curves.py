@@ -63,11 +63,19 @@ def table(quick: bool = False) -> Table:
 
             both = nn.ModuleList([net, level])
             rst.fit(both, loss, (data.x, data.y), epochs=1 if quick else 3, rate=1e-3)
-            found = certified(data, net, level.scheme(DIM))
+            scheme = level.scheme(DIM)
+            found = certified(data, net, scheme)
+            lip = scheme.parameters["lip"]
             for method in ("paper", "integrated", "exact"):
                 radius = partial(certified_by, method, level)
                 rows.append(
-                    (data.name, name, method, level.lip, *row(data, found, radius))
+                    (
+                        data.name,
+                        name,
+                        method,
+                        level.freeze(DIM).lip,
+                        *row(data, found, radius),
+                    )
                 )
     return as_table("data sigma certificate lip", rows)
 
@@ -75,7 +83,7 @@ def table(quick: bool = False) -> Table:
 def certified_by(method: str, level: rst.SigmaNetwork, z: float, sigma: float) -> float:
     """A Lipschitz radius of the score z > 0; by the paper's theorem after Remark 2."""
     known: Any = {
-        "lip": level.lip,
+        "lip": level.freeze(DIM).lip,
         "sigma_min": level.sigma_min,
         "dim": DIM,
         "method": method,

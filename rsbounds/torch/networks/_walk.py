@@ -32,7 +32,7 @@ __all__ = ["computed", "derivative", "lipschitz"]
 # Bounds other than 0 lie in this range, so that floating point is away from subnormal
 # numbers and from infinity.
 _SMALLEST, _LARGEST = Fraction(1, 2**960), Fraction(2**500)
-_ENTRIES = 2**21  # of a matrix that is computed
+_ENTRIES, _INPUTS = 2**21, 2**12  # of a matrix that is computed
 _UP = 1 + 1e-9  # for the rounding of the bounds of rounding
 _TINY = 1e-300  # what underflow may take from a sum
 
@@ -243,7 +243,8 @@ def _matrix(graph: Graph, source: int, end: int) -> tuple[float, float] | None:
     shape = graph.shape_of(start)
     inputs, outputs = math.prod(shape), math.prod(graph.shape_of(last))
     steps = [Call(graph, index) for index in graph.needed(start, last)]
-    if inputs * outputs > _ENTRIES or not _gains(steps):
+    small = inputs <= _INPUTS and inputs * outputs <= _ENTRIES
+    if not (small and _gains(steps)):
         return None
     try:
         error = _between(graph, start, last, Range(1.0, 0.0)).error

@@ -73,7 +73,8 @@ class Graph:
         if not len(rows):
             return torch.empty((0, *self.result_shape[1:]), **DOUBLE)
         with torch.autocast("cpu", enabled=False):
-            return torch.cat([self._row(row) for row in torch.split(rows, 1)])
+            # copies: where in memory a row begins may change the order of its sums
+            return torch.cat([self._row(row.clone()) for row in torch.split(rows, 1)])
 
     def _row(self, x: torch.Tensor) -> torch.Tensor:
         if isinstance(self.result, torch.Tensor):

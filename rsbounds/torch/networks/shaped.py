@@ -172,11 +172,11 @@ class CertifiedNoise(_Noise):
         axes = tuple(self.shape.shape)
         self._level = SigmaNetwork.freeze(level, axes)
         self._mean = freeze(generator.mean, axes)  # type: ignore[arg-type]
-        check_shape(
-            "what the mean map returns",
-            torch.empty(self._mean.result_shape),
-            (1, *axes),
-        )
+        if self._mean.result_shape != (1, *axes):
+            raise ValueError(
+                f"what the mean map returns must be of shape {axes}; got "
+                f"{self._mean.result_shape[1:]}"
+            )
         self.law = _law(
             f"{self._level.graph.digest()} {self._mean.digest()}",
             self.shape,
