@@ -1,10 +1,11 @@
-"""Without PyTorch, its adapter and its tests are left out; the rest is tested all the
-same.
-"""
+"""Without PyTorch, what needs it is left out; the rest is tested all the same."""
 
 import os
+import re
 import signal
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 import hypothesis
 
@@ -28,18 +29,60 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 collect_ignore_glob = [
     "rsbounds/art.py"
 ]  # tests/art/test_toolboxes.py runs its example
-if find_spec("torch") is None:
-    collect_ignore_glob += [
-        "README.md",
-        "rsbounds/torch/*",
-        "rsbounds/demo.py",
-        "rsbounds/loading/denoiser.py",
-        "tests/*torch*",
-        "tests/art/*",
-    ]
+MISSING = [name for name in ("torch", "cryptography") if find_spec(name) is None]
+FOLDERS = (Path(__file__).parent, Path(__file__).parent / "tests/helpers")
+IMPORT = re.compile(r"^(?:from|import) ([\w.]+)", re.MULTILINE)
 
-if find_spec("cryptography") is None:
-    collect_ignore_glob += ["rsbounds/sampling/system_bits.py"]
+
+@cache
+def imported(path):
+    """The modules that a file imports when it is loaded, and their files here."""
+    names = IMPORT.findall(path.read_text(encoding="utf-8"))
+    places = [name.replace(".", "/") for name in names]
+    files = [
+        file
+        for place in places
+        for folder in FOLDERS
+        for file in (folder / f"{place}.py", folder / place / "__init__.py")
+        if file.is_file()
+    ]
+    files += [file for up in path.parents if (file := up / "__init__.py").is_file()]
+    return names, files
+
+
+def needs_what_is_missing(path):
+    """Whether a file's imports, and theirs in this project, reach a missing package."""
+    seen = {path}
+    open_files = [path]
+    while MISSING and open_files:
+        names, files = imported(open_files.pop())
+        if any(name.partition(".")[0] in MISSING for name in names):
+            return True
+        open_files += [file for file in files if file not in seen]
+        seen.update(files)
+    return False
+
+
+def pytest_ignore_collect(collection_path):
+    """Leave out the files that need a package that isn't here."""
+    if collection_path.suffix == ".py" and needs_what_is_missing(collection_path):
+        return True
+    return None
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out the examples that need one."""
+    kept = []
+    for item in items:
+        examples = getattr(getattr(item, "dtest", None), "examples", ())
+        source = "".join(example.source for example in examples)
+        imported = re.findall(r"^(?:from|import) (.+)", source, re.MULTILINE)
+        words = set(re.findall(r"\w+", " ".join(imported)))
+        if not words.intersection(MISSING):
+            kept.append(item)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
+
 
 # commands that a shell starts in the background ignore Ctrl-C, and so would those that
 # tests start

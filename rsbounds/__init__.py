@@ -21,13 +21,13 @@ _MODULES = (
     "composite",
     "confidence",
     "datasets",
-    "discrete",
     "envelope",
     "frameworks",
     "gaussian",
     "lbrs",
     "lipschitz",
     "loading",
+    "noises",
     "oracle",
     "renyi",
     "results",
@@ -38,6 +38,7 @@ _MODULES = (
     "stats",
     "testing",
     "torch",
+    "votes",
 )
 
 __all__ = ["__version__", "certify_dataset", *_MODULES]
@@ -47,7 +48,13 @@ def __getattr__(name: str) -> Any:
     if name == "certify_dataset":
         return importlib.import_module("rsbounds.certify").certify_dataset
     if name in _MODULES:
-        return importlib.import_module(f"rsbounds.{name}")
+        try:
+            return importlib.import_module(f"rsbounds.{name}")
+        except ImportError as error:
+            # an AttributeError: hasattr() is False, and help() lists the other modules
+            from rsbounds._numerics.extras import explained
+
+            raise AttributeError(explained(f"rsbounds.{name}", error)) from error
     raise AttributeError(f"module 'rsbounds' has no attribute {name!r}")
 
 

@@ -22,7 +22,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from rsbounds import special
-from rsbounds.special._call import ERROR_KINDS
+from rsbounds.special import ERROR_KINDS
 from rsbounds_ext.kernels import symbols
 
 INTERFACE = 1

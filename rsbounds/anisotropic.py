@@ -438,3 +438,7 @@ def _axes(name: str, value: Array) -> Array:
             name, f"must have shape (..., d) with d >= 1; got shape {value.shape}"
         )
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

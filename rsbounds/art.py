@@ -1,22 +1,28 @@
 """Randomized smoothing for the Adversarial Robustness Toolbox, with sound radii."""
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds import certify as procedure
 from rsbounds._numerics.checks import count
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 from rsbounds.certificate import ABSTAIN
+from rsbounds.certify import Procedure, certified, predict
 from rsbounds.sampling import ArraySampler, Phase, noisy, stream
 from rsbounds.sampling.blocks import single
 from rsbounds.schemes import gaussian
 
+__all__ = ["RandomizedSmoothing"]
+
 _art: Any = need(
     "art.estimators.certification.randomized_smoothing.numpy", "rsbounds.art"
 )
+
+DEFAULTS = Procedure()
 
 
 class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
@@ -33,9 +39,11 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         Samples of a prediction, of the choice of a class, and of a mean gradient, >= 1.
     scale : float
         Standard deviation of the noise, > 0.
-    alpha, seed, runner_up
-        As in :class:`rsbounds.certify.Procedure`, errors too; the i-th input since the
-        object was made draws the same samples in every run.
+    alpha : float
+        Probability that a certificate is wrong.
+    procedure : Procedure
+        Its seed, bound and runner-up; the i-th input since the object was made draws
+        the same samples in every run.
 
     Examples
     --------
@@ -59,12 +67,12 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         scale: float = 0.1,
         alpha: float = 0.001,
         *,
-        seed: int = 0,
-        runner_up: bool = True,
+        procedure: Procedure = DEFAULTS,
     ) -> None:
         self._scheme = gaussian(scale)
-        self._seed = count("seed", seed)
-        self._runner_up = runner_up
+        if not isinstance(procedure, Procedure):
+            raise ArgumentError("procedure", f"must be a Procedure; got {procedure!r}")
+        self._procedure = replace(procedure, alpha=alpha)
         self._calls = iter(range(sys.maxsize))  # inputs certified or predicted
         self._looks = iter(range(sys.maxsize))  # inputs whose gradient was asked for
         samples = count("sample_size", sample_size, 1)
@@ -79,20 +87,12 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         forward pass.
         """
         sampler = self._sampler(batch_size)
+        procedure = replace(self._procedure, n0=self.sample_size, n=n)
         predicted = []
         radii = []
         for row in x:
-            certificate = procedure.certify(
-                sampler,
-                row,
-                self._scheme,
-                n0=self.sample_size,
-                n=n,
-                alpha=self.alpha,
-                runner_up=self._runner_up,
-                seed=self._seed,
-                index=next(self._calls),
-            )
+            index = next(self._calls)
+            certificate = certified(sampler, row, self._scheme, procedure, index)
             predicted.append(certificate.predict)
             radii.append(certificate.radius)
         return np.array(predicted), np.array(radii)
@@ -110,21 +110,14 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         alpha or not. ``verbose`` does nothing.
         """
         sampler = self._sampler(batch_size)
+        procedure = replace(self._procedure, n=self.sample_size)
         votes = np.zeros((len(x), self.nb_classes))
         for vote, row in zip(votes, x, strict=True):
             index = next(self._calls)
             if options.get("is_abstain", True):
-                label = procedure.predict(
-                    sampler,
-                    row,
-                    self._scheme,
-                    n=self.sample_size,
-                    alpha=self.alpha,
-                    seed=self._seed,
-                    index=index,
-                )
+                label = predict(sampler, row, self._scheme, procedure, index=index)
             else:
-                generator = stream(self._seed, index, Phase.PREDICT)
+                generator = stream(procedure.seed, index, Phase.PREDICT)
                 counts = sampler(row, self.scale, self.sample_size, generator)
                 label = int(np.argmax(counts))
             if label != ABSTAIN:
@@ -150,7 +143,7 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         n = self.sample_size
         means = []
         for row, label in zip(x, y, strict=True):
-            generator = stream(self._seed, next(self._looks), Phase.SEARCH)
+            generator = stream(self._procedure.seed, next(self._looks), Phase.SEARCH)
             copies = noisy(single(row), self.scale, n, generator)
             drawn = gradient(copies, np.stack([label] * n), *args, **options)
             means.append(np.mean(drawn, axis=0))
@@ -161,3 +154,7 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         return ArraySampler(
             lambda batch: self.classifier.predict(batch, batch_size=size)
         )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -4,9 +4,14 @@ classifier.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
+import numpy as np
+
+from rsbounds._numerics.domains import NORM
 from rsbounds._numerics.records import Record
+
+__all__ = ["ABSTAIN", "SCOPES", "Certificate"]
 
 #: The prediction of a smoothed classifier that can't decide, as the field writes it.
 ABSTAIN = -1
@@ -15,6 +20,15 @@ ABSTAIN = -1
 EDIT = "edit"
 #: Norms whose radii are whole numbers: of changed coordinates, and of edits.
 WHOLE = (0.0, EDIT)
+
+
+def norm_of(value: Any) -> float | str:
+    """``value`` as a norm of radii: at least 1, 0 or "edit", or ValueError."""
+    for whole in WHOLE:
+        if np.ndim(value) == 0 and value == whole:
+            return whole
+    return NORM.one("norm", value)
+
 
 FIXED_NOISE = "fixed noise"
 PROVEN_ENVELOPE = "sigma(x) with a proven envelope"
@@ -103,7 +117,9 @@ class Certificate(Record):
         Full class counts of the samples that chose the class and of those that bound
         it.
     void : int
-        Samples of both kinds that count for no class: their scores held a NaN.
+        Samples of both kinds that have no class: their scores held a NaN or were within
+        a margin, or their draw decided nothing. Bounds of one class, and of the top k,
+        count them for the runner-up.
 
     Examples
     --------
@@ -137,3 +153,7 @@ class Certificate(Record):
     def abstained(self) -> bool:
         """Whether the smoothed classifier gave no answer."""
         return self.predict == ABSTAIN
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

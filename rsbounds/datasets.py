@@ -11,6 +11,8 @@ from rsbounds._numerics import checks as _checks
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 
+__all__ = ["fashion_mnist", "mnist_digits", "split"]
+
 Images = NDArray[np.float32]
 Labels = NDArray[np.int64]
 
@@ -145,3 +147,7 @@ def split(
     held = order[:count]
     train = order[count:]
     return x[train], y[train], x[held], y[held]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -13,10 +13,9 @@ from torch import nn
 
 from rsbounds import datasets, schemes, semielastic
 from rsbounds._numerics.checks import as_integers
-from rsbounds.answers import Class
-from rsbounds.certify import certify_dataset
+from rsbounds.answers import TopClass
+from rsbounds.certify import Settings, certify_dataset
 from rsbounds.composite import Cond, Rule
-from rsbounds.procedure import Procedure
 from rsbounds.results import Results, Row, write
 from rsbounds.schemes import Scheme
 from rsbounds.torch import TorchSampler, augment, fit
@@ -137,7 +136,6 @@ def run(
     """
     if as_integers("count", count, 1) > HELD_OUT:
         raise ValueError(f"count must be at most {HELD_OUT}; got {count}")
-    procedure = Procedure(n0, n, alpha, seed)
     start = time.perf_counter()
     x_train, y_train, x, y = digits(seed)
     x, y = x[:count], y[:count]
@@ -145,16 +143,23 @@ def run(
     sampler = TorchSampler(train(x_train, y_train, LEVELS, seed=seed), 10)
     took, levels = time.perf_counter() - start, " and ".join(map(str, LEVELS))
     say(f"trained on {len(x_train)} digits under noise {levels}: {took:.0f} s")
-    settings: dict[str, Any] = {
-        **procedure.to_dict(),
-        "describe": {"spec": "rsbounds.demo:model"},
-    }
+    settings = Settings(describe={"spec": "rsbounds.demo:model"})
     files = []
     for name, scheme in schemes_of(x_train).items():
         start = time.perf_counter()
         file = out / f"{name}.tsv"
         file.unlink(missing_ok=True)
-        results = certify_dataset(sampler, (x, y), scheme, out=file, **settings)
+        results = certify_dataset(
+            sampler,
+            (x, y),
+            scheme,
+            out=file,
+            n0=n0,
+            n=n,
+            alpha=alpha,
+            seed=seed,
+            settings=settings,
+        )
         drawn, took = (
             np.mean([_samples(row, n0) for row in results.rows]),
             time.perf_counter(),
@@ -179,7 +184,7 @@ def _cohen(file: Path, results: Results) -> Path:
     assert results.manifest is not None
     procedure = replace(results.manifest.procedure, runner_up=False)
     manifest = replace(results.manifest, procedure=procedure)
-    answer = Class(schemes.gaussian(SIGMA))
+    answer = TopClass(schemes.gaussian(SIGMA))
     rows = []
     for row in results.rows:
         again, _ = answer.certify(

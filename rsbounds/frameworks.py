@@ -14,6 +14,8 @@ from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 
+__all__ = ["as_function"]
+
 Function = Callable[[NDArray[np.float32]], Any]
 CELLS, ROWS = 2**18, 512  # numbers of one compiled batch, and its rows at most
 
@@ -317,3 +319,7 @@ def _flat(method: Function) -> Function:
 def _two_columns(scores: Any) -> NDArray[Any]:
     scores = np.asarray(scores)
     return np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

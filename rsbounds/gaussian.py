@@ -300,3 +300,7 @@ def max_radius(n: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Floats:
     complement = round_up(-np.expm1(np.log(alpha) / n), 4 * EPS)
     z = np.maximum(-ndtri(np.minimum(complement, 0.5)), 0.0)
     return round_down(product(sigma, z), NDTRI_ERROR + EPS)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

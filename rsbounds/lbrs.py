@@ -328,3 +328,7 @@ class LocallyBiased:
             return classes, boundary, np.zeros_like(boundary)
         free = radius(chosen - value - self._alpha)  # the bias is a rival's
         return classes, boundary, free
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

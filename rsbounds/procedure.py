@@ -14,6 +14,7 @@ from rsbounds.confidence import BOUNDS
 
 #: What a run that stops may expect to miss, in units of the noise level.
 TOLERANCE = 0.04
+DEFAULT_BOUND = "clopper-pearson"
 MOST_SAMPLES = 10**9  # of a file's rows: a bound of more takes minutes to prove
 
 
@@ -69,7 +70,7 @@ class Procedure:
     n: int = 100_000
     alpha: float = 0.001
     seed: int = 0
-    bound: str = "clopper-pearson"
+    bound: str = DEFAULT_BOUND
     runner_up: bool = True
     target_radius: float | None = None
     tolerance: float | None = None
@@ -110,12 +111,27 @@ class Procedure:
             # rounded up: less would count more samples than were asked for
             margin = as_floats("margin", self.margin, 0, nan=False, towards=np.inf)
             self._settle("margin", number("margin", margin))
+        self._require_counts()
         choice("noise_source", self.noise_source, ("seed", "os"))
         if self.noise_source == "os" and BOUNDS[self.bound].uniform:
             raise ArgumentError(
                 "noise_source",
                 f"'os' is not for the bound {self.bound!r}: its random number follows "
                 "from the seed, to be verified",
+            )
+
+    def _require_counts(self) -> None:
+        """ArgumentError for what a bound on anything but counts has no use for."""
+        evidence = BOUNDS[self.bound].evidence
+        if evidence == "counts":
+            return
+        if self.only_correct:
+            raise ArgumentError("only_correct", "needs a bound on counts")
+        if self.margin is not None:
+            raise ArgumentError(
+                "margin",
+                "needs a bound on counts of votes drawn by chance; "
+                f"{self.bound!r} is on {evidence}",
             )
 
     def require_provable(self) -> None:
@@ -137,6 +153,24 @@ class Procedure:
         """Whether some inputs may have fewer samples than n."""
         stops = self.target_radius is not None or self.tolerance is not None
         return stops or self.only_correct
+
+    @property
+    def void_against(self) -> bool:
+        """Whether samples without a class may be of any class, as a margin leaves them.
+
+        They count against whatever is certified.
+        """
+        return self.margin is not None
+
+    @property
+    def repeats(self) -> bool:
+        """Whether rows follow from the seed, so that they can be drawn again."""
+        return self.noise_source == "seed"
+
+    @property
+    def has_default_bounds(self) -> bool:
+        """Whether bound and runner-up are those of a procedure that names none."""
+        return self.runner_up and self.bound == DEFAULT_BOUND
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers by name, as a manifest holds them.
@@ -189,3 +223,12 @@ def _bound_with_looks(bound: str) -> str:
     if BOUNDS[bound].looks is not None:
         return bound
     return next(entry.name for entry in BOUNDS.values() if entry.looks is not None)
+
+
+def require_procedure(procedure: Any) -> None:
+    """ValueError for anything but a procedure."""
+    if not isinstance(procedure, Procedure):
+        raise ArgumentError(
+            "procedure",
+            f"must be a Procedure, such as Procedure(n=1000); got {procedure!r:.80}",
+        )

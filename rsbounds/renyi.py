@@ -83,3 +83,7 @@ def radius(
     )
     result: Floats = flag_nan(apply(kernels.renyi_radius, *values, cost=_MICROSECONDS))
     return result
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

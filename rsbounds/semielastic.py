@@ -243,3 +243,7 @@ def ratio_threshold(
 def _value(x: ArrayLike) -> Floats:
     value: Floats = np.asarray(x, dtype=np.float64)[()]
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

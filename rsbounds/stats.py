@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from rsbounds import special
-from rsbounds.special._call import DOMAIN
+from rsbounds.special import DOMAIN
 
 __all__ = ["ncx2"]
 
@@ -90,3 +90,7 @@ class ncx2_gen(_Ncx2):  # type: ignore[misc]
 
 
 ncx2 = ncx2_gen(a=0.0, name="ncx2", longname="A noncentral chi-square")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,6 +14,7 @@ static rsb::module::Entry table[] = {
     KERNEL(round_down, value, error),
     KERNEL(round_up, value, error),
     KERNEL(half_gap, p_a, p_b),
+    KERNEL(log_ndtr_gap, z_a, z_b),
     KERNEL(ball_score, u, dim, s),
     KERNEL(ball_offset, z, dim, s),
     KERNEL(ncx2_cdf, x, df, nc),

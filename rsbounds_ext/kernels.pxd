@@ -8,6 +8,7 @@ cdef double ndtri_exp(double log_p) noexcept nogil
 cdef double round_down(double value, double error) noexcept nogil
 cdef double round_up(double value, double error) noexcept nogil
 cdef double half_gap(double p_a, double p_b) noexcept nogil
+cdef double log_ndtr_gap(double z_a, double z_b) noexcept nogil
 cdef double ball_score(double u, double dim, double s) noexcept nogil
 cdef double ball_offset(double z, double dim, double s) noexcept nogil
 cdef double ncx2_cdf(double x, double df, double nc) noexcept nogil

@@ -23,6 +23,7 @@ from scipy.special import ndtri
 import rsbounds
 from rsbounds import certify, composite, datasets, schemes
 from rsbounds.composite import Cond, Rule
+from rsbounds.procedure import Procedure
 
 ALPHA = 0.001
 GATES = (0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
@@ -108,7 +109,7 @@ class Bench:
         def one(index: int) -> Any:
             drawn = self.case.select[index, level], self.case.counts[index, level]
             return certify.certify_counts(
-                schemes.gaussian(sigma), sigma, *drawn, **known
+                schemes.gaussian(sigma), sigma, *drawn, Procedure(**known)
             )
 
         return self.row(name, one, lambda _: N0 + N)
@@ -123,7 +124,7 @@ class Bench:
 
         def one(index: int) -> Any:
             return composite.certify_counts(
-                asked, select[index], counts[index], N, ALPHA
+                asked, select[index], counts[index], Procedure(n=N, alpha=ALPHA)
             )
 
         return self.row(name + in_words(rule), one, lambda c: c.samples)

@@ -16,6 +16,7 @@ from torch import nn
 
 from rsbounds import certify_dataset, schemes
 from rsbounds import torch as rst
+from rsbounds.certify import Settings
 from rsbounds.loading import Preprocess
 from rsbounds.results import read_rows, write
 from rsbounds.semielastic import KNNSigma
@@ -161,13 +162,15 @@ def run(path: Path, method: str) -> None:
         n=N,
         alpha=ALPHA,
         seed=SEED,
-        runner_up=False,  # clamping and Theorem 3 know the top class alone
-        describe={
-            "network": "efficientnet-lite0",
-            "weights": hashlib.sha256(Path(weights()).read_bytes()).hexdigest(),
-            "preprocessing": PREPROCESS.description,
-        },
-        engine={"device": "cpu", "threads": 1, "sound_noise": True},
+        runner_up=False,
+        settings=Settings(
+            describe={
+                "network": "efficientnet-lite0",
+                "weights": hashlib.sha256(Path(weights()).read_bytes()).hexdigest(),
+                "preprocessing": PREPROCESS.description,
+            },
+            engine={"device": "cpu", "threads": 1, "sound_noise": True},
+        ),
     )
     assert found.manifest is not None
     write(

@@ -58,6 +58,7 @@ from rsbounds import datasets, schemes
 from rsbounds import torch as rst
 from rsbounds.certify import Memory, instance_sigma
 from rsbounds.composite import Rule
+from rsbounds.procedure import Procedure
 from rsbounds.schemes import Scheme
 
 GENERATOR_FLOOR = 0.45
@@ -171,7 +172,7 @@ def for_each_image(bench: Bench, net: nn.Module) -> str:
 
     def search(u: Tensor, index: int) -> Any:
         return sampler, schemes.this_input(
-            instance_sigma(sampler, u, LEVELS, n=200, index=index)
+            instance_sigma(sampler, u, LEVELS, Procedure(n=200), index=index)
         )
 
     row = each(bench, "level by ascent", ascent)

@@ -18,6 +18,7 @@ from rsbounds import torch as rst
 from rsbounds.certificate import Certificate
 from rsbounds.certify import certify, certify_counts
 from rsbounds.composite import Cond, Rule
+from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, stream
 from rsbounds.schemes import Scheme
 
@@ -127,7 +128,7 @@ class Bench:
             "runner_up": False,
         }
         found = [
-            certify_counts(scheme, sigma, c.select, c.counts, **known)
+            certify_counts(scheme, sigma, c.select, c.counts, Procedure(**known))
             for c in row.found
         ]
         return self.add(f"{row.name}, Cohen's bound", found, row.samples, row.seconds)
@@ -218,7 +219,8 @@ def listed(bench: Bench, name: str, stages: Sequence[Stage]) -> tuple[Row, Rule]
     known: dict[str, Any] = {"n0": N0, "n": round(SHARE * bench.n), "alpha": ALPHA}
     start = time.process_time()
     found = [
-        composite.certify(draw, u, asked, index=i, **known) for i, u in enumerate(held)
+        composite.certify(draw, u, asked, Procedure(**known), index=i)
+        for i, u in enumerate(held)
     ]
     seconds, spent = (
         time.process_time() - start,

@@ -16,8 +16,12 @@ import torch
 from machine import machine
 from scipy import sparse
 
-from rsbounds import discrete
-from rsbounds.sampling import noises, torch_discrete
+from rsbounds.noises.categorical import Categorical
+from rsbounds.noises.deletion import Deletion
+from rsbounds.noises.flips import Flips
+from rsbounds.noises.mask import Mask
+from rsbounds.sampling import torch_bits
+from rsbounds.sampling.bits import ArrayBits
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "noises.md"
 ROUNDS = 7
@@ -45,13 +49,18 @@ def least(call: Callable[[], Any]) -> float:
 
 def by_numpy(noise: Any, x: Any, size: int) -> Callable[[], Any]:
     checked = noise.checked(x)
-    return lambda: noise.presented(noise.noisy(checked, noise.level, size, rng)[0])
+
+    def call() -> Any:
+        bits = ArrayBits(rng, size)
+        return noise.presented(noise.noisy(checked, noise.level, size, bits)), bits.void
+
+    return call
 
 
 def by_torch(noise: Any, x: Any, size: int) -> Callable[[], Any]:
-    ready = torch_discrete.on_device(noise, noise.checked(x), CPU)
+    ready = torch_bits.on_device(noise.checked(x), CPU)
     generator = torch.Generator()
-    return lambda: torch_discrete.copies(noise, ready, 1.0, size, [1], generator)
+    return lambda: torch_bits.copies(noise, ready, noise.level, size, [1], generator)
 
 
 def loop(one: Callable[[], Any], size: int) -> Callable[[], Any]:
@@ -115,28 +124,28 @@ def dense_rows() -> list[list[str]]:
     cases = [
         (
             "categorical, 784 pixels, keep .8 of 256",
-            noises.categorical(0.8, 256),
+            Categorical(0.8, 256),
             PIXELS,
             one_categorical,
             all_categorical,
         ),
         (
             "flips, 784 bits, .01 and .6",
-            noises.flips(0.01, 0.6),
+            Flips(0.01, 0.6),
             BITS,
             one_flips,
             all_flips,
         ),
         (
             "mask, 51 of 512 tokens kept",
-            noises.mask(51, hidden=103),
+            Mask(512, 51, hidden=103),
             TOKENS,
             one_mask,
             all_mask,
         ),
         (
             "deletion of .9, 512 tokens",
-            noises.deletion(0.9),
+            Deletion(0.9),
             TOKENS,
             one_deletion,
             all_deletion,
@@ -183,7 +192,7 @@ def sparse_rows() -> list[list[str]]:
     of_dense = time.process_time() - begun
     rows = []
     for add in (1e-4, 1e-6):
-        noise = noises.flips(add, 0.6, symmetric=True)
+        noise = Flips(add, 0.6, symmetric=True)
         ours = least(by_numpy(noise, matrix, 8)) / 8
         name = f"symmetric flips, {add:g} and .6"
         rows.append([name, f"{ours * 1e3:.2g}", f"{of_dense / ours:.2g}"])
@@ -208,37 +217,37 @@ def curve_rows() -> list[list[str]]:
         (
             "categorical, keep .2 of 256, 51 thresholds",
             "10",
-            thresholds(lambda: discrete.categorical(0.2, 256)),
+            thresholds(lambda: Categorical(0.2, 256).curve),
         ),
         (
             "the same, keep 1/5 as a Fraction",
             "10",
-            thresholds(lambda: discrete.categorical(Fraction(1, 5), 256)),
+            thresholds(lambda: Categorical(Fraction(1, 5), 256).curve),
         ),
         (
             "categorical, keep .1 of 128,256, 51 thresholds",
             "10",
-            thresholds(lambda: discrete.categorical(0.1, 128_256)),
+            thresholds(lambda: Categorical(0.1, 128_256).curve),
         ),
         (
             "mask, 45 of 150,528, 51 thresholds",
             "10",
-            thresholds(lambda: discrete.mask(150_528, 45)),
+            thresholds(lambda: Mask(150_528, 45).curve),
         ),
         (
             "deletion of .9, 51 thresholds",
             "10",
-            thresholds(lambda: discrete.deletion(0.9)),
+            thresholds(lambda: Deletion(0.9).curve),
         ),
         (
             "flips, .01 and .6, threshold of 50 added and 50 deleted",
             "50",
-            lambda: discrete.flips(0.01, 0.6).threshold((50, 50)),
+            lambda: Flips(0.01, 0.6).curve.threshold((50, 50)),
         ),
         (
             "flips, .01 and .6, frontier at .9",
             "",
-            lambda: discrete.flips(0.01, 0.6).frontier(0.9),
+            lambda: Flips(0.01, 0.6).curve.frontier(0.9),
         ),
     ]
     return [[name, f"{least(call) * 1e3:.2g}", goal] for name, goal, call in cases]
@@ -247,10 +256,10 @@ def curve_rows() -> list[list[str]]:
 def radius_rows() -> list[list[str]]:
     p_a = rng.uniform(0.5, 1.0, 1_000_000)
     curves = [
-        ("categorical, keep .2 of 256", discrete.categorical(0.2, 256)),
-        ("mask, 45 of 150,528", discrete.mask(150_528, 45)),
-        ("deletion of .9", discrete.deletion(0.9)),
-        ("flips, .01 and .6", discrete.flips(0.01, 0.6)),
+        ("categorical, keep .2 of 256", Categorical(0.2, 256).curve),
+        ("mask, 45 of 150,528", Mask(150_528, 45).curve),
+        ("deletion of .9", Deletion(0.9).curve),
+        ("flips, .01 and .6", Flips(0.01, 0.6).curve),
     ]
     rows = []
     for name, curve in curves:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rsbounds import demo
 from rsbounds._numerics.decimals import truncated
-from rsbounds.answers import Class
+from rsbounds.answers import TopClass
 from rsbounds.answers._answer import Votes
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import Procedure, measure_margin
@@ -102,7 +102,7 @@ def noisy(digits: NDArray[np.float32]) -> torch.Tensor:
 
     sampler = TorchSampler(Kept(), sound_noise=True)
     # the noise alone, before the sampler looks at copies of its rows
-    sampler.watch = lambda batch, scores: seen.append(batch.flatten(0, 1).clone())
+    sampler.watch = lambda batch, scores: seen.append(batch.clone())
     for index, x in enumerate(digits):
         for phase, n in ((Phase.SELECT, N0), (Phase.ESTIMATE, N)):
             sampler(x, SIGMA, n, stream(SEED, index, phase))
@@ -122,7 +122,7 @@ def certified(
     scores: NDArray[np.float64], labels: Sequence[int], margin: float | None
 ) -> list[Certificate]:
     """The certificate of each digit, by the votes that count."""
-    answer = Class(gaussian(SIGMA))
+    answer = TopClass(gaussian(SIGMA))
     procedure = Procedure(n0=N0, n=N, alpha=ALPHA, margin=margin)
     made = []
     for index, (of_digit, label) in enumerate(zip(scores, labels, strict=True)):

@@ -130,7 +130,13 @@ def stopping(target: float, sigma: float, shares: Any) -> tuple[float, float]:
     scheme = fixed(sigma)
     sampler = ArraySampler(lambda batch: np.hstack([batch, -batch]))
     found = [
-        certify_radius(sampler, [x], scheme, target, n0=N0, n=N, alpha=ALPHA, index=i)
+        certify_radius(
+            sampler,
+            [x],
+            scheme,
+            Procedure(target_radius=target, n0=N0, n=N, alpha=ALPHA),
+            index=i,
+        )
         for i, x in enumerate(sigma * ndtri(shares))
     ]
     return float(np.mean([c.n for c in found])), float(

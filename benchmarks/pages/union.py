@@ -35,6 +35,7 @@ import rsbounds
 from rsbounds import composite, datasets, schemes
 from rsbounds.certify import certify_counts
 from rsbounds.composite import Rule
+from rsbounds.procedure import Procedure
 
 GOAL = 0.97
 RADII = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
@@ -84,7 +85,10 @@ def bench(case: Case, n: int) -> Bench:
 
     def certified(rule: Rule, used: list[int]) -> list[Any]:
         pairs = zip(select[:, used], counts[:, used], strict=True)
-        return [composite.certify_counts(rule, *pair, n, ALPHA) for pair in pairs]
+        return [
+            composite.certify_counts(rule, *pair, Procedure(n=n, alpha=ALPHA))
+            for pair in pairs
+        ]
 
     constants = {}
     for k in about["constants"]:
@@ -92,7 +96,10 @@ def bench(case: Case, n: int) -> Bench:
         pairs = zip(select[:, k], counts[:, k], strict=True)
         found = [
             certify_counts(
-                schemes.gaussian(sigma), sigma, *pair, n0=N0, n=n, alpha=ALPHA
+                schemes.gaussian(sigma),
+                sigma,
+                *pair,
+                Procedure(n0=N0, n=n, alpha=ALPHA),
             )
             for pair in pairs
         ]

@@ -37,6 +37,7 @@ from rsbounds import composite, datasets, schemes
 from rsbounds import torch as rst
 from rsbounds.certify import certify_counts
 from rsbounds.composite import Rule
+from rsbounds.procedure import Procedure
 
 COUNTS = 10_000, 100_000  # samples that estimate, of an image and network
 ASKED = "Gaussian", "consistency"
@@ -139,7 +140,7 @@ def load(path: Path, n: int) -> Bench:
         if recipe == "Gaussian":
             scheme = schemes.gaussian(sigma)
             found = [
-                certify_counts(scheme, sigma, s, c, n0=N0, n=n, alpha=ALPHA)
+                certify_counts(scheme, sigma, s, c, Procedure(n0=N0, n=n, alpha=ALPHA))
                 for s, c in zip(select[:, k], counts[:, k], strict=True)
             ]
             constants.append(right(found, labels))
@@ -147,7 +148,7 @@ def load(path: Path, n: int) -> Bench:
     for recipe, (used, data, _) in about["lists"].items():
         rule = Rule.from_dict(data)
         found = [
-            composite.certify_counts(rule, s, c, n, ALPHA)
+            composite.certify_counts(rule, s, c, Procedure(n=n, alpha=ALPHA))
             for s, c in zip(select[:, used], counts[:, used], strict=True)
         ]
         lists[recipe] = right(found, labels)

@@ -67,6 +67,14 @@ def truncated(value: float, digits: int | None = None) -> str:
     return text
 
 
+def short(value: float) -> str:
+    """A number >= 0 in at most 12 digits, never above it as float64 reads them."""
+    text = f"{value:.12g}"
+    if float(text) <= value:
+        return text
+    return str(Context(prec=12, rounding=ROUND_DOWN).create_decimal(Decimal(value)))
+
+
 def round_radii(largest: float) -> list[float]:
     """Up to eight round radii, from 0 to ``largest``, finite and >= 0."""
     if largest == 0:

@@ -28,6 +28,14 @@ def need(module: str, what: str) -> ModuleType:
         raise ImportError(message) from error
 
 
+def explained(what: str, error: ImportError) -> str:
+    """Say which package an import of ``what`` lacks, and what installs it."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package = error.name.partition(".")[0]
+        return f"{what} needs {package}: {_command(package)}"
+    return str(error)  # of :func:`need`
+
+
 def _command(package: str) -> str:
     """What installs a package, from an index and in a clone of this project."""
     for extra, brought in _EXTRAS.items():

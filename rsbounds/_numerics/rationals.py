@@ -1,5 +1,6 @@
 """Numbers as the rational numbers that they are."""
 
+import struct
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
@@ -37,5 +38,19 @@ def _ratio(name: str, value: Any) -> Fraction:
         # NumPy's integers are rational numbers too, but theirs would wrap
         return Fraction(int(one.numerator), int(one.denominator))
     if hasattr(one, "as_integer_ratio"):
-        return Fraction(*one.as_integer_ratio())
+        exact = Fraction(*one.as_integer_ratio())
+        if exact == 0 and isinstance(one, float):
+            return _tiny(one)
+        return exact
     return Fraction(number(name, one))
+
+
+def _tiny(value: float) -> Fraction:
+    """A double that is 0 or seems to be.
+
+    Where the processor flushes numbers without full precision to zero, their ratio is
+    computed as 0: their bits say what they are.
+    """
+    (bits,) = struct.unpack("<Q", struct.pack("<d", value))
+    size = Fraction(bits & (2**63 - 1), 2**1074)
+    return -size if bits >> 63 else size

@@ -12,6 +12,12 @@ def shown(text: object) -> str:
     )
 
 
+def quoted(value: object) -> str:
+    """A value, or a line of a file, as an error message quotes it."""
+    text = repr(value)
+    return text if len(text) <= 62 else text[:59] + "..."
+
+
 def abridged(text: str) -> str:
     """The text with the first 12 of the 64 digits of each hash: files have them all."""
     return _HASH.sub(r"\1...", text)

@@ -20,10 +20,16 @@ from rsbounds.answers._answer import (
     sampler_of,
     voted,
 )
-from rsbounds.answers._class import Class, certify_counts
-from rsbounds.answers._list import List
-from rsbounds.answers._looks import ByLooks
+from rsbounds.answers._answer import level_of as level_of
+from rsbounds.answers._answer import unclassified as unclassified
+from rsbounds.answers._answer import void_votes as void_votes
+from rsbounds.answers._class import TopClass, certify_counts
+from rsbounds.answers._list import DecisionList
+from rsbounds.answers._list import Stages as Stages
+from rsbounds.answers._list import read_list as read_list
+from rsbounds.answers._list import stage_counts as stage_counts
 from rsbounds.answers._maps import Maps, certified_maps, certify_map, map_summary
+from rsbounds.answers._maps import read_truth as read_truth
 from rsbounds.answers._sets import (
     SetRule,
     conformal_level,
@@ -32,6 +38,10 @@ from rsbounds.answers._sets import (
     set_rule,
 )
 from rsbounds.answers._topk import TopK, top_k_radius
+from rsbounds.answers._topk_plan import Choice as Choice
+from rsbounds.answers._topk_plan import Plan as Plan
+from rsbounds.answers._topk_plan import plan as plan
+from rsbounds.answers._values import BOUND as BOUND
 from rsbounds.answers._values import Values, intervals, value_interval
 from rsbounds.certificate import ANOTHERS
 from rsbounds.composite import Rule
@@ -42,12 +52,12 @@ __all__ = [
     "ANSWERS",
     "Answer",
     "Answered",
-    "Class",
-    "List",
+    "DecisionList",
     "Maps",
     "Recorded",
     "SetRule",
     "Summary",
+    "TopClass",
     "TopK",
     "Values",
     "Votes",
@@ -75,7 +85,7 @@ def _admit(entry: Any) -> None:
 
 #: Every answer that writes result rows, by its name in manifests.
 ANSWERS: Registry[type[Answer]] = Registry(
-    "rsbounds.answers", (Class, List, TopK, Values, Maps), _admit
+    "rsbounds.answers", (TopClass, DecisionList, TopK, Values, Maps), _admit
 )
 
 
@@ -84,9 +94,9 @@ def asked(question: Any) -> Answer:
     if isinstance(question, Answer):
         return question
     if isinstance(question, Rule):
-        return List(question)
+        return DecisionList(question)
     require_scheme(question)
-    return Class(question)
+    return TopClass(question)
 
 
 def restored(description: Mapping[str, Any], scheme: Scheme) -> Answer:
@@ -109,10 +119,13 @@ def scope_of(answer: Answer, bound: str) -> str:
 
     That is the scheme's scope where this package stands for answer, scheme and bound.
     """
-    question = answer.asked if isinstance(answer, ByLooks) else answer
     ours = (
         ANSWERS.is_own(answer.name)
-        and type(question) is ANSWERS[answer.name]
+        and type(answer) is ANSWERS[answer.name]
         and BOUNDS.is_own(bound)
     )
     return answer.scheme.scope if ours else ANOTHERS
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats, as_integers
 from rsbounds._numerics.counts import total
+from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import Pair
@@ -18,7 +19,6 @@ from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler, as_sampler, require_law
 from rsbounds.sampling.grid_noise import LEVELS
 from rsbounds.schemes import Option, Scheme
-from rsbounds.schemes._domains import POSITIVE
 
 ClassCounts = NDArray[np.int64]
 Options = Mapping[str, Any]
@@ -71,6 +71,10 @@ class Votes:
         select = np.array(row.select or (0,), dtype=np.int64)
         counts = np.array(row.counts or (0,), dtype=np.int64)
         return cls(sigma=row.sigma, select=select, counts=counts, n=row.n)
+
+    def grown(self, counts: ClassCounts, n: int) -> Self:
+        """The votes with those of n more samples."""
+        return replace(self, counts=self.counts + counts, n=self.n + n)
 
     def scaled(self, n: int) -> Self:
         """The votes of n samples that fall as these did, rounded down."""
@@ -191,13 +195,6 @@ class Answer:
         """The evidence: what it asks for of the samples of one input."""
         raise NotImplementedError(f"{type(self).__name__} draws nothing")
 
-    def scaled(self, evidence: Any, n: int) -> Any:
-        """The evidence that n samples would be, if they fell as those drawn did.
-
-        Runs that stop early ask for it, to guess what more samples would show.
-        """
-        raise NotImplementedError(f"{type(self).__name__} does not look ahead")
-
     def stored(self, row: Recorded) -> Any:
         """The evidence that a row holds; ValueError where rows don't hold it."""
         raise ValueError(
@@ -227,6 +224,30 @@ class Answer:
         """The most that the samples can show at an input; None: not known."""
         return None
 
+    # --- what runs ask that may stop early; an answer without it takes all n samples
+
+    def selected(self, select: ClassCounts) -> tuple[int, ...]:
+        """The classes that counts of selection samples choose.
+
+        A run that draws no more of inputs whose label is not among them asks for it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} selects no class")
+
+    def scaled(self, evidence: Any, n: int) -> Any:
+        """The evidence that n samples would be, if they fell as those drawn did.
+
+        Runs by looks ask for it, to guess what more samples would show.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not look ahead")
+
+    def shown(self, votes: Votes, procedure: Procedure) -> float:
+        """The radius that votes show; runs with a target radius ask for it."""
+        raise NotImplementedError(f"{type(self).__name__} has no target")
+
+    def reach(self, votes: Votes, procedure: Procedure) -> float:
+        """The largest radius that more samples may still show beside these votes."""
+        raise NotImplementedError(f"{type(self).__name__} has no target")
+
     # --- which model it is
 
     def fingerprint(self, draws: Draws, procedure: Procedure) -> Sequence[int]:
@@ -251,33 +272,19 @@ class Answer:
 
 
 def require_defaults(
-    procedure: Procedure, answer: str, *, has_margin: bool = False
+    procedure: Procedure, answer: str, *, counts_votes: bool = False
 ) -> None:
     """ValueError where a procedure asks for bounds other than those of the answer.
 
-    ``has_margin`` says whether the answer counts void samples against the class.
+    ``counts_votes`` says whether void samples can count against its classes.
     """
-    if procedure.margin is not None and not has_margin:
+    if procedure.void_against and not counts_votes:
         raise ArgumentError(
             "margin",
             f"is for votes, and the answer {answer!r} has real outputs: add the error "
             "of these to the ends of its intervals",
         )
-    if procedure.only_correct:
-        raise ArgumentError(
-            "only_correct",
-            "needs one selected class to compare with the label, which the answer "
-            f"{answer!r} does not have",
-        )
-    default = Procedure(
-        n0=procedure.n0,
-        n=procedure.n,
-        alpha=procedure.alpha,
-        seed=procedure.seed,
-        margin=procedure.margin,
-        noise_source=procedure.noise_source,
-    )
-    if procedure != default:
+    if not procedure.has_default_bounds:
         raise ValueError(
             f"the answer {answer!r} has its own bounds: target_radius, bound "
             "and runner_up are not for it"
@@ -343,17 +350,13 @@ def sampler_of(model: Any, scheme: Scheme) -> Sampler:
     return sampler
 
 
-def void_votes(
-    counts: ClassCounts, n: int, procedure: Procedure, scheme: Scheme
-) -> int:
-    """How many samples of n may be any other class's, though none has them.
+def void_votes(counts: ClassCounts, n: int) -> int:
+    """How many samples of n have no class, and so may be any other class's.
 
-    These are the void ones with a margin, and those of noise that counts changes: such
-    a copy may be void because its draw decided nothing. Otherwise a sample without a
-    class is one that the model itself left without.
+    Their scores were within a margin or held a NaN, or their draw decided nothing: by
+    chance, as the noise is, so that the samples with a class alone would bound a
+    smaller probability. Counts don't tell which.
     """
-    if procedure.margin is None and not scheme.whole:
-        return 0
     return n - total(counts)
 
 
@@ -384,10 +387,15 @@ def drawn_counts(name: str, counts: Any, samples: int) -> ClassCounts:
     result = as_integers(name, counts)
     if result.ndim != 1:
         raise ValueError(f"{name} must have shape (classes,); got shape {result.shape}")
-    drawn = total(result)
+    require_drawn(name, result, samples)
+    return result
+
+
+def require_drawn(name: str, counts: ClassCounts, samples: int) -> None:
+    """ValueError for class counts that sum to more than was drawn."""
+    drawn = total(counts)
     if not drawn <= samples:
         raise ArgumentError(name, f"sum to {drawn} of {samples} samples")
-    return result
 
 
 def voted(
@@ -401,14 +409,15 @@ def voted(
     radius: float,
 ) -> Certificate:
     """The certificate of class counts; ``pair`` bounds ``of`` and the others."""
-    drawn = procedure.n0 + votes.n
-    counted = int(votes.select.sum()) + int(votes.counts.sum())
+    select = tuple(votes.select.tolist())
+    counts = tuple(votes.counts.tolist())
+    void = procedure.n0 + votes.n - sum(select) - sum(counts)
     return Certificate(
         predict=predict,
         radius=radius,
         z_a=pair.z_a,
         p_a=pair.p_a,
-        count=int(votes.counts[of]) if of < len(votes.counts) else 0,
+        count=counts[of] if of < len(counts) else 0,
         n=votes.n,
         sigma=votes.sigma,
         method=scheme.name,
@@ -416,9 +425,9 @@ def voted(
         norm=scheme.norm,
         bound=procedure.bound,
         z_b=pair.z_b,
-        select=tuple(votes.select.tolist()),
-        counts=tuple(votes.counts.tolist()),
-        void=drawn - counted if len(votes.counts) else 0,
+        select=select,
+        counts=counts,
+        void=void if counts else 0,
     )
 
 

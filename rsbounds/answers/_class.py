@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.domains import POSITIVE, RADIUS
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers._answer import (
     Answer,
@@ -24,6 +25,7 @@ from rsbounds.answers._answer import (
     Votes,
     class_counts,
     drawn_counts,
+    require_drawn,
     require_scheme,
     sampler_of,
     void_votes,
@@ -31,13 +33,14 @@ from rsbounds.answers._answer import (
 )
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import BOUNDS, Pair
-from rsbounds.procedure import Procedure
+from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import Draws, Phase, Sampler, stream
 from rsbounds.schemes import Scheme
-from rsbounds.schemes._domains import POSITIVE, RADIUS
 
 LARGEST = 40.0  # no number of samples gives a larger score
 NONE: ClassCounts = np.zeros(0, dtype=np.int64)
+#: What no samples show.
+NOTHING = Pair(-np.inf, np.inf, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Scores:
     n: int
 
 
-class Class(Answer):
+class TopClass(Answer):
     """The most likely class, and how far it stays the most likely.
 
     Parameters
@@ -65,9 +68,9 @@ class Class(Answer):
 
     Examples
     --------
-    >>> from rsbounds.answers import Class
+    >>> from rsbounds.answers import TopClass
     >>> from rsbounds.schemes import gaussian
-    >>> Class(gaussian(0.5)).name
+    >>> TopClass(gaussian(0.5)).name
     'class'
     """
 
@@ -89,17 +92,6 @@ class Class(Answer):
 
     def check(self, procedure: Procedure) -> None:
         require_evidence(self.scheme, procedure)
-        if procedure.only_correct and BOUNDS[procedure.bound].evidence != "counts":
-            raise ArgumentError("only_correct", "needs a bound on counts")
-        if (
-            procedure.margin is not None
-            and BOUNDS[procedure.bound].evidence != "counts"
-        ):
-            raise ArgumentError(
-                "margin",
-                "needs a bound on counts of votes drawn by chance; "
-                f"{procedure.bound!r} is on {BOUNDS[procedure.bound].evidence}",
-            )
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [sampler_of(model, self.scheme)]
@@ -122,12 +114,6 @@ class Class(Answer):
         # samples that chose it the class is ahead by luck, too, and their counts would
         # promise too much.
         select = draws(Phase.SELECT, procedure.n0)
-        if procedure.only_correct:
-            votes = class_counts(select)
-            if int(np.argmax(votes)) != draws.label:
-                return Votes(draws.sigma, votes, np.zeros_like(votes), 0)
-        if procedure.target_radius is not None:
-            return self._until_decided(draws, class_counts(select), procedure)
         # Both are asked for before either is read: a GPU may still be at work on the
         # first.
         estimate = draws(Phase.ESTIMATE, procedure.n)
@@ -140,8 +126,29 @@ class Class(Answer):
             n=procedure.n,
         )
 
+    def selected(self, select: ClassCounts) -> tuple[int, ...]:
+        return (int(np.argmax(select)),)
+
     def scaled(self, evidence: Votes, n: int) -> Votes:
         return evidence.scaled(n)
+
+    def shown(self, votes: Votes, procedure: Procedure) -> float:
+        top = int(np.argmax(votes.select))
+        pair = self._bounds(votes, top, procedure)
+        return self._radius(pair.z_a, pair.z_b, votes.sigma)
+
+    def reach(self, votes: Votes, procedure: Procedure) -> float:
+        best, other = np.inf, -np.inf
+        if votes.n:
+            # the favourable ends of both bounds
+            best, other = BOUNDS[procedure.bound].optimistic(
+                votes.counts,
+                int(np.argmax(votes.select)),
+                votes.n,
+                procedure.alpha,
+                runner_up=procedure.runner_up,
+            )
+        return self._radius(min(best, LARGEST), max(other, -LARGEST), votes.sigma)
 
     def stored(self, row: Recorded) -> Votes:
         return Votes.of(row)
@@ -156,35 +163,28 @@ class Class(Answer):
     ) -> Answered:
         if isinstance(evidence, Scores):
             return Answered(self._of_scores(evidence, procedure), {})
-        require_evidence(self.scheme, procedure)
         kind = BOUNDS[procedure.bound].evidence
         if kind == "scores":
             raise ValueError(
                 f"bound must be one on counts; {procedure.bound!r} is on {kind}"
             )
-        n0 = procedure.n if kind == "outcomes" else procedure.n0
-        select = drawn_counts("select", evidence.select, n0)
-        counts = drawn_counts("counts", evidence.counts, evidence.n)
-        top = int(np.argmax(select))
+        if kind == "outcomes":  # which choose the class too
+            procedure = replace(procedure, n0=procedure.n)
+        require_drawn("select", evidence.select, procedure.n0)
+        require_drawn("counts", evidence.counts, evidence.n)
+        top = int(np.argmax(evidence.select))
+        pair = NOTHING
         if evidence.n:
             uniform = uniform_of(procedure, index)
-            pair = self._bounds(counts, top, evidence.n, procedure, uniform)
-        elif procedure.only_correct and top != label:  # nothing was asked about it
-            pair = Pair(np.nan, np.nan, np.nan, np.nan)
-        else:  # a target that no number of samples reaches: none was drawn
-            pair = Pair(-np.inf, np.inf, 0.0, 1.0)
-        radius = self._radius(pair.z_a, pair.z_b, evidence.sigma)
-        target = procedure.target_radius
-        if target is not None:
-            radius = target if radius >= target else 0.0
+            pair = self._bounds(evidence, top, procedure, uniform)
         certificate = voted(
             self.scheme,
-            Votes(evidence.sigma, select, counts, evidence.n),
-            replace(procedure, n0=n0),
+            evidence,
+            procedure,
             of=top,
             pair=pair,
             predict=top if pair.z_a > pair.z_b else ABSTAIN,
-            radius=radius,
+            radius=self._radius(pair.z_a, pair.z_b, evidence.sigma),
         )
         columns = self.scheme.further(pair.z_a, pair.z_b)
         return Answered(certificate, columns)
@@ -202,14 +202,13 @@ class Class(Answer):
     def largest_radius(self, x: Any, procedure: Procedure) -> float | None:
         if BOUNDS[procedure.bound].evidence == "scores":
             return None
-        certain = replace(procedure, target_radius=None)
         votes = Votes(  # all samples fall on one class
             sigma=self.scheme.sigma(x),
             select=np.array([1]),
             counts=np.array([procedure.n]),
             n=procedure.n,
         )
-        return self.certify(votes, certain, label=0, index=0).certificate.radius
+        return self.certify(votes, procedure, label=0, index=0).certificate.radius
 
     def _of_scores(self, scores: Scores, procedure: Procedure) -> Certificate:
         # the classes are ranked by their mean scores
@@ -233,22 +232,22 @@ class Class(Answer):
 
     def _bounds(
         self,
-        counts: ClassCounts,
+        votes: Votes,
         top: int,
-        n: int,
         procedure: Procedure,
         uniform: float | None = None,
     ) -> Pair:
-        """The bounds of ``top`` and of the others that n samples give."""
+        """The bounds of ``top`` and of the others that the votes give."""
+        counts = votes.counts
         first = int(counts[top]) if top < len(counts) else 0
         below, above = counts[:top], counts[top + 1 :]
         second = int(max(below.max(initial=0), above.max(initial=0)))
-        second += void_votes(counts, n, procedure, self.scheme)
+        second += void_votes(counts, votes.n)
         return _pair(
             procedure.bound,
             first,
             second,
-            n,
+            votes.n,
             procedure.alpha,
             procedure.runner_up,
             uniform,
@@ -260,35 +259,6 @@ class Class(Answer):
             return 0.0
         name = f"the radius of the scheme {self.scheme.name!r}"
         return RADIUS.one(name, self.scheme.radius(z_a, sigma, z_b))
-
-    def _until_decided(
-        self, draws: Draws, select: ClassCounts, procedure: Procedure
-    ) -> Votes:
-        """Draw until the target is proved or out of reach, or n samples are spent."""
-        # The bound holds at all numbers of samples at once. So it may be looked at
-        # after each step, and what it says may stop the sampling.
-        target = procedure.target_radius or 0.0
-        bound = BOUNDS[procedure.bound]
-        generator = draws.generator(Phase.ESTIMATE)
-        top = int(np.argmax(select))
-        counts = np.zeros_like(select)
-        drawn = 0
-        proved = False
-        hopeless = self._radius(LARGEST, -LARGEST, draws.sigma) < target
-        while drawn < procedure.n and not proved and not hopeless:
-            step = min(step_after(drawn), procedure.n - drawn)
-            counts = counts + class_counts(draws.more(generator, step))
-            drawn += step
-            pair = self._bounds(counts, top, drawn, procedure)
-            proved = self._radius(pair.z_a, pair.z_b, draws.sigma) >= target
-            if not proved:
-                # out of reach where even the favourable ends of both bounds miss
-                best, other = bound.optimistic(
-                    counts, top, drawn, procedure.alpha, runner_up=procedure.runner_up
-                )
-                best, other = min(best, LARGEST), max(other, -LARGEST)
-                hopeless = self._radius(best, other, draws.sigma) < target
-        return Votes(draws.sigma, select, counts, drawn)
 
 
 def require_evidence(scheme: Scheme, procedure: Procedure) -> None:
@@ -314,12 +284,6 @@ def require_evidence(scheme: Scheme, procedure: Procedure) -> None:
             "n",
             f"must be {scheme.outcomes}, all outcomes of the noise; got {procedure.n}",
         )
-
-
-def step_after(drawn: int) -> int:
-    """How many samples come next: an eighth to a quarter of those drawn, or 64."""
-    # powers of two are few: a compiled model sees few shapes
-    return max(64, 1 << (drawn // 4).bit_length() >> 1)
 
 
 def uniform_of(procedure: Procedure, index: int) -> float | None:
@@ -353,19 +317,11 @@ def certify_counts(
     sigma: float,
     select: Sequence[int] | NDArray[Any],
     counts: Sequence[int] | NDArray[Any],
+    procedure: Procedure,
     *,
-    n0: int,
-    n: int,
-    alpha: float,
-    seed: int = 0,
     index: int = 0,
-    bound: str = "clopper-pearson",
-    runner_up: bool = True,
 ) -> Certificate:
     """The certificate that class counts support, whenever they were sampled.
-
-    Other parameters as in :func:`rsbounds.certify.certify`; only the bound "randomized"
-    draws from seed and index.
 
     Parameters
     ----------
@@ -376,6 +332,10 @@ def certify_counts(
     select, counts : array_like of int, shape (classes,)
         Class counts of the samples that choose the class and of those that bound it;
         trailing zeros may be left out, and what is missing of n0 and n is void.
+    procedure : Procedure
+        How many samples were drawn, and at which level, by which bound.
+    index : int
+        Names the input; only the bound "randomized" draws from seed and index.
 
     Raises
     ------
@@ -384,23 +344,22 @@ def certify_counts(
 
     Examples
     --------
-    >>> from rsbounds.certify import certify_counts
+    >>> from rsbounds.certify import Procedure, certify_counts
     >>> from rsbounds.schemes import gaussian
-    >>> numbers = {"n0": 100, "n": 10_000, "alpha": 0.001}
-    >>> c = certify_counts(gaussian(0.5), 0.5, [60, 40], [4500, 700], **numbers)
+    >>> procedure = Procedure(n=10_000)
+    >>> c = certify_counts(gaussian(0.5), 0.5, [60, 40], [4500, 700], procedure)
     >>> c.predict, c.radius > 0.3  # no majority, but a wide lead over the runner-up
     (0, True)
     """
-    procedure = Procedure(
-        n0=n0, n=n, alpha=alpha, seed=seed, bound=bound, runner_up=runner_up
-    )
+    require_procedure(procedure)
+    answer = TopClass(scheme)
+    answer.check(procedure)
     votes = Votes(
         sigma=POSITIVE.one("sigma", sigma),
         select=_written("select", select, procedure.n0),
         counts=_written("counts", counts, procedure.n),
         n=procedure.n,
     )
-    answer = Class(scheme)
     return answer.certify(votes, procedure, label=ABSTAIN, index=index).certificate
 
 

@@ -50,7 +50,7 @@ class Stages:
     n: int
 
 
-class List(Answer):
+class DecisionList(Answer):
     """The class for which a decision list over several fixed noise levels decides.
 
     Parameters
@@ -63,10 +63,10 @@ class List(Answer):
 
     Examples
     --------
-    >>> from rsbounds.answers import List
+    >>> from rsbounds.answers import DecisionList
     >>> from rsbounds.composite import Cond, Rule
     >>> rule = Rule([1.0, 0.5], [[Cond("score", 0, 1.0)], [Cond("margin", 1)]])
-    >>> List(rule).levels(None)
+    >>> DecisionList(rule).levels(None)
     (1.0, 0.5)
     """
 
@@ -106,7 +106,7 @@ class List(Answer):
         return read_list(options["rule"])
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name, has_margin=True)
+        require_defaults(procedure, self.name, counts_votes=True)
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return experts_of(model, len(self.rule.sigmas))
@@ -167,9 +167,7 @@ class List(Answer):
             self.rule,
             evidence.select,
             evidence.counts_of,
-            n=procedure.n,
-            alpha=procedure.alpha,
-            void_against=procedure.margin is not None,
+            procedure,
         )
         counts = (
             NOT_DRAWN if stage is None else sparse_counts(stage)
@@ -191,11 +189,11 @@ class List(Answer):
         return stage_counts(row)[0][0]
 
 
-def read_list(path: Path) -> List:
+def read_list(path: Path) -> DecisionList:
     """The answer of a decision list in a JSON file; ValueError for any other."""
     try:
         entries = json.loads(content_of(path))
-        return List(Rule.from_dict(entries), entries.get("fitted", ()))
+        return DecisionList(Rule.from_dict(entries), entries.get("fitted", ()))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a rule: {error}") from None
 

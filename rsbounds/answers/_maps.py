@@ -267,7 +267,7 @@ class Maps(Answer):
         return cls(scheme, options["tau"], truth)
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name, has_margin=True)
+        require_defaults(procedure, self.name, counts_votes=True)
 
     def check_inputs(self, inputs: int) -> None:
         if self.truth is not None and len(self.truth) != inputs:

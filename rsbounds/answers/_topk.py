@@ -13,7 +13,6 @@ takes the best of them; the theory page on answers has the proof of the level.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -408,17 +407,13 @@ class TopK(Answer):
         return cls(scheme, options["k"])
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(
-            replace(procedure, only_correct=False), self.name, has_margin=True
-        )
+        require_defaults(procedure, self.name, counts_votes=True)
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [sampler_of(model, self.scheme)]
 
     def draw(self, draws: Draws, procedure: Procedure) -> Votes:
         select = class_counts(draws(Phase.SELECT, procedure.n0))
-        if procedure.only_correct and draws.label not in self.selected(select):
-            return Votes(draws.sigma, select, np.zeros_like(select), 0)
         counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
         if not self.k < len(select):
             raise ArgumentError(
@@ -448,14 +443,13 @@ class TopK(Answer):
             select, label, self.k, n0=procedure.n0, n=procedure.n, alpha=procedure.alpha
         )
         selected = self.selected(select)
-        if procedure.only_correct and not evidence.n and label not in selected:
-            # nothing was asked about it
+        if not evidence.n:
             certificate = voted(
                 self.scheme,
                 Votes(evidence.sigma, select, counts, 0),
                 procedure,
                 of=label,
-                pair=Pair(np.nan, np.nan, np.nan, np.nan),
+                pair=Pair(-np.inf, np.inf, 0.0, 1.0),
                 predict=ABSTAIN,
                 radius=0.0,
             )
@@ -468,7 +462,7 @@ class TopK(Answer):
             alpha=procedure.alpha,
             scheme=self.scheme,
             sigma=evidence.sigma,
-            void=void_votes(counts, procedure.n, procedure, self.scheme),
+            void=void_votes(counts, procedure.n),
         )
         predict: Any = selected if self.k > 1 else selected[0]
         # it abstains where the label was selected and isn't shown to be among the k

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.checks import Array, as_floats, number
+from rsbounds._numerics.decimals import short
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
@@ -338,7 +339,7 @@ class Values(Answer):
             median = float(np.sort(widths, axis=None)[widths.size // 2])
             largest = float(widths.max())
             table.append(
-                [f"{radius:g}", f"{finite:.4f}", f"{median:.6g}", f"{largest:.6g}"]
+                [short(radius), f"{finite:.4f}", f"{median:.6g}", f"{largest:.6g}"]
             )
             figures.append(
                 {

@@ -72,8 +72,9 @@ def proved(
     trivial = v == (-inf if form == "z" else 0.0)
     if trivial or not abs(v) < inf:
         # the only certainty is that of all outcomes
-        sure = bound == "exact" and v == inf and count == n
-        return trivial or sure
+        return trivial or (form == "z" and bound == "exact" and v == inf and count == n)
+    if form == "p" and not 0 <= v <= 1:
+        return False
     with ctx.workprec(PRECISION):
         at = event(arb(v)) if form == "z" else Event(arb(v), 1 - arb(v))
         if bound not in PROOFS:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from rsbounds._numerics.files import content_of
 from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._verify import verify
-from rsbounds.results import card, read
+from rsbounds.results import as_markdown, card, read
 
 #: What a card says of its making, and not of its file.
-_OF_ITSELF = ("rsbounds", "name")
+_OF_ITSELF = ("rsbounds",)
 
 
 def verified(audit: Audit, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -29,7 +31,10 @@ def verified(audit: Audit, path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def check_card(
-    stated: Mapping[str, Any], path: str | os.PathLike[str]
+    stated: Mapping[str, Any],
+    path: str | os.PathLike[str],
+    *,
+    beside: str | os.PathLike[str] | None = None,
 ) -> tuple[Finding, ...]:
     """What a card has otherwise than its result file: all of it is computed again.
 
@@ -39,6 +44,9 @@ def check_card(
         As :func:`rsbounds.results.read_card` returns it.
     path : path-like
         The result file.
+    beside : path-like, optional
+        The card's own file: its text, the ``.md`` beside it, is compared too, if it is
+        there.
 
     Raises
     ------
@@ -55,7 +63,23 @@ def check_card(
         audit = verified(verify(path), path)
     radii = [at["radius"] for at in stated["accuracy"]]
     made = card(read(path), radii or None, verified=audit)
-    return tuple(_otherwise(stated, made))
+    findings = [*_otherwise(stated, made)]
+    if beside is not None:
+        findings += _text_otherwise(stated, Path(beside).with_suffix(".md"))
+    return tuple(findings)
+
+
+def _text_otherwise(stated: Mapping[str, Any], place: Path) -> Iterator[Finding]:
+    """A card's Markdown that says something else than the card."""
+    if not place.is_file():
+        return
+    expected = as_markdown(stated).splitlines()
+    lines = content_of(place).decode("utf-8", "backslashreplace").splitlines()
+    for number, (own, line) in enumerate(zip_longest(lines, expected), start=1):
+        if own != line:
+            text = f"{place.name}:{number} is {own!r:.80}, {line!r:.80} by the card"
+            yield Finding(Kind.CARD, None, text)
+            return
 
 
 def _otherwise(stated: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[Finding]:

@@ -64,7 +64,7 @@ def _scores(row: Row, manifest: Manifest, expected: Row) -> Iterator[Said]:
     ]
     if procedure.runner_up:
         others = (count for k, count in enumerate(row.counts) if k != top)
-        rest = row.n - max(others, default=0) - void_votes(row, manifest)
+        rest = row.n - max(others, default=0) - void_votes(row)
         ends.append(("z_b", "z", -row.z_b, -expected.z_b, rest, second))
     for name, form, value, computed, count, uniform in ends:
         stated = f"{name} is {getattr(row, name)}"

@@ -40,25 +40,28 @@ class Regions(NamedTuple):
 
     masses: Masses
     before: list[Fraction]
-    moved: list[Fraction]
+    shifted_before: list[Fraction]
     ratios: list[Fraction]
 
     @classmethod
     def of(cls, masses: Masses) -> Self:
         """Regions in any order."""
         ratios = sorted(masses)
-        here = [masses[ratio][0] for ratio in ratios]
-        there = [masses[ratio][1] for ratio in ratios]
+        mass = [masses[ratio][0] for ratio in ratios]
+        shifted_mass = [masses[ratio][1] for ratio in ratios]
         zero = Fraction(0)
-        before = list(accumulate(here, initial=zero))
-        return cls(masses, before, list(accumulate(there, initial=zero)), ratios)
+        before = list(accumulate(mass, initial=zero))
+        shifted_before = list(accumulate(shifted_mass, initial=zero))
+        return cls(masses, before, shifted_before, ratios)
 
     def low(self, p: Fraction) -> Fraction:
         """The least probability at x' of an event of probability p at x."""
         place = bisect_right(self.before, p) - 1
         if place == len(self.ratios):
-            return self.moved[-1]
-        return self.moved[place] + self.ratios[place] * (p - self.before[place])
+            return self.shifted_before[-1]
+        return self.shifted_before[place] + self.ratios[place] * (
+            p - self.before[place]
+        )
 
 
 def proved_discrete(
@@ -211,12 +214,12 @@ def _times(regions: Masses, cells: Cells) -> Masses:
     """Regions with one more independent part, those of one ratio joined."""
     joined: Masses = {}
     for p, q in regions.values():
-        for here, there in cells:
-            if not p * here:
+        for mass, shifted_mass in cells:
+            if not p * mass:
                 continue  # x doesn't produce it
-            ratio = (q * there) / (p * here)
+            ratio = (q * shifted_mass) / (p * mass)
             one, other = joined.get(ratio, (Fraction(0), Fraction(0)))
-            joined[ratio] = (one + p * here, other + q * there)
+            joined[ratio] = (one + p * mass, other + q * shifted_mass)
     return joined
 
 
@@ -233,7 +236,7 @@ def _cells(
     if method == "flips":
         add, delete = Fraction(parameters["add"]), Fraction(parameters["delete"])
         added = [(add, 1 - delete), (1 - add, delete)]
-        deleted = [(there, here) for here, there in added]
+        deleted = [(shifted_mass, mass) for mass, shifted_mass in added]
         return [(added, counts[0]), (deleted, counts[1])]
     if method == "deletion":
         delete = Fraction(parameters["delete"])
@@ -242,9 +245,9 @@ def _cells(
     return [(_common(hidden, hidden), 1)]
 
 
-def _common(here: Fraction, there: Fraction) -> Cells:
+def _common(mass: Fraction, shifted_mass: Fraction) -> Cells:
     """What x alone produces, and what both do."""
-    return [(1 - here, Fraction(0)), (here, there)]
+    return [(1 - mass, Fraction(0)), (mass, shifted_mass)]
 
 
 def _hidden(parameters: Parameters, changes: int) -> Fraction:

@@ -1,10 +1,13 @@
 """What an audit returns."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from html import escape
 
+from rsbounds._numerics.text import shown
+from rsbounds.results import Row, Status
 from rsbounds.sampling.margins import Difference
 
 
@@ -13,6 +16,7 @@ class Kind(StrEnum):
 
     ROWS = "rows"  # missing, twice, or of no input of the run
     CONTRADICTION = "contradiction"  # of a row with the manifest or with its own counts
+    UNDECLARED = "undeclared"  # an entry, parameter or column that nothing declares
     BOUND = "bound"  # the counts don't prove it
     RADIUS = "radius"  # the bounds don't prove it
     WEAK = "weak"  # sound, but well below what the counts show
@@ -26,6 +30,7 @@ class Kind(StrEnum):
 
 
 Said = tuple[Kind, str]
+Numbered = tuple[int, Row]  # a row and its line
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,8 @@ class Audit:
         tried.
     seed : int
         What chose the rows of a sample.
+    facts : mapping
+        Each entry of the manifest, and whether it is proved, compared or stated.
     votes : rsbounds.sampling.margins.Difference or None
         How the samples drawn again differ from those of other settings, where that was
         asked for.
@@ -91,6 +98,7 @@ class Audit:
     corrupt: tuple[int, ...]
     seed: int
     votes: Difference | None = None
+    facts: Mapping[str, Status] = field(default_factory=dict)
 
     def missed(self, share: float) -> float:
         """The probability that no forged row was drawn again, of this share of all
@@ -107,6 +115,7 @@ class Audit:
         many = len(self.findings)
         line = f"Audit: {proved} again, {many or 'no'} finding{'s' * (many != 1)}"
         stated = f"; as stated: {', '.join(self.stated)}" if self.stated else ""
-        found = "".join(f"<li>{escape(one.at(''))}</li>" for one in self.findings[:20])
+        each = [escape(shown(finding.at(""))) for finding in self.findings[:20]]
+        found = "".join(f"<li>{text}</li>" for text in each)
         more = f"<li>and {many - 20} more</li>" if many > 20 else ""
         return f"<p><code>{escape(line + stated)}</code></p><ul>{found}{more}</ul>"

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from rsbounds import composite
-from rsbounds.answers._list import stage_counts
+from rsbounds.answers import stage_counts
 from rsbounds.audit import _bounds
 from rsbounds.audit._balls import Arb, arb, ctx, event
 from rsbounds.audit._finding import Kind, Said
 from rsbounds.audit._proof import Claim, Proof, is_below
 from rsbounds.composite import Cond, Plan, Rule
 from rsbounds.confidence import lower_bound
+from rsbounds.results import Row
+
+Counts = Sequence[Sequence[int] | None]
 
 
 class ListProof(Proof):
     """The proof of a decision list.
 
-    Its radius doesn't rest on the scores that the row copies: they are compared.
+    The plan comes from the planner that runs use: it is a function of the selection
+    samples alone, and the level holds whatever a plan fixed by them is. What the plan
+    claims is proved here, from the counts of the stages.
     """
 
     answer = "list"
     methods = ("composite",)
+    proves = ("p_a", "z_a", "z_b")
     states_levels = True
 
     def proved(self, claim: Claim) -> Iterator[Said]:
@@ -40,91 +48,132 @@ class ListProof(Proof):
         plan = composite.plan(
             answer.rule, evidence.select, procedure.n, procedure.alpha
         )
+        held = Held(
+            rule=answer.rule,
+            plan=plan,
+            counts=counts,
+            n=procedure.n,
+            alpha=procedure.alpha,
+            void_against=procedure.void_against,
+        )
+        item = int(expected.extra["item"])
+        yield from _ends(row, expected, held, item)
         stated = f"radius is {row.radius}"
         if is_below(row.radius, expected.radius, 2 * row.sigma):
             yield Kind.WEAK, f"{stated}, below what the counts show"
-        elif row.radius and not list_proved(
-            answer.rule,
-            plan,
-            int(expected.extra["item"]),
-            counts,
-            procedure.n,
-            procedure.alpha,
-            row.radius,
-            void_against=procedure.margin is not None,
-        ):
+        elif row.radius and not held.proves(item, row.radius):
             yield Kind.RADIUS, f"{stated}, more than the counts prove"
 
 
-def list_proved(
-    rule: Rule,
-    plan: Plan,
-    item: int,
-    counts: Sequence[Sequence[int] | None],
-    n: int,
-    alpha: float,
-    radius: float,
-    *,
-    void_against: bool,
-) -> bool:
-    """Whether within the radius the item fires for the plan's class and none before for
-    others.
+def _ends(row: Row, expected: Row, held: Held, item: int) -> Iterator[Said]:
+    """Ends of the deciding stage that its counts don't prove, or far below them."""
+    margin = item >= 0 and _deciding(held.rule, item).kind == "margin"
+    parts = (2 if margin else 1) * len(held.plan.items)
+    rest = row.n - max(
+        (count for k, count in enumerate(row.counts) if k != held.plan.cls), default=0
+    )
+    rest -= row.n - sum(row.counts) if held.void_against else 0
+    ends = [
+        ("p_a", "p", row.p_a, expected.p_a, expected.count),
+        ("z_a", "z", row.z_a, expected.z_a, expected.count),
+        ("z_b", "z", -row.z_b, -expected.z_b, rest),
+    ]
+    for name, form, value, computed, count in ends:
+        text = f"{name} is {getattr(row, name)}"
+        shown = partial(_bounds.proved, "clopper-pearson", form, value)
+        if is_below(value, computed, 1.0):
+            yield Kind.WEAK, f"{text}, too far from what {count} of {row.n} show"
+        elif name == "z_b" and row.z_b == -row.z_a:
+            continue  # all other classes have what the first leaves
+        elif (name == "z_b" and not margin) or not shown(
+            count, row.n, held.alpha, parts, 0.0
+        ):
+            yield Kind.BOUND, f"{text}, on the unsafe side of {count} of {row.n}"
+
+
+def _deciding(rule: Rule, item: int) -> Cond:
+    """The condition of an item that holds for one class at most."""
+    return next(q for q in rule.items[item] if q.exclusive)
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the counts of a list's stages show at a plan's level.
 
     ``void_against``: samples without a class may be of any, where they would do harm.
     """
-    if item not in plan.items or not radius > 0:
-        return False
 
-    def above(hits: int, z: Arb, parts: int = 1) -> bool:
+    rule: Rule
+    plan: Plan
+    counts: Counts
+    n: int
+    alpha: float
+    void_against: bool
+
+    def proves(self, item: int, radius: float) -> bool:
+        """Whether within the radius the item fires for the plan's class, and none
+        before it for others.
+        """
+        if item not in self.plan.items or not radius > 0:
+            return False
+        with ctx.workprec(_bounds.PRECISION):
+            reach = arb(radius)
+            fires = (self._fires(q, reach) for q in self.rule.items[item])
+            return all(fires) and all(self._blocks(i, reach) for i in range(item))
+
+    def _level(self) -> Arb:
+        return arb(self.alpha) / len(self.plan.items)
+
+    def _above(self, hits: int, z: Arb, parts: int = 1) -> bool:
         """Whether a lower bound at a part of the level is at least Phi(z)."""
-        return bool(parts * _bounds.tail(hits, n, *event(z)) <= level)
+        return bool(parts * _bounds.tail(hits, self.n, *event(z)) <= self._level())
 
-    def counted(row: Sequence[int]) -> int:
+    def _counted(self, row: Sequence[int]) -> int:
         """How many samples are known not to be of a class without hits."""
-        return sum(row) if void_against else n
+        return sum(row) if self.void_against else self.n
 
-    def margin(row: Sequence[int], hits: int, others: int, gap: Arb) -> bool:
+    def _leads(self, row: Sequence[int], hits: int, others: int, gap: Arb) -> bool:
         """Whether half the difference of two scores is at least the gap."""
-        low = gap * 0 + float(lower_bound(hits, n, float(level) / 2, scores=True))
+        half = float(self._level()) / 2
+        low = gap * 0 + float(lower_bound(hits, self.n, half, scores=True))
         high = low - 2 * gap
-        second = -low <= high or above(counted(row) - others, -high, 2)
-        return bool(second) and above(hits, low, 2)
+        is_least = -low <= high
+        second = is_least or self._above(self._counted(row) - others, -high, 2)
+        return bool(second) and self._above(hits, low, 2)
 
-    def fires(q: Cond) -> bool:
+    def _fires(self, q: Cond, reach: Arb) -> bool:
         """Whether the plan's class meets a condition wherever the input moves by the
         radius.
         """
-        row, cls = counts[q.stage], plan.cls
+        row, cls = self.counts[q.stage], self.plan.cls
         if row is None:
             return False
-        z = (reach + q.threshold) / rule.sigmas[q.stage]
+        z = (reach + q.threshold) / self.rule.sigmas[q.stage]
         if q.kind == "margin":
             second = max(c for b, c in enumerate(row) if b != cls)
-            return margin(row, row[cls], second, z)
-        return above(sum(row[c] for c in q.classes or (cls,)), z)
+            return self._leads(row, row[cls], second, z)
+        return self._above(sum(row[c] for c in q.classes or (cls,)), z)
 
-    def blocks(i: int) -> bool:
+    def _blocks(self, i: int, reach: Arb) -> bool:
         """Whether each other class misses the condition of item i that was chosen for
         it.
         """
         components = set()  # of many classes with the same counts only one
-        for b, chosen in enumerate(plan.blocking[i]):
-            q = rule.items[i][chosen]
-            if (row := counts[q.stage]) is None:
+        for b, chosen in enumerate(self.plan.blocking[i]):
+            q = self.rule.items[i][chosen]
+            if (row := self.counts[q.stage]) is None:
                 return False
-            lead = row[plan.references[q.stage][b]] if q.kind == "margin" else None
-            if b != plan.cls:
+            lead = None
+            if q.kind == "margin":
+                lead = row[self.plan.references[q.stage][b]]
+            if b != self.plan.cls:
                 components.add((q, lead, sum(row[c] for c in q.classes or (b,))))
-        return all(misses(*component) for component in components)
+        return all(self._misses(*component, reach) for component in components)
 
-    def misses(q: Cond, lead: int | None, hits: int) -> bool:
-        row = counts[q.stage]
+    def _misses(self, q: Cond, lead: int | None, hits: int, reach: Arb) -> bool:
+        row = self.counts[q.stage]
         assert row is not None  # the component was made of it
-        z = (reach - q.threshold) / rule.sigmas[q.stage]
+        z = (reach - q.threshold) / self.rule.sigmas[q.stage]
         if lead is None:
-            return above(counted(row) - hits, z)
-        return margin(row, lead, hits, z)
-
-    with ctx.workprec(_bounds.PRECISION):
-        level, reach = arb(alpha) / len(plan.items), arb(radius)
-        return all(map(fires, rule.items[item])) and all(map(blocks, range(item)))
+            return self._above(self._counted(row) - hits, z)
+        return self._leads(row, lead, hits, z)

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer, restored
 from rsbounds.audit._finding import Finding, Kind, Said
-from rsbounds.audit._radii import COVERED, DISCRETE
+from rsbounds.audit._radii import COVERED
+from rsbounds.certify import Stopping
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS
 
@@ -96,8 +97,10 @@ class Proof:
 
     def computed(self, row: Row, answer: Answer, manifest: Manifest) -> Row:
         """The row that its own evidence gives."""
-        certificate, columns = answer.certify(
-            answer.stored(row), manifest.procedure, label=row.label, index=row.idx
+        stopping = Stopping.of(manifest.procedure)
+        evidence = stopping.stored(answer, row)
+        certificate, columns = stopping.certify(
+            answer, evidence, label=row.label, index=row.idx
         )
         return Row.of(row.idx, row.label, certificate, 0.0, extra=columns)
 
@@ -111,7 +114,7 @@ class Proof:
             (name, row.extra.get(name), value) for name, value in expected.extra.items()
         ]
         for name, stated, computed in pairs:
-            if name not in self.proves and not is_near(stated, computed):
+            if name not in self.proves and not is_same(stated, computed):
                 text = f"{name} is {stated!r}, {computed!r} by its counts"
                 yield Kind.CONTRADICTION, text
 
@@ -138,14 +141,16 @@ def own_level(manifest: Manifest) -> float | None:
     return scheme.own_level if fixed else None
 
 
-def void_votes(row: Row, manifest: Manifest) -> int:
-    """Samples without a class that any of the others may have: those that a margin or
-    an undecided draw of discrete noise leaves without.
-    """
-    by_chance = manifest.method in DISCRETE
-    if manifest.procedure.margin is None and not by_chance:
-        return 0
+def void_votes(row: Row) -> int:
+    """Samples without a class, which any other than the certified one may have."""
     return row.n - sum(row.counts)
+
+
+def is_same(stated: Any, computed: Any) -> bool:
+    """Whether two columns of a row are the same; NaN is itself."""
+    if isinstance(stated, float) and isinstance(computed, float):
+        return stated == computed or (isnan(stated) and isnan(computed))
+    return bool(stated == computed)
 
 
 def is_near(stated: Any, computed: Any) -> bool:

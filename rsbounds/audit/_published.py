@@ -18,8 +18,7 @@ from rsbounds.audit._balls import arb, ctx, event
 from rsbounds.audit._finding import Audit, Finding, Kind, Said
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure
-from rsbounds.results import Row, manifest_path
-from rsbounds.results._read import load
+from rsbounds.results import Row, load, manifest_path
 
 
 def verify_printed(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf
+from math import inf, nan
 from typing import Any
 
-from rsbounds.answers._looks import under
 from rsbounds.audit import _looks
 from rsbounds.audit._finding import Finding, Kind, Said
-from rsbounds.audit._proof import Claim, Proof, answer_of, own_level
+from rsbounds.audit._proof import Claim, Proof, answer_of, is_same, own_level
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ABSTAIN
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Row
-from rsbounds.results._row import holds
+from rsbounds.results import Manifest, Row, holds
 from rsbounds.schemes import METHODS
 
 
@@ -64,14 +62,16 @@ def _without_samples(row: Row, manifest: Manifest) -> Iterator[Said]:
     """What is wrong with a row that no samples estimate."""
     claim = f"predicts {row.predict} with radius {row.radius}"
     proof = PROOFS.get(manifest.answer["name"], Proof())
+    left_out = manifest.procedure.only_correct and proof.is_hopeless(row, manifest)
+    ends = (row.p_a, row.z_a, row.z_b)
+    expected = (nan, nan, nan) if left_out else (0.0, -inf, inf)
     if (row.predict, row.radius) != (ABSTAIN, 0.0) or any(row.counts):
         yield Kind.CONTRADICTION, f"{claim} from no samples"
-    elif not (manifest.procedure.only_correct and proof.is_hopeless(row, manifest)):
-        if (row.p_a, row.z_a, row.z_b) != (0.0, -inf, inf):
-            text = f"p_a is {row.p_a} from no samples of an input to be sampled"
-            yield Kind.CONTRADICTION, text
-    elif not row.is_left_out:
-        text = f"p_a is {row.p_a}, and the selected class {_selected(row)} is wrong"
+    elif not all(map(is_same, ends, expected)):
+        why = "an input to be sampled"
+        if left_out:
+            why = f"an input whose selected class, {_selected(row)}, is wrong"
+        text = f"p_a, z_a and z_b are {ends}, {expected} without samples of {why}"
         yield Kind.CONTRADICTION, text
     yield from _columns(row, manifest)
 
@@ -80,7 +80,7 @@ def _columns(row: Row, manifest: Manifest) -> Iterator[Said]:
     """Columns of a row without samples that no run writes."""
     proof = PROOFS.get(manifest.answer["name"], Proof())
     try:
-        answer = under(answer_of(manifest), manifest.procedure)
+        answer = answer_of(manifest)
         expected = proof.computed(row, answer, manifest)
         claim = Claim(row, manifest, answer, expected)
         yield from proof.compared(claim)

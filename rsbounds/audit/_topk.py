@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.decimals import MOST_CLASSES
-from rsbounds.answers import Answer
-from rsbounds.answers._topk_plan import Choice, Plan, plan
+from rsbounds.answers import Answer, Choice, Plan, plan
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import arb, ctx
 from rsbounds.audit._finding import Kind, Said
@@ -22,11 +21,16 @@ _MOST_K = 1000  # to plan what more are compared with takes seconds for each row
 
 
 class TopKProof(Proof):
-    """The proof that a label stays among the k most likely classes."""
+    """The proof that a label stays among the k most likely classes.
+
+    The plan comes from the planner that runs use: it is a function of the selection
+    samples alone, and whatever it is, it is judged here: which labels it leaves out,
+    and that its parts spend no more than half of alpha.
+    """
 
     answer = "top-k"
     methods = _radii.TRANSPORTED
-    proves = ("z_a", "z_b")
+    proves = ("p_a", "z_a", "z_b")
 
     def check(self, answer: Any) -> None:
         if answer.k > _MOST_K:
@@ -68,12 +72,13 @@ class TopKProof(Proof):
         if is_below(row.radius, expected.radius, row.sigma):
             yield Kind.WEAK, f"{stated}, below what the counts show"
         rest = procedure.n - _compared(row, answer.k, choice)
-        rest -= void_votes(row, manifest)
+        rest -= void_votes(row)
         ends = [
-            ("z_a", row.z_a, expected.z_a, row.count, 2),
-            ("z_b", -row.z_b, -expected.z_b, rest, choice.parts),
+            ("p_a", "p", row.p_a, expected.p_a, row.count, 2),
+            ("z_a", "z", row.z_a, expected.z_a, row.count, 2),
+            ("z_b", "z", -row.z_b, -expected.z_b, rest, choice.parts),
         ]
-        for name, value, computed, count, parts in ends:
+        for name, form, value, computed, count, parts in ends:
             text = f"{name} is {getattr(row, name)}"
             if is_below(value, computed, 1.0):
                 yield Kind.WEAK, f"{text}, too far from what {count} of {row.n} show"
@@ -81,7 +86,7 @@ class TopKProof(Proof):
                 continue  # all other classes have what the label leaves
             elif not _bounds.proved(
                 "clopper-pearson",
-                "z",
+                form,
                 value,
                 count,
                 row.n,

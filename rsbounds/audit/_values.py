@@ -6,16 +6,16 @@ rows are drawn again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from math import inf
 from typing import Any
 
 import numpy as np
 
+from rsbounds._numerics.decimals import number, whole_number
 from rsbounds._numerics.scores import ndtri
-from rsbounds.answers import Answer
-from rsbounds.answers._answer import unclassified
-from rsbounds.answers._values import BOUND, table
+from rsbounds.answers import BOUND, Answer, unclassified
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import arb, ctx, event
 from rsbounds.audit._finding import Kind, Said
@@ -68,15 +68,28 @@ def _ranks(row: Row) -> list[tuple[int, int]]:
     """The ranks of the two ends at each radius, as the row states them."""
     ranks = []
     for pair in row.extra["ranks"].split(";"):
-        below, above = map(int, pair.split(","))
+        below, above = map(whole_number, pair.split(","))
         ranks.append((below, above))
     return ranks
 
 
+def _table(text: str, *, nan: bool = False) -> Any:
+    """The numbers of a column, read as strictly as all others; ``nan``: also "nan"."""
+    return np.array(
+        [
+            [
+                math.nan if nan and cell == "nan" else number(cell)
+                for cell in part.split(",")
+            ]
+            for part in text.split(";")
+        ]
+    )
+
+
 def _ends(row: Row, ranks: Any) -> Iterator[Said]:
     """Ends that contradict the quantile, their ranks or each other."""
-    low, high = (np.array(table(row.extra[name])) for name in ("low", "high"))
-    middle = np.array([float(number) for number in row.extra["quantile"].split(",")])
+    low, high = (_table(row.extra[name]) for name in ("low", "high"))
+    middle = _table(row.extra["quantile"], nan=row.void == row.n)[0]
     if low.shape != high.shape or low.shape != (len(ranks), len(middle)):
         raise ValueError(
             f"quantile, low and high have shapes {middle.shape}, {low.shape} and "

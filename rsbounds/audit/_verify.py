@@ -6,41 +6,23 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
-from functools import partial
-from itertools import chain
+from collections.abc import Mapping
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.files import LARGE, content_of
-from rsbounds._numerics.progress import Progress
-from rsbounds._numerics.threads import cores
-from rsbounds.audit import _given, _rows
+from rsbounds.audit import _given, _stated
 from rsbounds.audit._finding import Audit, Finding, Kind
-from rsbounds.audit._given import Numbered
 from rsbounds.audit._proof import answer_of
-from rsbounds.audit._proofs import PROOFS
-from rsbounds.audit._whole import (
-    check_manifest,
-    committed_otherwise,
-    missing_rows,
-    require_provable,
-    structure,
-)
-from rsbounds.certify._job import source_of
-from rsbounds.loading import CorruptInput, Data
+from rsbounds.audit._stages import File
+from rsbounds.certificate import ASSERTED_ENVELOPE
+from rsbounds.certify import source_of
 from rsbounds.results import (
-    Manifest,
     commitment_path,
     manifest_path,
-    read_rows,
 )
 from rsbounds.sampling.margins import Difference
 from rsbounds.schemes import Scheme
@@ -121,97 +103,56 @@ def verify(
     need("flint", "an audit")
     path = Path(path)
     before = _digests(path)
-    jobs = count("jobs", jobs, 1)
-    rerun = count("rerun", rerun)
     _require_together(data=data, model=model, scheme=scheme, rerun=rerun)
     if margin and not rerun:
         raise ArgumentError("margin", "needs rerun, the number of rows it compares")
-    manifest = Manifest.read(path)
-    check_manifest(manifest, path)
-    require_provable(manifest, path)
-    repeatable = manifest.procedure.noise_source == "seed"
-    if rerun and not margin and not repeatable:
-        raise ArgumentError(
-            "rerun",
-            f"can't draw the rows of {path} again: their noise is of the operating "
-            "system, and no seed repeats it",
-        )
-    rows = list(enumerate(read_rows(path) if path.stat().st_size else [], start=2))
-    seed = secrets.randbits(63) if seed is None else count("seed", seed)
-    random = Random(seed)
-    chosen = rows
-    if sample is not None and count("sample", sample, 1) < len(rows):
-        chosen = random.sample(rows, sample)
-    findings = [*structure(rows, manifest), *missing_rows(rows, manifest)]
-    findings += committed_otherwise(path, manifest)
-    findings += _given.refuted(rows, manifest)
-    if truth is not None:
-        findings += PROOFS[manifest.answer["name"]].against(rows, manifest, truth)
-    findings += _judged(chosen, manifest, jobs)
-    as_seen = False
-    redrawn: list[Numbered] = []
+    file = File.read(path, count("rerun", rerun), margin=margin, seed=seed)
+    if scheme is not None:
+        _given.check_noise(scheme, file.manifest, path)
+    chosen = file.chosen(sample)
+    file.of_itself(chosen, truth, count("jobs", jobs, 1))
+    as_seen = redraws = False
     votes: Difference | None = None
     if data is not None:
-        if scheme is not None:
-            _given.check_noise(scheme, manifest, path)
-        labels = _model_of(manifest).get("labels")
-        source = source_of(data, answer_of(manifest), labels)
+        labels = file.model.get("labels")
+        source = source_of(data, answer_of(file.manifest), labels)
         # without a model, pictures may not be resized as it sees them
         as_seen = model is not None or "preprocessing" not in source.identity
-        findings += _stated_otherwise(manifest, source, describe, as_seen)
-        findings += _given.left_out(manifest, source)
-        inside = []
-        for numbered in rows:
-            try:
-                findings += _given.at_input(numbered, manifest, source, scheme, as_seen)
-                inside.append(numbered)
-            except (CorruptInput, IndexError) as error:
-                line, row = numbered
-                findings.append(Finding(Kind.DATA, row.idx, str(error), line))
-        if as_seen:
-            findings += _given.refuted(
-                inside, manifest, lambda index: source.item(index).x
-            )
-        redrawn = _to_redraw(inside, findings, rerun, random)
+        inside = file.of_data(source, scheme, describe, as_seen=as_seen)
+        redrawn = file.to_redraw(inside)
+        redraws = bool(redrawn) and file.repeatable
         if redrawn:
-            if repeatable:
-                findings += _given.redrawn(
-                    redrawn, manifest, source, model, scheme, truth
-                )
-            sound = _sound(inside, findings)
-            random.shuffle(sound)
-            findings += _given.probed_again(sound, manifest, source, model, scheme)
+            file.of_model(redrawn, inside, source, model, scheme, truth)
         if redrawn and margin:
-            votes = _given.votes_changed(redrawn, manifest, source, model, scheme)
-            findings += _changed(votes, manifest)
+            votes = file.of_other_settings(redrawn, source, model, scheme)
     if _digests(path) != before:
         text = "was written while it was verified: what is said of it may be of neither"
-        findings.append(Finding(Kind.ROWS, None, f"{text} version; verify it again"))
-    findings.sort(key=lambda finding: (finding.line is None, finding.line or 0))
-    compared = _given.Compared(
+        finding = Finding(Kind.ROWS, None, f"{text} version; verify it again")
+        file.findings.append(finding)
+    given = _stated.shown_by(
         data=data is not None,
         as_seen=as_seen,
+        model=describe is not None,
         truth=truth is not None,
-        redrawn=bool(redrawn) and repeatable,
+        redrawn=redraws,
+        noise=scheme is not None and scheme.scope != ASSERTED_ENVELOPE,
     )
+    stated = _stated.stated(file.manifest, scheme, given, as_seen=as_seen)
     return Audit(
-        findings=tuple(findings),
-        stated=_given.unshown(manifest, scheme, compared),
-        rows=len(rows),
+        findings=tuple(sorted(file.findings, key=_by_line)),
+        stated=stated,
+        rows=len(file.rows),
         proved=len(chosen),
-        drawn=len(redrawn) if repeatable else 0,
-        corrupt=tuple(sorted(manifest.corrupt())),
-        seed=seed,
+        drawn=len(redrawn) if redraws else 0,
+        corrupt=tuple(sorted(file.manifest.corrupt())),
+        seed=file.seed,
         votes=votes,
+        facts=_stated.facts(file.manifest, stated, given),
     )
 
 
-def _changed(votes: Difference, manifest: Manifest) -> Iterator[Finding]:
-    """Votes that count by a margin, and are for another class under other settings."""
-    if manifest.procedure.margin is not None and votes.changed:
-        text = f"{votes.changed} votes that lead by the margin {votes.margin:.4g} are "
-        text += f"for another class under other settings ({', '.join(votes.settings)})"
-        yield Finding(Kind.COUNTS, None, text)
+def _by_line(finding: Finding) -> tuple[bool, int]:
+    return finding.line is None, finding.line or 0
 
 
 def _digests(path: Path) -> list[str]:
@@ -233,54 +174,3 @@ def _require_together(*, data: Any, model: Any, scheme: Any, rerun: int) -> None
         raise ArgumentError("model", "needs data, the inputs of the rows")
     if scheme is not None and data is None:
         raise ArgumentError("scheme", "needs data, the inputs it gives levels for")
-
-
-def _model_of(manifest: Manifest) -> Mapping[str, Any]:
-    return manifest.model if isinstance(manifest.model, dict) else {}
-
-
-def _stated_otherwise(
-    manifest: Manifest,
-    source: Data,
-    describe: Mapping[str, Any] | None,
-    as_seen: bool,
-) -> Iterator[Finding]:
-    """What the manifest says of data and model, and those given have otherwise."""
-    stated = {
-        name: value
-        for name, value in manifest.data.items()
-        if as_seen or name != "preprocessing"
-    }
-    yield from _given.identity(Kind.DATA, stated, source.identity)
-    if describe is not None and _model_of(manifest):
-        yield from _given.identity(Kind.MODEL, _model_of(manifest), describe)
-
-
-def _to_redraw(
-    inside: Sequence[Numbered],
-    findings: Sequence[Finding],
-    rerun: int,
-    random: Random,
-) -> list[Numbered]:
-    """Rows to draw again, at random of those that don't contradict themselves."""
-    sound = _sound(inside, findings)
-    return random.sample(sound, min(rerun, len(sound)))
-
-
-def _sound(rows: Sequence[Numbered], findings: Sequence[Finding]) -> list[Numbered]:
-    """The rows that don't contradict themselves: one that does may ask for any number
-    of samples.
-    """
-    wrong = {finding.line for finding in findings if finding.kind == Kind.CONTRADICTION}
-    return [numbered for numbered in rows if numbered[0] not in wrong]
-
-
-def _judged(
-    rows: Sequence[Numbered], manifest: Manifest, jobs: int
-) -> Iterator[Finding]:
-    judge, workers = partial(_rows.judged, manifest), min(jobs, cores(), len(rows))
-    with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
-        judged = (
-            map(judge, rows) if pool is None else pool.map(judge, rows, chunksize=8)
-        )
-        yield from chain.from_iterable(Progress(len(rows), "row").over(judged))

@@ -14,13 +14,13 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import content_of
 from rsbounds._numerics.text import shown
 from rsbounds.answers import ANSWERS
-from rsbounds.answers._looks import under
-from rsbounds.audit import _bounds, _given, _rows
-from rsbounds.audit._finding import Finding, Kind
-from rsbounds.audit._given import Numbered
+from rsbounds.audit import _bounds, _rows
+from rsbounds.audit._declared import undeclared
+from rsbounds.audit._finding import Finding, Kind, Numbered
 from rsbounds.audit._proof import answer_of, is_near
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.audit._radii import COVERED
+from rsbounds.audit._redrawn import of_several_models
 from rsbounds.certificate import (
     ANOTHERS,
     ASSERTED_ENVELOPE,
@@ -28,6 +28,7 @@ from rsbounds.certificate import (
     SCOPES,
     THIS_INPUT,
 )
+from rsbounds.certify import Stopping
 from rsbounds.procedure import MOST_SAMPLES
 from rsbounds.results import Manifest, Row, commitment_path, some
 from rsbounds.sampling.margins import MULTIPLE, Difference
@@ -59,6 +60,9 @@ def structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding]
     """
     yield from (
         Finding(Kind.CONTRADICTION, None, text) for text in _of_the_whole(manifest)
+    )
+    yield from (
+        Finding(Kind.UNDECLARED, None, text) for text in undeclared(rows, manifest)
     )
     if manifest.fitted_on([row for _, row in rows]):
         text = "the rule was fitted to the rows that it certifies: its level does not "
@@ -134,9 +138,9 @@ def _probed_otherwise(
     name = manifest.answer["name"]
     if manifest.method not in METHODS or name not in ANSWERS:
         return
-    if _given.of_several_models(manifest):
+    if of_several_models(manifest):
         return
-    if manifest.procedure.noise_source == "os":
+    if not manifest.procedure.repeats:
         return  # the probe follows from the seed, and rows don't
     try:
         answer = answer_of(manifest)
@@ -188,7 +192,7 @@ def _check_answer(manifest: Manifest) -> None:
         proof.check(answer)
     with warnings.catch_warnings():  # what runs are told of n, a file needs no more
         warnings.simplefilter("ignore")
-        under(answer, manifest.procedure).check(manifest.procedure)
+        Stopping.of(manifest.procedure).check(answer)
 
 
 def require_provable(manifest: Manifest, path: Path) -> None:

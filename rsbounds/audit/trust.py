@@ -12,6 +12,7 @@ rows say so.
 import json
 import math
 import sys
+import warnings
 from collections.abc import Mapping
 from copy import copy
 from functools import partial
@@ -20,10 +21,15 @@ from typing import Any
 
 from rsbounds import loading
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.certificate import ANOTHERS, THIS_INPUT
+from rsbounds.certificate import (
+    ANOTHERS,
+    ASSERTED_ENVELOPE,
+    PROVEN,
+    THIS_INPUT,
+    norm_of,
+)
 from rsbounds.composite import Rule
 from rsbounds.schemes import METHODS, Given, Scheme, semielastic
-from rsbounds.schemes._domains import norm_of
 from rsbounds.semielastic import KNNSigma
 
 _KINDS = (
@@ -79,6 +85,14 @@ def by_code(
         raise ArgumentError("method", f"{spec}: {error}") from error
     if isinstance(scheme, Rule):
         return scheme
+    claims = isinstance(made, Scheme) and made.scope in PROVEN
+    if claims and scheme.scope == ASSERTED_ENVELOPE:
+        warnings.warn(
+            f"{spec} returns a scheme that says {made.scope!r}: from code of one's own "
+            f"it is taken as {scheme.scope!r}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     try:
         parameters = json.dumps({**scheme.parameters, "code": code})
     except (TypeError, ValueError, RecursionError) as error:

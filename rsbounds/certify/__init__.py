@@ -9,7 +9,9 @@ Nothing here knows a framework, a theory or an answer: a
 # "X as X": for other rooms of the package; what users call is in __all__
 from rsbounds.answers import certify_counts
 from rsbounds.certify._dataset import certify_dataset
+from rsbounds.certify._forecast import Expected as Expected
 from rsbounds.certify._forecast import Forecast, cheapest, forecast
+from rsbounds.certify._input import certified as certified
 from rsbounds.certify._input import certify, certify_radius, predict
 from rsbounds.certify._job import Build as Build
 from rsbounds.certify._job import Counts as Counts
@@ -17,13 +19,14 @@ from rsbounds.certify._job import Here as Here
 from rsbounds.certify._job import Job as Job
 from rsbounds.certify._job import Outcome as Outcome
 from rsbounds.certify._job import Work as Work
+from rsbounds.certify._job import source_of as source_of
 from rsbounds.certify._margin import Measured as Measured
 from rsbounds.certify._margin import measure_margin
-from rsbounds.certify._margin import recorded_margin as recorded_margin
-from rsbounds.certify._run import Run as Run
 from rsbounds.certify._run import Selection as Selection
-from rsbounds.certify._run import Settings as Settings
+from rsbounds.certify._run import Settings
+from rsbounds.certify._run import drawn_columns as drawn_columns
 from rsbounds.certify._run import require_place as require_place
+from rsbounds.certify._stopping import Stopping as Stopping
 from rsbounds.certify._this_input import Memory, instance_sigma
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import ArraySampler, Sampler, stream
@@ -34,6 +37,7 @@ __all__ = [
     "Memory",
     "Procedure",
     "Sampler",
+    "Settings",
     "certify",
     "certify_counts",
     "certify_dataset",
@@ -45,3 +49,7 @@ __all__ = [
     "predict",
     "stream",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

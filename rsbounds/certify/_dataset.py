@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from rsbounds.answers import asked
 from rsbounds.certify._job import source_of
-from rsbounds.certify._margin import ENTRY, measure_margin, recorded_margin
+from rsbounds.certify._margin import ENTRY, STATED, measure_margin, recorded_margin
 from rsbounds.certify._run import Run, Selection, Settings, require_place
 from rsbounds.frameworks import labels_of, require_columns
 from rsbounds.procedure import Procedure
 from rsbounds.results import Results
+
+DEFAULTS = Settings()
 
 
 def certify_dataset(
@@ -36,13 +39,7 @@ def certify_dataset(
     skip: int = 1,
     max: int = -1,
     shard: str = "0/1",
-    describe: Mapping[str, Any] | None = None,
-    engine: Mapping[str, Any] | None = None,
-    run: Mapping[str, Any] | None = None,
-    commit: bool = False,
-    accept_change: bool = False,
-    skip_corrupt: bool = False,
-    notify: Callable[[str], object] | None = None,
+    settings: Settings = DEFAULTS,
 ) -> Results:
     """Certify the inputs of a data set; with ``out``, into a file that a second call
     goes on with.
@@ -82,19 +79,9 @@ def certify_dataset(
         all).
     shard : str
         ``i/N``: of these every N-th, from the i-th.
-    describe, engine, run : mapping, optional
-        What the manifest says of the model, of the engine, and of what rows do not
-        depend on.
-    commit : bool
-        Write ``OUT.commitment.json`` before the first sample: what is to be run, and no
-        other.
-    accept_change : bool
-        Go on with a file although the model, an engine or a version changed, and record
-        it.
-    skip_corrupt : bool
-        Leave out inputs that can't be decoded, and record them.
-    notify : callable, optional
-        Called with a line of text: the base accuracies after the first ten inputs.
+    settings : Settings
+        What programs set: descriptions for the manifest, a commitment, whether a change
+        is accepted, corrupt inputs are skipped, and who is told.
 
     Returns
     -------
@@ -120,13 +107,14 @@ def certify_dataset(
     require_columns(model, data)
     selection = Selection(start=start, skip=skip, max=max, shard=shard)
     place = None if out is None else require_place(out)
+    basis: Mapping[str, Any] = STATED
     if margin == "auto":
         measured = recorded_margin(place)
         if measured is None:
             indices = selection.of(len(source_of(data, answer, labels_of(model))))
             measured = measure_margin(model, data, answer, indices, seed=seed)
-        margin = measured.margin
-        engine = {**(engine or {}), ENTRY: measured.record}
+        margin, basis = measured
+        settings.say(f"margin {margin:.3g}, measured")
     procedure = Procedure(
         n0=answer.n0 if n0 is None else n0,
         n=answer.n if n is None else n,
@@ -140,15 +128,7 @@ def certify_dataset(
         margin=margin,
         noise_source=noise_source,
     )
-    settings = Settings(
-        describe=describe or {},
-        engine=engine or {},
-        run=run or {},
-        commit=commit,
-        accept_change=accept_change,
-        skip_corrupt=skip_corrupt,
-        notify=notify,
-    )
-    if place is not None:
-        procedure.require_provable()
-    return Run(model, data, answer, procedure, selection, settings, place).results()
+    if margin is not None:
+        settings = replace(settings, engine={**settings.engine, ENTRY: basis})
+    run = Run.begun(model, data, answer, procedure, selection, settings, place)
+    return run.results()

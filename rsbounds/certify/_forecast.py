@@ -22,10 +22,9 @@ from scipy.special import log_ndtr
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.answers import restored
-from rsbounds.answers._answer import void_votes
-from rsbounds.answers._looks import FEWEST as FEWEST_SAMPLES
-from rsbounds.answers._looks import looks_of
+from rsbounds.answers import restored, void_votes
+from rsbounds.certify._stopping import FEWEST as FEWEST_SAMPLES
+from rsbounds.certify._stopping import looks_of
 from rsbounds.confidence import BOUNDS, Look, lower_bound, pair_bounds
 from rsbounds.procedure import TOLERANCE, Procedure
 from rsbounds.results import Manifest, Results
@@ -161,7 +160,7 @@ def forecast(
     """
     manifest = _checked(pilot)
     scheme = _scheme_of(manifest)
-    inputs = _inputs_of(pilot, manifest.procedure, scheme)
+    inputs = _inputs_of(pilot)
     rng = np.random.default_rng(count("seed", seed))
     simulated = _simulated(inputs, count("runs", runs, 2), rng)
     asked = manifest.procedure
@@ -209,7 +208,7 @@ def _scheme_of(manifest: Manifest) -> Scheme:
     return restored(manifest.answer, scheme).scheme
 
 
-def _inputs_of(pilot: Results, procedure: Procedure, scheme: Scheme) -> _Inputs:
+def _inputs_of(pilot: Results) -> _Inputs:
     """The counts of the pilot's rows; the second has the void votes, as in a run."""
     first, second, samples, levels, correct = [], [], [], [], []
     for row in pilot.rows:
@@ -218,7 +217,7 @@ def _inputs_of(pilot: Results, procedure: Procedure, scheme: Scheme) -> _Inputs:
         selected = row.select.index(max(row.select))
         others = [k for place, k in enumerate(row.counts) if place != selected]
         first.append(row.counts[selected] if selected < len(row.counts) else 0)
-        void = void_votes(np.array(row.counts, np.int64), row.n, procedure, scheme)
+        void = void_votes(np.array(row.counts, np.int64), row.n)
         second.append(max(others, default=0) + void)
         samples.append(row.n)  # none of an input whose selected class was wrong
         levels.append(row.sigma)

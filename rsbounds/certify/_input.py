@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import number
-from rsbounds.answers import Class
-from rsbounds.answers._answer import class_counts, level_of, sampler_of
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds.answers import TopClass, class_counts, level_of, sampler_of
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify._job import Job
 from rsbounds.confidence import lower_bound
-from rsbounds.procedure import Procedure
+from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import Phase, Sampler, stream
 from rsbounds.schemes import Scheme
+
+DEFAULTS = Procedure()
 
 
 def certify(
@@ -87,66 +88,62 @@ def certify(
         margin=margin,
         noise_source=noise_source,
     )
-    return _certified(sampler, x, scheme, procedure, index)
+    return certified(sampler, x, scheme, procedure, index)
 
 
 def certify_radius(
     sampler: Sampler,
     x: Any,
     scheme: Scheme,
-    target: float,
+    procedure: Procedure,
     *,
-    n0: int = 100,
-    n: int = 100_000,
-    alpha: float = 0.001,
-    seed: int = 0,
     index: int = 0,
-    runner_up: bool = True,
 ) -> Certificate:
     """Certify one input at one radius, with no more samples than that takes.
 
     Samples are drawn until an anytime-valid test
     (:class:`rsbounds.confidence.SequentialTest`) proves the radius, or shows it to be
-    out of reach, or ``n`` are spent. Other parameters, and errors, as in
-    :func:`certify`.
+    out of reach, or ``procedure.n`` are spent.
 
     Parameters
     ----------
-    target : float
-        The radius to be certified, > 0.
-    n, alpha
-        Samples for estimation at most; the probability of error, in (0, 1/2].
+    sampler, x, scheme, index
+        As in :func:`certify`.
+    procedure : Procedure
+        With a ``target_radius``, and alpha of at most 1/2.
 
     Returns
     -------
     Certificate
-        ``radius`` is ``target`` or 0.0; ``z_a`` and ``p_a`` hold at the ``n`` stopped
+        ``radius`` is the target or 0.0; ``z_a`` and ``p_a`` hold at the ``n`` stopped
         at.
+
+    Raises
+    ------
+    ValueError
+        As :func:`certify` does, and for a procedure without a target.
 
     Examples
     --------
-    >>> from rsbounds.certify import ArraySampler, certify_radius
+    >>> from rsbounds.certify import ArraySampler, Procedure, certify_radius
     >>> from rsbounds.schemes import gaussian
     >>> sampler = ArraySampler(lambda batch: batch)
-    >>> c = certify_radius(sampler, [1.5, 0.0], gaussian(0.5), 0.5)
+    >>> procedure = Procedure(target_radius=0.5)
+    >>> c = certify_radius(sampler, [1.5, 0.0], gaussian(0.5), procedure)
     >>> c.predict, c.radius, c.n < 1000
     (0, 0.5, True)
     """
-    procedure = Procedure(
-        n0=n0,
-        n=n,
-        alpha=alpha,
-        seed=seed,
-        runner_up=runner_up,
-        target_radius=number("target", target, 0.0, closed="neither"),
-    )
-    return _certified(sampler, x, scheme, procedure, index)
+    require_procedure(procedure)
+    if procedure.target_radius is None:
+        raise ArgumentError("procedure", "must have a target_radius; got none")
+    return certified(sampler, x, scheme, procedure, index)
 
 
-def _certified(
-    sampler: Any, x: Any, scheme: Scheme, procedure: Procedure, index: int
+def certified(
+    sampler: Any, x: Any, scheme: Scheme, procedure: Procedure, index: int = 0
 ) -> Certificate:
-    job = Job.of(sampler, Class(scheme), procedure)
+    """The certificate of one input whose label nobody knows, by any procedure."""
+    job = Job.of(sampler, TopClass(scheme), procedure)
     return job.certify(x, index, ABSTAIN).certificate
 
 
@@ -154,17 +151,21 @@ def predict(
     sampler: Sampler,
     x: Any,
     scheme: Scheme,
+    procedure: Procedure = DEFAULTS,
     *,
-    n: int = 100_000,
-    alpha: float = 0.001,
-    seed: int = 0,
     index: int = 0,
 ) -> int:
-    """The smoothed classifier's class at ``x``, or ``ABSTAIN``; arguments as in
-    :func:`certify`.
+    """The smoothed classifier's class at ``x``, or ``ABSTAIN``.
 
     The class returned is wrong with probability at most alpha: the two-sided binomial
     test that the two most frequent classes are equally likely must reject.
+
+    Parameters
+    ----------
+    sampler, x, scheme, index
+        As in :func:`certify`.
+    procedure : Procedure
+        Its n, alpha and seed are used.
 
     References
     ----------
@@ -172,12 +173,13 @@ def predict(
 
     Examples
     --------
-    >>> from rsbounds.certify import ArraySampler, predict
+    >>> from rsbounds.certify import ArraySampler, Procedure, predict
     >>> from rsbounds.schemes import gaussian
-    >>> predict(ArraySampler(lambda batch: batch), [0.9, 0.0], gaussian(0.5), n=100)
+    >>> sampler = ArraySampler(lambda batch: batch)
+    >>> predict(sampler, [0.9, 0.0], gaussian(0.5), Procedure(n=100))
     0
     """
-    procedure = Procedure(n=n, alpha=alpha, seed=seed)
+    require_procedure(procedure)
     sampler = sampler_of(sampler, scheme)
     # A phase of its own: a prediction never looks at the samples of a certificate.
     generator = stream(procedure.seed, index, Phase.PREDICT)
@@ -186,6 +188,6 @@ def predict(
     # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound
     rejects = (
         first > second
-        and lower_bound(first, first + second, alpha / 2, scores=True) >= 0
+        and lower_bound(first, first + second, procedure.alpha / 2, scores=True) >= 0
     )
     return int(np.argmax(counts)) if rejects else ABSTAIN

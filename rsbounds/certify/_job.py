@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,9 +21,15 @@ import numpy as np
 from rsbounds._numerics.checks import on_host
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.threads import processor
-from rsbounds.answers import Answer, Answered, asked, scope_of
-from rsbounds.answers._answer import class_counts
-from rsbounds.answers._looks import under
+from rsbounds.answers import (
+    Answer,
+    Answered,
+    Recorded,
+    asked,
+    class_counts,
+    scope_of,
+)
+from rsbounds.certify._stopping import Stopping
 from rsbounds.loading import Data, as_data, guarded, prefetched
 from rsbounds.loading.data import is_array
 from rsbounds.procedure import Procedure
@@ -40,59 +46,94 @@ Build = Callable[[], tuple[Any, Any, Any]]
 
 @dataclass(frozen=True)
 class Job:
-    """Certifies inputs: draws what the answer asks for, and answers."""
+    """Certifies inputs: draws what the answer asks for, and answers.
+
+    Parameters
+    ----------
+    answer : Answer
+        What is asked.
+    samplers : sequence of Sampler
+        Those of the answer's levels, whose votes count by the procedure's margin; none
+        where nothing is drawn.
+    stopping : Stopping
+        What is drawn, by the numbers of its procedure.
+    """
 
     answer: Answer
     samplers: Sequence[Sampler]
-    procedure: Procedure
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "answer", under(self.answer, self.procedure))
-        # here, so that no job draws votes of another margin than its procedure's
-        margin = self.procedure.margin
-        samplers = tuple(with_margin(sampler, margin) for sampler in self.samplers)
-        object.__setattr__(self, "samplers", samplers)
-        if self.procedure.noise_source == "os":
-            for sampler in samplers:
-                require_system_noise(sampler)
+    stopping: Stopping
 
     @classmethod
     def of(cls, model: Any, question: Any, procedure: Procedure) -> Job:
         """The job of a model; ``question`` is an answer, a scheme or a rule."""
-        answer = under(asked(question), procedure)
-        answer.check(procedure)
-        return cls(answer, answer.samplers(model), procedure)
+        answer = asked(question)
+        stopping = Stopping.of(procedure)
+        stopping.check(answer)
+        samplers = answer.samplers(model)
+        if procedure.margin is not None:
+            samplers = [with_margin(each, procedure.margin) for each in samplers]
+        if not procedure.repeats:
+            for sampler in samplers:
+                require_system_noise(sampler)
+        return cls(answer, samplers, stopping)
+
+    @classmethod
+    def without_model(cls, answer: Answer, procedure: Procedure) -> Job:
+        """The job of samples that were drawn elsewhere."""
+        stopping = Stopping.of(procedure)
+        stopping.check(answer)
+        return cls(answer, (), stopping)
 
     @property
+    def procedure(self) -> Procedure:
+        """The numbers that certify an input."""
+        return self.stopping.procedure
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of its rows beyond those of every file."""
+        return (*self.answer.columns, *self.stopping.columns)
+
+    @cached_property
     def scope(self) -> str:
         """For which classifier its certificates hold."""
         return scope_of(self.answer, self.procedure.bound)
 
-    def draws(self, x: Any, index: int, label: int | None = None) -> Draws:
-        """The samples of an input that the answer may ask for."""
+    @cached_property
+    def _repeatable(self) -> Procedure:
+        """The procedure, with noise that follows from the seed."""
+        return replace(self.procedure, noise_source="seed")
+
+    def draws(self, x: Any, index: int, procedure: Procedure | None = None) -> Draws:
+        """The samples of an input that may be asked for."""
         return Draws(
             self.samplers,
             x,
             self.answer.levels(x),
-            seed=self.procedure.seed,
-            index=index,
-            label=label,
-            noise_source=self.procedure.noise_source,
+            procedure or self.procedure,
+            index,
         )
 
     def certify(self, x: Any, index: int, label: int) -> Answered:
         """The certificate of an input, and the further columns of its row."""
-        evidence = self.answer.draw(self.draws(x, index, label), self.procedure)
+        evidence = self.stopping.draw(self.answer, self.draws(x, index), label)
         return self.answered(evidence, index, label)
+
+    def again(self, row: Recorded) -> Answered:
+        """The certificate of the samples that a row holds."""
+        evidence = self.stopping.stored(self.answer, row)
+        return self.answered(evidence, row.idx, row.label)
 
     def answered(self, evidence: Any, index: int, label: int) -> Answered:
         """What the evidence of an input supports, in the scope that rows state."""
-        certificate, columns = self.answer.certify(
-            evidence, self.procedure, label=label, index=index
+        answered = self.stopping.certify(
+            self.answer, evidence, label=label, index=index
         )
-        if certificate.scope != self.scope:  # another package's word
-            certificate = replace(certificate, scope=self.scope)
-        return Answered(certificate, columns)
+        if answered.certificate.scope == self.scope:
+            return answered
+        # another package's word
+        certificate = replace(answered.certificate, scope=self.scope)
+        return answered._replace(certificate=certificate)
 
     def fingerprint(self, x: Any, index: int) -> Counts:
         """Numbers of the selection samples, which tell one model from another.
@@ -100,13 +141,12 @@ class Job:
         They follow from the seed, also where the samples of rows don't: a number that
         can't be drawn again tells nothing.
         """
-        draws = self.draws(x, index)
-        draws.noise_source = "seed"
-        return self.answer.fingerprint(draws, self.procedure)
+        draws = self.draws(x, index, self._repeatable)
+        return self.answer.fingerprint(draws, self._repeatable)
 
     def recorded_fingerprint(self, row: Row) -> Counts | None:
         """The fingerprint as far as a row holds it; None where it doesn't."""
-        if self.procedure.noise_source == "os":
+        if not self.procedure.repeats:
             return None
         return self.answer.recorded_fingerprint(row)
 

@@ -12,7 +12,6 @@ from rsbounds.answers import asked
 from rsbounds.certify._job import source_of
 from rsbounds.frameworks import labels_of
 from rsbounds.loading import CorruptInput, guarded
-from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, manifest_path
 from rsbounds.sampling import Phase, stream
 from rsbounds.sampling.margins import MULTIPLE, Difference, require_compared
@@ -22,6 +21,8 @@ INPUTS = 3
 SAMPLES = 100
 #: The entry of a manifest's engine that says where a margin comes from.
 ENTRY = "margin"
+#: That of a margin which was not measured.
+STATED = {"basis": "stated"}
 
 
 class Measured(NamedTuple):
@@ -47,7 +48,8 @@ def measure_margin(
     Parameters
     ----------
     model, data, question
-        As :func:`rsbounds.certify_dataset` takes them; not workers.
+        As :func:`rsbounds.certify_dataset` takes them; of workers the model that they
+        build is measured in this process.
     indices : sequence of int, optional
         Of the inputs of the run; three of them are measured on. By default all.
     seed : int
@@ -76,7 +78,7 @@ def measure_margin(
     (True, 'measured', 'float64')
     """
     if hasattr(model, "begin"):  # rsbounds.cluster.Workers
-        raise ArgumentError("margin", "can be measured in this process alone")
+        model, _, _ = model.build()
     answer = asked(question)
     source = source_of(data, answer, labels_of(model))
     chosen = range(len(source)) if indices is None else indices
@@ -119,10 +121,3 @@ def recorded_margin(out: Path | None) -> Measured | None:
     if margin is None or not isinstance(record, Mapping):
         return None
     return Measured(margin, record) if record.get("basis") == "measured" else None
-
-
-def with_basis(engine: Mapping[str, Any], procedure: Procedure) -> Mapping[str, Any]:
-    """What a manifest says of the engine: a margin that wasn't measured is stated."""
-    if procedure.margin is None or ENTRY in engine:
-        return engine
-    return {**engine, ENTRY: {"basis": "stated"}}

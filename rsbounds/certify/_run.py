@@ -19,9 +19,8 @@ from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import require_folder
 from rsbounds.answers import Answer
-from rsbounds.answers._looks import under
+from rsbounds.certify._asserted import Asserted
 from rsbounds.certify._job import Counts, Here, Job, Work, source_of
-from rsbounds.certify._margin import with_basis
 from rsbounds.certify._tally import Tally
 from rsbounds.confidence import BOUNDS
 from rsbounds.frameworks import labels_of
@@ -30,8 +29,7 @@ from rsbounds.loading.data import counted_from_one
 from rsbounds.loading.hashes import parameters_hash
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Results, Row, Writer
-from rsbounds.results._manifest import MOST_INPUTS
+from rsbounds.results import MOST_INPUTS, Manifest, Results, Row, Writer, folded
 from rsbounds.sampling import as_sampler
 
 FEW_PROBES, MOST_PROBES = 4, 16  # inputs whose fingerprints tell models apart
@@ -75,7 +73,28 @@ class Selection:
 class Settings:
     """What a run may do, and what its manifest says besides.
 
-    The fields are the arguments of :func:`certify_dataset` of these names.
+    Parameters
+    ----------
+    describe, engine, run : mapping
+        What the manifest says of the model, of the engine, and of what rows do not
+        depend on.
+    commit : bool
+        Write ``OUT.commitment.json`` before the first sample: what is to be run, and no
+        other.
+    accept_change : bool
+        Go on with a file although the model, an engine or a version changed, and record
+        it.
+    skip_corrupt : bool
+        Leave out inputs that can't be decoded, and record them.
+    notify : callable, optional
+        Called with a line of text: the base accuracies after the first ten inputs, a
+        margin that was measured.
+
+    Examples
+    --------
+    >>> from rsbounds.certify import Settings
+    >>> Settings(commit=True).accept_change
+    False
     """
 
     describe: Mapping[str, Any] = field(default_factory=dict)
@@ -86,22 +105,43 @@ class Settings:
     skip_corrupt: bool = False
     notify: Callable[[str], object] | None = None
 
+    def say(self, message: str) -> None:
+        """Notify whoever wants to know."""
+        if self.notify is not None:
+            self.notify(message)
 
+
+@dataclass(frozen=True)
 class Run:
-    """One run: made of its parts, then :meth:`results` takes its steps in order.
+    """One run: :meth:`begun` makes it, :meth:`results` certifies its inputs.
 
     Parameters
     ----------
-    model, data
-        As :func:`certify_dataset` takes them.
-    answer, procedure, selection, settings
-        What is asked, how sure, of which inputs, and what the run may do.
+    job, work : Job, Work
+        What is done to each input, and who does it.
+    source : Data
+        The inputs.
+    settings : Settings
+        What the run may do.
+    manifest : Manifest
+        What the file says of it.
+    classes : int
+        How many the model has: labels must be below.
     out : Path, optional
         The result file.
     """
 
-    def __init__(
-        self,
+    job: Job
+    work: Work
+    source: Data
+    settings: Settings
+    manifest: Manifest
+    classes: int
+    out: Path | None = None
+
+    @classmethod
+    def begun(
+        cls,
         model: Any,
         data: Any,
         answer: Answer,
@@ -109,181 +149,113 @@ class Run:
         selection: Selection,
         settings: Settings,
         out: Path | None = None,
-    ) -> None:
-        evidence = BOUNDS[procedure.bound].evidence
-        if out is not None and evidence == "scores":
-            raise ArgumentError(
-                "bound",
-                f"must be on counts for a file, to be verified again; "
-                f"{procedure.bound!r} is on {evidence}",
-            )
-        if out is None and settings.commit:
+    ) -> Run:
+        """The run of a model, which is asked about a few inputs now.
+
+        That tells its classes, its machine's arithmetic, and whether it is the model
+        that a file was begun with. Parameters as of :func:`certify_dataset`.
+        """
+        if out is not None:
+            _require_counts(procedure)
+        elif settings.commit:
             raise ArgumentError("commit", "needs out, the result file")
-        self.answer = under(answer, procedure)
-        self.procedure = procedure
-        engine = with_basis(settings.engine, procedure)
-        self.settings = replace(settings, engine=engine)
-        self.out = out
-        self.labels = None if _is_elsewhere(model) else labels_of(model)
-        self.source = source_of(data, answer, self.labels)
-        answer.check_inputs(len(self.source))
-        self.selected = selection.of(len(self.source))
-        if out is not None and len(self.selected) > MOST_INPUTS:
+        settings = replace(
+            settings,
+            engine=folded("engine", settings.engine),
+            run=folded("run", settings.run),
+        )
+        labels = None if _is_elsewhere(model) else labels_of(model)
+        source = source_of(data, answer, labels)
+        answer.check_inputs(len(source))
+        selected = selection.of(len(source))
+        if out is not None and len(selected) > MOST_INPUTS:
             raise ArgumentError(
                 "max",
                 f"must leave at most {MOST_INPUTS} inputs for a file; got "
-                f"{len(self.selected)}",
+                f"{len(selected)}",
             )
-        self.job, self.work = self._begun(model)
-        self.manifest = self._manifest(selection, model)
-        self.corrupt: list[dict[str, Any]] = []
-
-    def results(self) -> Results:
-        """Certify what isn't certified yet: all rows of the file, or of this call."""
-        committed = self._committed()
-        # The model runs on a few inputs now: that tells its classes, its machine's
-        # arithmetic, and whether it is the model that a file was begun with.
-        probe = dict(self._probes())
-        classes = self._classes(probe)
-        indices = list(self.manifest.indices())
-        check_labels(self.source, classes, indices)
-        machines = self.work.machines()
-        self.manifest = replace(
-            self.manifest,
-            probe={index: sparse_counts(counts) for index, counts in probe.items()},
-            engine={**self.settings.engine, **_arithmetic(machines)},
-            run={**self.settings.run, "machines": machines, **committed},
-        )
-        if self.out is None:
-            return Results(
-                "", tuple(self._rows(indices, classes, [])), "", self.manifest
-            )
-        return self._into_file(self.out, indices, classes)
-
-    # --- before the first sample
-
-    def _begun(self, model: Any) -> tuple[Job, Work]:
-        """The job, and who does it: this process, or workers elsewhere."""
-        if not _is_elsewhere(model):
-            job = Job.of(model, self.answer, self.procedure)
-            return job, Here(job, self.source, self.settings.skip_corrupt)
-        self.answer.check(self.procedure)
-        job = Job(self.answer, (), self.procedure)  # its samplers are with the workers
-        expected = job.facts(self.source)
-        work: Work = model.begin(self.procedure, expected, self.settings.skip_corrupt)
-        return job, work
-
-    def _manifest(self, selection: Selection, model: Any) -> Manifest:
-        labels = {"labels": self.labels} if self.labels else {}
-        describe = self.settings.describe
-        if not describe and self.out is not None:
+        job, work = _shared(model, answer, procedure, source, settings)
+        describe = settings.describe
+        if not describe and out is not None:
             describe = _described(model)
-        scheme = self.answer.scheme
-        return Manifest(
-            model={**labels, **describe},
+        named = {"labels": labels} if labels else {}
+        planned = Manifest(
+            model=folded("model", {**named, **describe}),
             data={
-                **self.source.identity,
+                **source.identity,
                 "start": selection.start,
                 "skip": selection.skip,
                 "max": selection.max,
-                "inputs": len(self.selected),
-                "total": len(self.source),
+                "inputs": len(selected),
+                "total": len(source),
             },
-            answer=self.answer.describe(),
-            method=scheme.name,
-            scope=self.job.scope,
-            parameters=dict(scheme.parameters),
-            procedure=self.procedure,
+            answer=answer.describe(),
+            method=answer.scheme.name,
+            scope=job.scope,
+            parameters=dict(answer.scheme.parameters),
+            procedure=procedure,
             shard=selection.shard,
             versions=dict(_installed()),
-            engine=dict(self.settings.engine),
+            engine=dict(settings.engine),
         )
+        # before the first sample
+        committed = {} if out is None else _committed(out, planned, settings)
+        probe = dict(_probes(work, selected, settings.skip_corrupt))
+        machines = work.machines()
+        manifest = replace(
+            planned,
+            probe={index: sparse_counts(counts) for index, counts in probe.items()},
+            engine={**settings.engine, **_arithmetic(machines)},
+            run={**settings.run, "machines": machines, **committed},
+        )
+        classes = _classes(answer, probe)
+        check_labels(source, classes, list(manifest.indices()))
+        return cls(job, work, source, settings, manifest, classes, out)
 
-    def _committed(self) -> dict[str, str]:
-        """The commitment's entry of the manifest; written now, if that is asked for."""
+    def results(self) -> Results:
+        """Certify what isn't certified yet: all rows of the file, or of this call."""
         if self.out is None:
-            return {}
-        committed = results.commit(
-            self.out,
-            self.manifest,
-            new=self.settings.commit,
-            accept=self.settings.accept_change,
-        )
-        if committed and self.settings.notify is not None:
-            place = results.commitment_path(self.out).name
-            text = f"committed as sha256 {committed['commitment']}: {place}"
-            for unfixed in self.manifest.unfixed():
-                text += f"; it does not fix {unfixed}"
-            self.settings.notify(text)
-        return committed
-
-    def _probes(self) -> Iterator[tuple[str, Counts]]:
-        """Fingerprints of some inputs, which tell one model from another.
-
-        Where no model decides otherwise they tell nothing, so inputs are added until
-        one is undecided.
-        """
-        first = self.selected[:: len(self.selected) // FEW_PROBES + 1]
-        others = self.selected[:: len(self.selected) // MOST_PROBES + 1]
-        undecided = False
-        for index in dict.fromkeys([*first, *others]):
-            if undecided and index not in first:
-                return
-            try:
-                counts = self.work.fingerprint(index)
-            except CorruptInput:
-                if not self.settings.skip_corrupt:
-                    raise
-                continue
-            undecided |= sum(count > 0 for count in counts) > 1
-            yield str(index), counts
-
-    def _classes(self, probe: Mapping[str, Counts]) -> int:
-        """How many classes the model has: labels must be below."""
-        if not self.answer.classifies or not probe:
-            return 2**62
-        if not any(map(any, probe.values())):
-            index = next(iter(probe))
-            raise ValueError(
-                f"the model must return numbers; got NaN for input {index}"
-            )
-        return max(map(len, probe.values()))
+            corrupt: list[dict[str, Any]] = []
+            return Results("", tuple(self._rows([], corrupt)), "", self.manifest)
+        return self._into_file(self.out)
 
     # --- rows
 
     def _rows(
-        self, indices: Sequence[int], classes: int, before: Sequence[Row]
+        self, before: Sequence[Row], corrupt: list[dict[str, Any]]
     ) -> Iterator[Row]:
-        """The rows that are missing, as they are done."""
+        """The rows that are missing, as they are done; ``corrupt`` gets the others."""
+        indices = list(self.manifest.indices())
         done = {row.idx for row in before}
         missing = [index for index in indices if index not in done]
         tally = Tally(
             len(indices),
             len(indices) - len(missing),
             before=before,
-            classes=classes,
-            classifies=self.answer.classifies,
+            classes=self.classes,
+            classifies=self.job.answer.classifies,
             notify=self.settings.notify,
-            expects_void=self.procedure.margin is not None,
+            expects_void=self.job.procedure.void_against,
         )
+        asserted = Asserted(self.job.answer.scheme)
         for outcome in tally.over(self.work.outcomes(missing, tally.wants_alone)):
             if outcome.row is None:
-                self.corrupt.append(
-                    {"input": outcome.index, "problem": outcome.problem}
-                )
+                corrupt.append({"input": outcome.index, "problem": outcome.problem})
                 continue
             label = outcome.row.label
-            if not label < classes:
+            if not label < self.classes:
                 raise ValueError(
                     f"input {outcome.index}: the label must be below the model's "
-                    "number "
-                    f"of classes, {classes}; got {label}"
-                    f"{counted_from_one(label, classes)}"
+                    f"number of classes, {self.classes}; got {label}"
+                    f"{counted_from_one(label, self.classes)}"
                 )
             tally.add(outcome.row, outcome.alone)
+            if asserted.watches:
+                x = self.source.input(outcome.index)
+                asserted.add(outcome.index, outcome.row.sigma, x)
             yield outcome.row
 
-    def _into_file(self, out: Path, indices: Sequence[int], classes: int) -> Results:
+    def _into_file(self, out: Path) -> Results:
         def check(before: Sequence[Row]) -> None:
             _same_inputs(out, before, self.source)
             if not self.settings.accept_change:
@@ -292,17 +264,18 @@ class Run:
         with Writer(
             out,
             self.manifest,
-            further=self.answer.columns,
+            further=self.job.columns,
             accept_change=self.settings.accept_change,
             check=check,
         ) as writer:
             kept = list(writer.rows)
-            for row in self._rows(indices, classes, writer.rows):
+            corrupt: list[dict[str, Any]] = []
+            for row in self._rows(writer.rows, corrupt):
                 writer.append(row)
                 kept.append(row)
-            if self.corrupt:
-                ordered = sorted(self.corrupt, key=lambda entry: entry["input"])
-                writer.record({"corrupt": ordered})
+            if corrupt:
+                corrupt.sort(key=lambda entry: entry["input"])
+                writer.record({"corrupt": corrupt})
         kept.sort(key=lambda row: row.idx)
         return Results(str(out), tuple(kept), "", self.manifest)
 
@@ -313,7 +286,7 @@ class Run:
         those whose scores differ by little. Of rows that no seed repeats there is
         nothing to compare: the manifest's probe tells models apart.
         """
-        if self.procedure.noise_source == "os":
+        if not self.job.procedure.repeats:
             return
         there = [row for row in rows if row.idx < len(self.source)]
         if not there:
@@ -339,6 +312,85 @@ class Run:
             for name, before, again in drawn_columns(row, outcome.row):
                 if not is_near(before, again, row.n):
                     raise _changed(out, row, name, before, again)
+
+
+# --- before the first row
+
+
+def _require_counts(procedure: Procedure) -> None:
+    """ValueError for a procedure whose rows no file can hold, to be verified."""
+    procedure.require_provable()
+    evidence = BOUNDS[procedure.bound].evidence
+    if evidence == "scores":
+        raise ArgumentError(
+            "bound",
+            f"must be on counts for a file, to be verified again; "
+            f"{procedure.bound!r} is on {evidence}",
+        )
+
+
+def _shared(
+    model: Any,
+    answer: Answer,
+    procedure: Procedure,
+    source: Data,
+    settings: Settings,
+) -> tuple[Job, Work]:
+    """The job, and who does it: this process, or workers elsewhere."""
+    if not _is_elsewhere(model):
+        job = Job.of(model, answer, procedure)
+        return job, Here(job, source, settings.skip_corrupt)
+    job = Job.without_model(answer, procedure)  # its samplers are with the workers
+    expected = job.facts(source)
+    return job, model.begin(procedure, expected, settings.skip_corrupt)
+
+
+def _committed(out: Path, manifest: Manifest, settings: Settings) -> dict[str, str]:
+    """The commitment's entry of the manifest; written now, if that is asked for."""
+    committed = results.commit(
+        out, manifest, new=settings.commit, accept=settings.accept_change
+    )
+    if committed:
+        place = results.commitment_path(out).name
+        text = f"committed as sha256 {committed['commitment']}: {place}"
+        for unfixed in manifest.unfixed():
+            text += f"; it does not fix {unfixed}"
+        settings.say(text)
+    return committed
+
+
+def _probes(
+    work: Work, selected: Sequence[int], skip_corrupt: bool
+) -> Iterator[tuple[str, Counts]]:
+    """Fingerprints of some inputs, which tell one model from another.
+
+    Where no model decides otherwise they tell nothing, so inputs are added until one is
+    undecided.
+    """
+    first = selected[:: len(selected) // FEW_PROBES + 1]
+    others = selected[:: len(selected) // MOST_PROBES + 1]
+    undecided = False
+    for index in dict.fromkeys([*first, *others]):
+        if undecided and index not in first:
+            return
+        try:
+            counts = work.fingerprint(index)
+        except CorruptInput:
+            if not skip_corrupt:
+                raise
+            continue
+        undecided |= sum(count > 0 for count in counts) > 1
+        yield str(index), counts
+
+
+def _classes(answer: Answer, probe: Mapping[str, Counts]) -> int:
+    """How many classes the model has: labels must be below."""
+    if not answer.classifies or not probe:
+        return 2**62
+    if not any(map(any, probe.values())):
+        index = next(iter(probe))
+        raise ValueError(f"the model must return numbers; got NaN for input {index}")
+    return max(map(len, probe.values()))
 
 
 def require_place(out: str | os.PathLike[str]) -> Path:

@@ -11,31 +11,35 @@ import numpy as np
 from rsbounds._numerics.checks import as_floats, on_host
 from rsbounds.certificate import ANOTHERS, MEMORY, Certificate
 from rsbounds.confidence import lower_bound
-from rsbounds.procedure import Procedure
+from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import Phase, Sampler, as_sampler, stream
+
+#: Samples of a level that is tried.
+FEW = Procedure(n=1000)
 
 
 def instance_sigma(
     sampler: Sampler,
     x: Any,
     sigmas: Sequence[float],
+    procedure: Procedure = FEW,
     *,
-    n0: int = 100,
-    n: int = 1000,
-    alpha: float = 0.001,
-    seed: int = 0,
     index: int = 0,
 ) -> float:
     """The level of a list whose certificate from a few samples is the largest at one
     input.
 
-    Use it with :func:`rsbounds.schemes.this_input`. Other parameters, and errors, as in
-    :func:`certify`, which draws other samples from the same seed: these are spent.
+    Use it with :func:`rsbounds.schemes.this_input`. :func:`certify` draws other samples
+    from the same seed: these are spent.
 
     Parameters
     ----------
+    sampler, x, index
+        As in :func:`certify`.
     sigmas : sequence of float
         Levels to try, > 0; the first where none is certified.
+    procedure : Procedure
+        Its n0, n, alpha and seed are used; by default n = 1,000.
 
     References
     ----------
@@ -55,14 +59,15 @@ def instance_sigma(
     )
     if not levels:
         raise ValueError("sigmas must hold at least one level; got none")
-    procedure, sampler = Procedure(n0, n, alpha, seed), as_sampler(sampler)
+    require_procedure(procedure)
+    sampler = as_sampler(sampler)
     generator = stream(procedure.seed, index, Phase.SEARCH)
 
     def radius(sigma: float) -> float:
         top = int(np.argmax(np.asarray(sampler(x, sigma, procedure.n0, generator))))
         count = int(np.asarray(sampler(x, sigma, procedure.n, generator))[top])
         return sigma * max(
-            float(lower_bound(count, procedure.n, alpha, scores=True)), 0.0
+            float(lower_bound(count, procedure.n, procedure.alpha, scores=True)), 0.0
         )
 
     return float(max(levels, key=radius))

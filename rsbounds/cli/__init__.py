@@ -88,8 +88,9 @@ class Parser(argparse.ArgumentParser):
         for word in self._words:
             flag = word.partition("=")[0]
             if flag.startswith("--") and flag not in known:
-                hints += difflib.get_close_matches(flag, known, 1)
-        hint = f"; did you mean {', '.join(hints)}?" if hints else ""
+                near = difflib.get_close_matches(flag, known, 1)
+                hints += [f"{flag} is unknown, did you mean {name}?" for name in near]
+        hint = "".join(f"; {text}" for text in hints)
         self.exit(
             2, f"{self.prog}: {message}{hint}; see {self.prog}{self.help_words}\n"
         )
@@ -257,6 +258,8 @@ def _drop_output() -> None:
 
 def _line(error: BaseException, flags: Container[str]) -> str:
     """What an error says, on one line."""
+    if isinstance(error, RecursionError):
+        return "what was given is nested too deeply to be read"
     if isinstance(error, OSError):
         # a full disk is said of the output: errors of files have names
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -11,9 +11,9 @@ import shutil
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,15 +27,14 @@ from rsbounds._numerics.text import shown
 from rsbounds.answers import ANSWERS, Answer
 from rsbounds.certify import (
     Procedure,
-    Run,
-    Selection,
     Settings,
-    measure_margin,
-    recorded_margin,
+    Stopping,
+    certify_dataset,
     require_place,
 )
 from rsbounds.cli import _answers, _config, _engine, _methods
 from rsbounds.cli._methods import whole
+from rsbounds.cli._output import Told, add_json, show
 from rsbounds.loading import CorruptInput, Data
 from rsbounds.procedure import TOLERANCE
 from rsbounds.results import Results
@@ -233,6 +232,7 @@ def _add_files(group: Any) -> None:
         action="store_true",
         help="leave out inputs that can't be decoded, and record them",
     )
+    add_json(group)
 
 
 def _margin(text: str) -> float | str:
@@ -351,17 +351,18 @@ def run(args: argparse.Namespace) -> None:
         require_place(out)  # before the model is loaded
         each = argparse.Namespace(**vars(args) | {"sigma": level, "out": out})
         each.place = out.absolute()  # the model's code may change the folder
-        runs.append((each, _procedure(each)))
-    for each, procedure in runs:
+        numbers = _numbers(each)
+        runs.append((each, numbers, _procedure(numbers)))
+    for each, numbers, procedure in runs:
         try:
-            _run(each, procedure)
+            _run(each, numbers, procedure)
         except CorruptInput as error:
             raise ValueError(
                 f"{error}; --skip-corrupt leaves out such inputs"
             ) from None
 
 
-def _procedure(args: argparse.Namespace) -> Procedure:
+def _numbers(args: argparse.Namespace) -> dict[str, Any]:
     """The numbers of a run, where nothing is said those of its answer and its noise."""
     answer = ANSWERS[args.answer]
     of_noise: dict[str, Any] = {}
@@ -369,22 +370,23 @@ def _procedure(args: argparse.Namespace) -> Procedure:
         of_noise = METHODS[args.method].numbers(vars(args))
     n = of_noise.get("n", answer.n)
     bound = of_noise.get("bound", _methods.COUNTED[0])
-    return Procedure(
-        n0=answer.n0 if args.n0 is None else args.n0,
-        n=n if args.n is None else args.n,
-        alpha=args.alpha,
-        seed=args.seed,
-        bound=bound if args.bound is None else args.bound,
-        runner_up=args.runner_up == "on",
-        target_radius=args.target_radius,
-        tolerance=args.tolerance,
-        only_correct=args.only_correct,
-        margin=None if args.margin == "auto" else args.margin,
-        noise_source=args.noise_source,
-    )
+    stated = vars(args) | {"runner_up": args.runner_up == "on"}
+    numbers = {field.name: stated[field.name] for field in fields(Procedure)}
+    defaults = {"n0": answer.n0, "n": n, "bound": bound}
+    return numbers | {
+        name: value for name, value in defaults.items() if numbers[name] is None
+    }
 
 
-def _run(args: argparse.Namespace, procedure: Procedure) -> None:
+def _procedure(numbers: Mapping[str, Any]) -> Procedure:
+    """The procedure of a run, as far as it is known before a margin is measured."""
+    margin = numbers["margin"]
+    return Procedure(**{**numbers, "margin": None if margin == "auto" else margin})
+
+
+def _run(
+    args: argparse.Namespace, numbers: Mapping[str, Any], procedure: Procedure
+) -> None:
     rank, size, origin = loading.share(args.shard)
     out = args.out
     if origin != "default" and size > 1:
@@ -396,25 +398,8 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
         data = stack.enter_context(parts.data)
         with warnings.catch_warnings():  # which a run gives itself
             warnings.simplefilter("ignore")
-            parts.answer.check(procedure)
+            Stopping.of(procedure).check(parts.answer)
         _hints(procedure, parts.answer, data)
-        engine = _engine.engine(args)
-        selection = Selection(
-            start=args.start, skip=args.skip, max=args.max, shard=f"{rank}/{size}"
-        )
-        if args.margin == "auto":
-            measured = recorded_margin(place)
-            if measured is None:
-                measured = measure_margin(
-                    _engine.model(args, parts.stages, parts.answer),
-                    data,
-                    parts.answer,
-                    selection.of(len(data)),
-                    seed=procedure.seed,
-                )
-            procedure = replace(procedure, margin=measured.margin)
-            engine["margin"] = measured.record
-            say(f"margin {measured.margin:.3g}, measured")
         model: Any = _engine.workers(args, partial(_engine.built, args, parts.describe))
         if model is None:
             model = _engine.model(args, parts.stages, parts.answer)
@@ -423,15 +408,19 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
         parts.stages.clear()  # workers have their own
         begun = time.perf_counter()
         before = max(place.read_bytes().count(b"\n") - 1, 0) if place.is_file() else 0
-        results = Run(
+        results = certify_dataset(
             model,
             data,
             parts.answer,
-            procedure,
-            selection,
-            Settings(
+            out=place,
+            **numbers,
+            start=args.start,
+            skip=args.skip,
+            max=args.max,
+            shard=f"{rank}/{size}",
+            settings=Settings(
                 describe=parts.describe,
-                engine=engine,
+                engine=_engine.engine(args),
                 run={
                     "data": str(args.data),
                     "batch": args.batch,
@@ -442,32 +431,62 @@ def _run(args: argparse.Namespace, procedure: Procedure) -> None:
                 skip_corrupt=args.skip_corrupt,
                 notify=say,
             ),
-            require_place(place),
-        ).results()
+        )
     new = len(results.rows) - before
-    _summary(out, results, parts.answer, new, time.perf_counter() - begun)
+    seconds = time.perf_counter() - begun
+    _tell(args, out, results, parts.answer, new=new, seconds=seconds)
+
+
+def _tell(
+    args: argparse.Namespace,
+    out: Path,
+    results: Results,
+    answer: Answer,
+    *,
+    new: int,
+    seconds: float,
+) -> None:
+    """Print what a run wrote; at a terminal, what may come next."""
+    show(args, [*_summary(out, results, answer, new, seconds)])
+    _hint_void(results)
+    if new and sys.stdout.isatty() and not args.json:
+        print(f"next: rsbounds report {out}\n      rsbounds verify {out}")
 
 
 def _summary(
     out: Path, results: Results, answer: Answer, new: int, seconds: float
-) -> None:
-    print(f"{out}: {len(results.rows)} rows, {new} of them new")
+) -> Iterator[Told]:
+    """What a run wrote, and how fast."""
+    rows = len(results.rows)
+    entries = {"out": str(out), "rows": rows, "new": new}
+    yield Told(f"{out}: {rows} rows, {new} of them new", entries)
     rate = f"{new / seconds:.3g} rows a second" if new else ""
+    if new:
+        yield Told("", {"rate": new / seconds})
     if results.rows and answer.classifies:
+        accuracy, abstained = results.clean_accuracy(), results.abstention()
+        radius = truncated(results.average_radius(), 4)
         shares = (
-            f"accuracy {results.clean_accuracy():.4f}",
-            f"abstentions {results.abstention():.4f}",
-            f"average certified radius {truncated(results.average_radius(), 4)}",
+            f"accuracy {accuracy:.4f}",
+            f"abstentions {abstained:.4f}",
+            f"average certified radius {radius}",
         )
-        print(", ".join(filter(None, (*shares, rate))))
+        figures = {"clean": accuracy, "abstain": abstained, "acr": float(radius)}
+        yield Told(", ".join(filter(None, (*shares, rate))), figures)
     elif rate:
-        print(f"{rate}; rsbounds report {out} shows what they say")
+        yield Told(f"{rate}; rsbounds report {out} shows what they say", {})
     if results.rows and results.manifest and results.manifest.procedure.may_stop:
         n = results.manifest.procedure.n
-        share = results.samples() / (len(results.rows) * n)
-        print(f"{share:.1%} of n = {n} samples an input were drawn")
+        share = results.samples() / (rows * n)
+        text = f"{share:.1%} of n = {n} samples an input were drawn"
+        yield Told(text, {"samples": results.samples(), "share_of_n": share})
+    yield Told("", {"void": sum(row.void for row in results.rows)})
+
+
+def _hint_void(results: Results) -> None:
+    """Tell on standard error of samples that count for no class."""
     void = sum(row.void for row in results.rows)
-    if void and results.manifest and results.manifest.procedure.margin is not None:
+    if void and results.manifest and results.manifest.procedure.void_against:
         samples = "1 sample was" if void == 1 else f"{void} samples were"
         say(f"{samples} void: counted against the class")
     elif void:
@@ -475,8 +494,6 @@ def _summary(
             f"warning: {void} samples were void (their scores held NaN) and count for "
             "no class"
         )
-    if new and sys.stdout.isatty():
-        print(f"next: rsbounds report {out}\n      rsbounds verify {out}")
 
 
 def say(message: str) -> None:
@@ -486,7 +503,7 @@ def say(message: str) -> None:
 
 def _shows_nothing(answer: Answer, x: Any, procedure: Procedure) -> bool:
     """Whether a billion samples of one class would certify nothing either."""
-    largest = answer.largest_radius(x, replace(procedure, n=10**9))
+    largest = Stopping.of(replace(procedure, n=10**9)).largest_radius(answer, x)
     return largest is not None and largest <= 0
 
 
@@ -495,7 +512,8 @@ def _hints(procedure: Procedure, answer: Answer, data: Data) -> None:
     x = _engine.first(data)
     # the scheme may be of others' code
     largest = loading.guarded(
-        "the first input", lambda: answer.largest_radius(x, procedure)
+        "the first input",
+        lambda: Stopping.of(procedure).largest_radius(answer, x),
     )
     target = procedure.target_radius or 0.0
     if largest is not None and largest <= 0 and _shows_nothing(answer, x, procedure):

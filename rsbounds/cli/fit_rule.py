@@ -16,8 +16,8 @@ import numpy as np
 from rsbounds import composite
 from rsbounds._numerics.files import require_folder
 from rsbounds.cli import recertify
-from rsbounds.results._file import _replace
-from rsbounds.results._fitted import digests
+from rsbounds.cli._output import Told, add_json, show
+from rsbounds.results import _replace, digests
 
 
 def add_options(parser: Any) -> None:
@@ -36,6 +36,7 @@ def add_options(parser: Any) -> None:
     )
     add("--objective", choices=("acr", "curve", "worst"), default="acr", help=what)
     add("--items", type=int, default=3, help="longest list tried (3)")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,5 +64,21 @@ def run(args: argparse.Namespace) -> int:
         f"{len(fit.rule.items)} items, chosen on these {len(rows)} inputs: certify "
         "others"
     )
-    print(f"{fit}\n{args.out}: {text}")
+    entries = {"out": str(args.out), "inputs": len(rows), "rule": fit.rule.to_dict()}
+    told = [Told(line, {}) for line in str(fit).splitlines()]
+    show(args, [*told, Told(f"{args.out}: {text}", entries | _figures(fit))])
     return 0
+
+
+def _figures(fit: composite.Fit) -> dict[str, Any]:
+    """What the list and the best single level certify, as JSON can hold it."""
+    return {
+        "n": fit.n,
+        "alpha": fit.alpha,
+        "constant": fit.constant.to_dict(),
+        "acr": fit.acr,
+        "acr_constant": fit.acr_constant,
+        "radii": fit.radii.tolist(),
+        "accuracy": fit.accuracy.tolist(),
+        "accuracy_constant": fit.accuracy_constant.tolist(),
+    }

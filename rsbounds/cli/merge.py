@@ -10,17 +10,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rsbounds.cli._output import Told, add_json, show
 from rsbounds.results import merge, some
 
 
 def add_options(parser: Any) -> None:
     parser.add_argument("out", metavar="OUT.tsv", type=Path)
     parser.add_argument("files", metavar="IN.tsv", type=Path, nargs="+")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     rows, missing = merge(args.out, args.files)
-    print(f"{args.out}: {rows} rows from {len(args.files)} files")
+    line = f"{args.out}: {rows} rows from {len(args.files)} files"
+    entries = {"out": str(args.out), "rows": rows, "files": len(args.files)}
+    show(args, [Told(line, entries), Told("", {"missing": missing})])
     if missing:
         text = f"{rows} of {rows + len(missing)} rows: {some(missing)} missing"
         print(f"rsbounds merge: {text}", file=sys.stderr)

@@ -15,11 +15,10 @@ from typing import Any
 
 from rsbounds import results
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.certify import Forecast, cheapest, forecast
-from rsbounds.certify._forecast import Expected
+from rsbounds.certify import Expected, Forecast, cheapest, forecast
 from rsbounds.cli._methods import numbers, whole
-from rsbounds.results import Results
-from rsbounds.results._table import aligned, default_radii, heading
+from rsbounds.cli._output import Told, add_json, show
+from rsbounds.results import Results, aligned, default_radii, heading
 
 NUMBERS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 DEVICES = (1, 8, 64)
@@ -55,6 +54,7 @@ def add_options(parser: Any) -> None:
         metavar="R,R,...",
         help="where to show certified accuracy",
     )
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -69,16 +69,30 @@ def run(args: argparse.Namespace) -> None:
     rate = _rate(pilot)
     lines = [_head(radii)]
     lines += [_line(each, inputs, rate) for each in forecasts]
-    print(aligned(lines))
     reference = next(each for each in forecasts if _is_fixed(each, args.n))
     best = cheapest(forecasts, reference, args.lose)
     kept = best.average_radius.mean / max(reference.average_radius.mean, math.ulp(0.0))
-    print(
+    text = (
         f"{inputs} inputs, from a pilot of {len(pilot.rows)}: "
         f"{_flags(best)} keeps {kept:.1%} of the average radius of n = {args.n} with "
         f"{best.samples / reference.samples:.1%} of its samples, "
         f"{best.samples_only_correct / reference.samples:.1%} with --only-correct"
     )
+    entries = {
+        "pilot": str(args.pilot),
+        "inputs": inputs,
+        "pilot_inputs": len(pilot.rows),
+        "forecasts": [_entries(each, radii, inputs, rate) for each in forecasts],
+        "recommended": {
+            "n": best.procedure.n,
+            "bound": best.procedure.bound,
+            "keeps": kept,
+            "samples": best.samples / reference.samples,
+            "only_correct": best.samples_only_correct / reference.samples,
+        },
+    }
+    told = [Told(line, {}) for line in aligned(lines).splitlines()]
+    show(args, [*told, Told(text, entries)])
 
 
 def _inputs(pilot: Results) -> int:
@@ -112,6 +126,23 @@ def _line(each: Forecast, inputs: int, rate: float) -> list[str]:
         *(f"{hours / devices:.3g}" for devices in DEVICES),
         *(_with_interval(accuracy) for accuracy in each.accuracy),
     ]
+
+
+def _entries(
+    each: Forecast, radii: Sequence[float], inputs: int, rate: float
+) -> dict[str, Any]:
+    """A forecast as JSON can hold it."""
+    pairs = zip(radii, each.accuracy, strict=True)
+    return {
+        "n": each.procedure.n,
+        "bound": each.procedure.bound,
+        "tolerance": each.procedure.tolerance,
+        "average_radius": each.average_radius._asdict(),
+        "accuracy": {str(radius): share._asdict() for radius, share in pairs},
+        "samples": each.samples,
+        "only_correct": each.samples_only_correct,
+        "hours": inputs * each.samples / rate / 3600,
+    }
 
 
 def _with_interval(expected: Expected) -> str:

@@ -16,21 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds import audit
+from rsbounds._numerics.domains import DIMENSION
 from rsbounds._numerics.files import require_folder
 from rsbounds._numerics.text import shown
-from rsbounds.answers import Class, restored
-from rsbounds.answers._list import Stages, read_list
+from rsbounds.answers import Stages, TopClass, read_list, restored
 from rsbounds.audit import trust
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.certify import Job
 from rsbounds.cli import _methods
+from rsbounds.cli._output import Told, add_json, show
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.loading import file_hash, guarded
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Row, read_rows, write
 from rsbounds.schemes import METHODS, Scheme
-from rsbounds.schemes._domains import DIMENSION
 
 
 def add_options(parser: Any) -> None:
@@ -60,6 +60,7 @@ def add_options(parser: Any) -> None:
     )
     text = "a decision list over the noise levels of several runs of the same inputs"
     add("--rule", metavar="RULE.json", type=Path, help=text)
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -70,7 +71,10 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError("--method-args goes with --method MODULE:CALLABLE")
     manifest, rows = _under_rule(args) if args.rule is not None else _by_answer(args)
     write(args.out, manifest.uncommitted(), rows)
-    print(f"{args.out}: {len(rows)} rows certified again")
+    line = f"{args.out}: {len(rows)} rows certified again"
+    said = list(manifest.after_looking())
+    entries = {"out": str(args.out), "rows": len(rows), "after_looking": said}
+    show(args, [Told(line, entries)])
 
 
 def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
@@ -94,8 +98,7 @@ def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         bound=old.bound if args.bound is None else args.bound,
         runner_up=old.runner_up if args.runner_up is None else args.runner_up == "on",
     )
-    job = Job(answer, (), procedure)
-    job.answer.check(procedure)
+    job = Job.without_model(answer, procedure)
     step = {
         **_step(path),
         "alpha": old.alpha,
@@ -108,7 +111,7 @@ def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         # the scheme may be of others' code
         certificate, columns = guarded(
             f"input {row.idx}",
-            lambda: job.answered(job.answer.stored(row), row.idx, row.label),
+            lambda: job.again(row),
         )
         made = Row.of(
             row.idx,
@@ -278,14 +281,14 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
                 f"{path} has no samples of inputs whose selected class is wrong: a "
                 "rule needs those of every input"
             )
-        if run.manifest.procedure.margin is not None:
+        if run.manifest.procedure.void_against:
             raise ValueError(
                 f"{path} has votes by a margin of its own run: certify the rule itself "
                 "with one margin for all levels"
             )
         method, scope = run.manifest.method, run.manifest.scope
         answer = run.manifest.answer["name"]
-        if answer != Class.name:
+        if answer != TopClass.name:
             raise ValueError(
                 f"{path} answers {shown(answer)}: a rule needs runs of one class each"
             )

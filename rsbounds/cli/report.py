@@ -16,10 +16,7 @@ from typing import Any
 from rsbounds import audit, results
 from rsbounds._numerics.files import require_writable
 from rsbounds.cli._methods import numbers
-from rsbounds.results._card import require_card
-from rsbounds.results._html import MARK
-from rsbounds.results._plot import PICTURE
-from rsbounds.results._table import as_files, with_accuracies
+from rsbounds.results import MARK, PICTURE, as_files, require_card, with_accuracies
 
 
 def add_options(parser: Any) -> None:

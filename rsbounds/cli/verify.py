@@ -10,7 +10,6 @@ what it took as stated. Exit status 1 on a finding (extra: verify).
 """
 
 import argparse
-import json
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -18,26 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds import audit
-from rsbounds._numerics.text import abridged, shown
-from rsbounds.answers import Answer, restored
-from rsbounds.answers._maps import read_truth
+from rsbounds.answers import Answer, read_truth, restored
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.cli import _engine, _methods
+from rsbounds.cli._audited import NOISE, is_shaped, told
+from rsbounds.cli._output import add_json, show
 from rsbounds.results import Manifest, manifest_path, read_card
 from rsbounds.schemes import METHODS, Scheme
-
-_NOISE = ("anchors", "sigma_function", "noise", "levels_of")  # what levels depend on
-
-_REDRAWS = "(--rerun draws some again)"
-#: What no radius needs, and what compares it.
-_BESIDES = {
-    "counts": f"the counts {_REDRAWS}",
-    "outputs": f"the outputs {_REDRAWS}",
-    "data": "labels and inputs (--data)",
-    "truth": "agreement with true maps (--truth)",
-    "classes": "how many classes maps tell apart (--rerun)",
-    "times": "times",
-}
 
 
 def add_options(parser: Any) -> None:
@@ -74,7 +60,7 @@ def add_options(parser: Any) -> None:
         help="compute the card of the file again, and compare it",
     )
     add("--jobs", type=int, default=1, help="processes (1)")
-    add("--json", action="store_true", help="print a JSON object")
+    add_json(parser)
     text = "of a file without a manifest, as its paper states it"
     for name, kind in (
         ("--sigma", float),
@@ -96,12 +82,12 @@ def add_options(parser: Any) -> None:
         "that the model's own steps resize or crop need --rerun and --model too",
     )
     for option in _methods.of_all():
-        if option.name in _NOISE:
+        if option.name in NOISE:
             _methods.add(group, option)
 
 
 def run(args: argparse.Namespace) -> int:
-    noise = [name for name in _NOISE if getattr(args, name) is not None]
+    noise = [name for name in NOISE if getattr(args, name) is not None]
     if args.rerun is not None and (args.model is None or args.data is None):
         raise ValueError("--rerun needs --model and --data")
     for name in ("model", "denoiser", "margin"):
@@ -114,41 +100,48 @@ def run(args: argparse.Namespace) -> int:
     manifest = Manifest.read(args.file)
     if args.sigma or args.n or args.alpha:
         raise ValueError("--sigma, --n and --alpha are for a file without a manifest")
-    compared: dict[str, Any] = {}
-    if args.truth is not None:
-        compared["truth"] = read_truth(args.truth)
     with ExitStack() as stack:
-        if args.data is not None and manifest.method in METHODS:
-            loaded = _engine.load(args) if args.model is not None else None
-            model = manifest.model if isinstance(manifest.model, dict) else {}
-            data = stack.enter_context(
-                _engine.open_data(
-                    args, loaded, model.get("labels"), method=manifest.method
-                )
-            )
-            x = _engine.first(data)
-            scheme = _scheme(args, manifest, x.shape) if noise else None
-            compared |= {"data": data, "scheme": scheme}
-            if loaded is not None:
-                answer = _answer(args, manifest, scheme)
-                stages, describe = _engine.stages(args, loaded, answer, x)
-                compared |= {
-                    "describe": describe,
-                    "rerun": args.rerun,
-                    "model": _engine.model(args, stages, answer),
-                }
         result = audit.verify(
             args.file,
             sample=args.sample,
             jobs=args.jobs,
             seed=args.draw_seed,
             margin=args.margin,
-            **compared,
+            **_compared(args, manifest, noise, stack),
         )
     if args.card is not None:
-        own = audit.check_card(read_card(args.card), args.file)
+        own = audit.check_card(read_card(args.card), args.file, beside=args.card)
         result = replace(result, findings=result.findings + own)
     return _show(args, result, manifest)
+
+
+def _compared(
+    args: argparse.Namespace, manifest: Manifest, noise: list[str], stack: ExitStack
+) -> dict[str, Any]:
+    """What the command line gives to compare the file with, as verify takes it."""
+    compared: dict[str, Any] = {}
+    if args.truth is not None:
+        compared["truth"] = read_truth(args.truth)
+    if args.data is None or manifest.method not in METHODS:
+        return compared
+    loaded = _engine.load(args) if args.model is not None else None
+    model = manifest.model if isinstance(manifest.model, dict) else {}
+    opened = _engine.open_data(
+        args, loaded, model.get("labels"), method=manifest.method
+    )
+    data = stack.enter_context(opened)
+    x = _engine.first(data)
+    scheme = _scheme(args, manifest, x.shape) if noise else None
+    compared |= {"data": data, "scheme": scheme}
+    if loaded is not None:
+        answer = _answer(args, manifest, scheme)
+        stages, describe = _engine.stages(args, loaded, answer, x)
+        compared |= {
+            "describe": describe,
+            "rerun": args.rerun,
+            "model": _engine.model(args, stages, answer),
+        }
+    return compared
 
 
 def _published(args: argparse.Namespace) -> int:
@@ -170,98 +163,8 @@ def _published(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> int:
-    if args.json:
-        names = {"line": "line", "input": "index", "kind": "kind", "finding": "text"}
-        each = [{k: getattr(f, v) for k, v in names.items()} for f in result.findings]
-        answer = {"file": str(args.file), "rows": result.rows, "findings": each}
-        answer |= {"stated": result.stated, "seed": result.seed}
-        print(
-            json.dumps(answer | ({"corrupt": result.corrupt} if result.corrupt else {}))
-        )
-        return int(bool(result.findings))
-    notes = []
-    for step in manifest.history:
-        if changes := step.get("changes"):
-            notes.append(
-                f"{step.get('rows')} rows are from before a change: "
-                f"{abridged('; '.join(changes))}"
-            )
-    if commitment := manifest.run.get("commitment"):
-        notes.append(
-            f"committed as sha256 {commitment}: when that was published shows when"
-            + "".join(f"; it does not fix {text}" for text in manifest.unfixed())
-        )
-    if selection := manifest.selection():
-        notes.append(selection)
-    if manifest.shard != "0/1":
-        notes.append(f"shard {manifest.shard} alone: a part of its run")
-    if result.corrupt and args.data is None:
-        many = len(result.corrupt)
-        notes.append(
-            f"{many} inputs are said to be corrupt: --data checks whether they are"
-        )
-    needed = [name for name in result.stated if name not in _BESIDES]
-    if needed:
-        notes.append(_taken(needed, args, manifest))
-    if result.drawn:
-        notes.append(
-            f"{result.drawn} of {result.rows} rows drawn again (--draw-seed "
-            f"{result.seed}): a file "
-            f"with 1 % forged rows passes with probability {result.missed(0.01):.2g}, "
-            "with 10 % "
-            f"{result.missed(0.1):.2g}"
-        )
-    if result.votes is not None:
-        votes = result.votes
-        notes.append(
-            f"{votes.changed} of {votes.counted} votes that count changed under other "
-            f"settings ({', '.join(votes.settings)}), largest difference of scores "
-            f"{votes.largest:.3g}"
-        )
-    some = f" ({result.proved} of them proved)" if result.proved < result.rows else ""
-    many = len(result.findings)
-    notes.append(
-        f"{result.rows} rows{some}, {many or 'no'} finding{'s' * (many != 1)}"
-        f"{_besides(result.stated, manifest)}"
-    )
-    findings = [finding.at(args.file) for finding in result.findings]
-    findings = list(map(abridged, findings))
-    for line in findings + [f"{args.file}: {note}" for note in notes]:
-        print(shown(line))
-    return int(bool(findings))
-
-
-def _besides(stated: tuple[str, ...], manifest: Manifest) -> str:
-    """What is taken as stated and no radius needs, behind the number of findings."""
-    words = [word for name, word in _BESIDES.items() if name in stated]
-    if manifest.procedure.noise_source == "os":
-        words = [word.replace(_REDRAWS, "(no seed draws them again)") for word in words]
-    return f"; as the file states them: {', '.join(words)}" if words else ""
-
-
-def _taken(names: list[str], args: argparse.Namespace, manifest: Manifest) -> str:
-    """What radii rest on and is taken as stated, and which options would compare it."""
-    if not manifest.method:
-        return f"taken as stated, not verified: {', '.join(names)}"
-    words = {name: "each row's sigma" if name == "sigma" else name for name in names}
-    text = f"taken as stated, not verified: {', '.join(words.values())}"
-    method = METHODS[manifest.method]
-    absent = "noise" if _is_shaped(manifest) else "levels_of"
-    noise = [
-        option.name
-        for option in method.options
-        if option.name in _NOISE and option.name != absent
-    ]
-    options = [name for name in ("data", *noise) if getattr(args, name) is None]
-    could = {"dim", "sigma"}
-    if manifest.scope != ASSERTED_ENVELOPE:
-        could |= method.domains.keys()
-    compared = [word for name, word in words.items() if name in could]
-    if not (compared and options):
-        return text
-    all_of_them = "them" if len(names) > 1 else "it"
-    what = all_of_them if len(compared) == len(names) else ", ".join(compared)
-    return f"{text} ({' with '.join(map(_methods.flag, options))} compares {what})"
+    show(args, [*told(args, result, manifest)])
+    return int(bool(result.findings))
 
 
 def _scheme(
@@ -272,7 +175,7 @@ def _scheme(
     names = {option.name for option in method.options}
     stated = dict(manifest.parameters)
     flag = ""
-    for name in _NOISE:
+    for name in NOISE:
         if getattr(args, name) is None:
             continue
         flag = _methods.flag(name)
@@ -305,11 +208,6 @@ def _scheme(
     return method.from_options(options, given)
 
 
-def _is_shaped(manifest: Manifest) -> bool:
-    """Whether the noise of a run has a level for each axis, from a file."""
-    return isinstance(manifest.parameters.get("levels"), dict)
-
-
 def _answer(
     args: argparse.Namespace, manifest: Manifest, noise: Scheme | None
 ) -> Answer:
@@ -319,7 +217,7 @@ def _answer(
     method = METHODS[manifest.method]
     parameters = manifest.parameters
     takes_noise = any(option.name == "noise" for option in method.options)
-    shaped = _is_shaped(manifest)
+    shaped = is_shaped(manifest)
     for name, had in (
         ("noise", takes_noise and not shaped),
         ("levels_of", shaped),

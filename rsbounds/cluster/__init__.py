@@ -11,3 +11,7 @@ from rsbounds.cluster._processes import Processes
 from rsbounds.cluster._ray import Ray
 
 __all__ = ["LostWorker", "Processes", "Ray", "Workers"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -228,7 +228,7 @@ class Workers(AbstractContextManager["Workers"], ABC):
             raise ArgumentError(
                 "build", f"must be a function without arguments; got {build!r}"
             )
-        self._build = build
+        self.build = build
         self._executor: Executor | None = None
 
     @abstractmethod
@@ -241,7 +241,7 @@ class Workers(AbstractContextManager["Workers"], ABC):
         """Start them anew, for one call's procedure."""
         self.close()
         self._executor = self._begun(
-            Member(self._build, procedure, expected, skip_corrupt)
+            Member(self.build, procedure, expected, skip_corrupt)
         )
         return Dealt(self._executor)
 

@@ -38,3 +38,7 @@ __all__ = [
     "route_radius",
     "worst_ratio",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_integers, count, number
+from rsbounds._numerics.checks import Array, as_integers
 from rsbounds._numerics.counts import total
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, product
@@ -25,6 +25,7 @@ from rsbounds.composite.planning import Plan, checked_select, plan
 from rsbounds.composite.rule import Cond, Rule
 from rsbounds.confidence.counts import arguments, end
 from rsbounds.confidence.entry import End, divided, half
+from rsbounds.procedure import Procedure, require_procedure
 
 #: Counts of one stage's classes, drawn where they are asked for.
 CountsOf = Callable[[int], NDArray[np.int64]]
@@ -60,7 +61,7 @@ class CompositeCertificate(Certificate):
 
 
 def certify_counts(
-    rule: Rule, select: Any, counts: Any, n: int, alpha: float
+    rule: Rule, select: Any, counts: Any, procedure: Procedure
 ) -> CompositeCertificate:
     """The certificate of a decision list that class counts support.
 
@@ -73,10 +74,9 @@ def certify_counts(
     counts : sequence of K arrays of int, shape (C,)
         Counts of n other samples at each level; those missing from a sum are void. None
         for a stage that was not sampled.
-    n : int
-        Samples drawn at each level.
-    alpha : float
-        Probability that the certificate is wrong, in (0, 1), in total.
+    procedure : Procedure
+        Its n samples were drawn at each level; alpha is the probability that the
+        certificate is wrong, in total.
 
     Returns
     -------
@@ -91,17 +91,17 @@ def certify_counts(
     Examples
     --------
     >>> from rsbounds.composite import Cond, Rule, certify_counts
+    >>> from rsbounds.procedure import Procedure, require_procedure
     >>> gate = [Cond("margin", 0), Cond("score", 0, -0.3)]
     >>> rule = Rule([1.0, 0.5], [gate, [Cond("margin", 1)]])
     >>> select = [[30, 25, 45], [97, 2, 1]]
     >>> counts = [[1400, 1300, 2300], [4850, 100, 50]]
-    >>> c = certify_counts(rule, select, counts, 5000, 0.001)
+    >>> c = certify_counts(rule, select, counts, Procedure(n=5000))
     >>> c.predict, c.item, c.samples, c.binding
     (2, 0, 5200, 'item 0 fires: score, stage 0')
     """
+    require_procedure(procedure)
     select = checked_select(rule, select)
-    n = count("n", n, 1)
-    alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
     levels, classes = select.shape
     if isinstance(counts, np.ndarray) and counts.ndim:
         counts = list(counts)
@@ -111,7 +111,7 @@ def certify_counts(
     for k, given in enumerate(counts):
         name = f"counts[{k}]"
         checked.append(
-            None if given is None else checked_stage(name, given, classes, n)
+            None if given is None else checked_stage(name, given, classes, procedure.n)
         )
 
     def counts_of(stage: int) -> NDArray[np.int64]:
@@ -122,46 +122,32 @@ def certify_counts(
             )
         return counted
 
-    return certify_drawn(rule, select, counts_of, n=n, alpha=alpha)
+    return certify_drawn(rule, select, counts_of, procedure)
 
 
 def certify_drawn(
     rule: Rule,
     select: Any,
     counts_of: CountsOf,
-    *,
-    n: int,
-    alpha: float,
-    void_against: bool = False,
+    procedure: Procedure,
 ) -> CompositeCertificate:
     """The certificate of a decision list, whose stages are drawn where it needs them.
 
     Parameters
     ----------
-    rule, select, n, alpha
+    rule, select
         As in :func:`certify_counts`.
     counts_of : callable
         ``counts_of(stage)`` gives the class counts of n fresh samples at that level, an
         array of int of shape (C,). It is called once for each stage that the radius
         depends on, in the order of the items.
-    void_against : bool
-        Whether a sample without a class may be of any class, as those are that a margin
-        leaves: they count against whatever an upper bound is of. Otherwise they are of
-        none.
+    procedure : Procedure
+        As in :func:`certify_counts`. Samples that its margin leaves without a class
+        count against whatever an upper bound is of; others are of no class.
     """
     select = checked_select(rule, select)
-    n = count("n", n, 1)
-    alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
-    chosen = plan(rule, select, n, alpha)
-    return estimate(
-        rule,
-        select,
-        chosen,
-        counts_of,
-        n=n,
-        alpha=alpha,
-        void_against=void_against,
-    )
+    chosen = plan(rule, select, procedure.n, procedure.alpha)
+    return estimate(rule, select, chosen, counts_of, procedure)
 
 
 class _Component(NamedTuple):
@@ -184,16 +170,14 @@ def estimate(
     select: NDArray[np.int64],
     chosen: Plan,
     counts_of: CountsOf,
-    *,
-    n: int,
-    alpha: float,
-    void_against: bool = False,
+    procedure: Procedure,
 ) -> CompositeCertificate:
     """The certificate of a plan; a stage's counts are asked for only where the radius
     depends on them.
     """
-    level = divided(alpha, len(chosen.items))
-    stages = _Bounds(counts_of, n, level, void_against)
+    n = procedure.n
+    level = divided(procedure.alpha, len(chosen.items))
+    stages = _Bounds(counts_of, n, level, procedure.void_against)
     best = _best_item(rule, chosen, stages)
     # where no item was reached, its stages may not have been drawn: take the first that
     # was

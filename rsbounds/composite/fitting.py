@@ -15,13 +15,13 @@ from rsbounds._numerics.checks import (
     as_integers,
     choice,
     count,
-    number,
 )
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.composite.estimate import certify_counts
 from rsbounds.composite.geometry import radius
 from rsbounds.composite.measure import worst_ratio
 from rsbounds.composite.rule import Cond, Rule
+from rsbounds.procedure import Procedure
 
 #: Gates that are tried: a class passes on where its score is above minus this, in
 #: sigmas.
@@ -140,8 +140,7 @@ def fit(
     empty = int((samples == 0).sum())
     if empty:
         raise ArgumentError("counts", f"must be above 0 in all; got {empty} empty")
-    n = int(samples.max()) if n is None else count("n", n, 1)
-    alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
+    procedure = Procedure(n=int(samples.max()) if n is None else n, alpha=alpha)
     choice("objective", objective, ("acr", "curve", "worst"))
     longest = count("items", items, 1)
     if longest > 3:
@@ -158,7 +157,7 @@ def fit(
     def certified(rule: Rule) -> Array:
         radii = np.zeros(len(drawn))
         for i in range(len(drawn)):
-            result = certify_counts(rule, chosen[i], drawn[i], n, alpha)
+            result = certify_counts(rule, chosen[i], drawn[i], procedure)
             if result.predict == classes[i]:
                 radii[i] = result.radius
         return radii
@@ -186,8 +185,8 @@ def fit(
         accuracy_constant=_curve(of_constant, grid),
         acr=float(of_list.mean()),
         acr_constant=float(of_constant.mean()),
-        n=n,
-        alpha=alpha,
+        n=procedure.n,
+        alpha=procedure.alpha,
     )
 
 

@@ -15,19 +15,18 @@ from rsbounds.composite.estimate import (
     checked_stage,
 )
 from rsbounds.composite.rule import Rule, checked_rule
-from rsbounds.procedure import Procedure
+from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import Draws, Phase, Sampler, as_sampler, require_law
+
+DEFAULTS = Procedure()
 
 
 def certify(
     samplers: Sampler | Sequence[Sampler],
     x: Any,
     rule: Rule,
+    procedure: Procedure = DEFAULTS,
     *,
-    n0: int = 100,
-    n: int = 100_000,
-    alpha: float = 0.001,
-    seed: int = 0,
     index: int = 0,
 ) -> CompositeCertificate:
     """Certify one input of a decision list over several noise levels.
@@ -41,11 +40,12 @@ def certify(
     samplers : Sampler or sequence of K samplers
         The classifier under noise: one for all K levels of the rule, or an expert for
         each.
-    x, n0, n, alpha, seed, index
-        As in :func:`rsbounds.certify.certify`: samples of one level, and alpha in
-        total.
+    x, index
+        As in :func:`rsbounds.certify.certify`.
     rule : Rule
         The decision list.
+    procedure : Procedure
+        Samples of one level, and alpha in total.
 
     Returns
     -------
@@ -57,20 +57,22 @@ def certify(
     --------
     >>> import numpy as np
     >>> from rsbounds.composite import Cond, Rule, certify
+    >>> from rsbounds.procedure import Procedure, require_procedure
     >>> from rsbounds.sampling import ArraySampler
     >>> w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
     >>> rule = Rule([1.0, 0.5], [[Cond("score", 0, 1.0)], [Cond("margin", 1)]])
-    >>> c = certify(ArraySampler(lambda b: b @ w.T), [0.75, 0.0], rule, n=10_000)
+    >>> sampler = ArraySampler(lambda b: b @ w.T)
+    >>> c = certify(sampler, [0.75, 0.0], rule, Procedure(n=10_000))
     >>> c.predict, c.item, 0.7 < c.radius < 0.75  # the truth is 0.75
     (0, 1, True)
     """
-    procedure = Procedure(n0=n0, n=n, alpha=alpha, seed=seed)
+    require_procedure(procedure)
     index = count("index", index)
     sigmas = checked_rule(rule).sigmas
     experts = experts_of(samplers, len(sigmas))
-    draws = Draws(experts, x, sigmas, seed=procedure.seed, index=index)
+    draws = Draws(experts, x, sigmas, procedure, index)
     select, counts_of = drawn_stages(draws, procedure)
-    return certify_drawn(rule, select, counts_of, n=procedure.n, alpha=procedure.alpha)
+    return certify_drawn(rule, select, counts_of, procedure)
 
 
 def drawn_stages(

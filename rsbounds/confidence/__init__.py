@@ -47,3 +47,7 @@ __all__ = [
     "soft_upper_bound",
     "upper_bound",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -36,3 +36,7 @@ __all__ = [
     "branch_radii",
     "radius",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

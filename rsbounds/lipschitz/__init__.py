@@ -31,3 +31,7 @@ __all__ = [
     "ratio",
     "ratio_derivative",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -32,3 +32,7 @@ __all__ = [
     "parse_arguments",
     "prefetched",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -120,3 +120,7 @@ __all__ = [
     "upper_score",
     "worst_score",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

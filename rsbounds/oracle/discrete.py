@@ -1,6 +1,6 @@
 """Discrete noise by brute force: all outcomes, all inputs within reach, in rationals.
 
-Nothing here knows a formula of :mod:`rsbounds.discrete`: every outcome of the noise is
+Nothing here knows a formula of :mod:`rsbounds.noises`: every outcome of the noise is
 listed with its probability at x and at x', and an event is filled with the outcomes of
 the least ratio first (Neyman and Pearson). For few coordinates only.
 
@@ -96,23 +96,23 @@ def _ordered(case: Case) -> list[tuple[Fraction, Fraction]]:
 
 def _least(case: Case, p: Fraction) -> Fraction:
     reached, result = Fraction(0), Fraction(0)
-    for here, there in _ordered(case):
-        if reached + here >= p:
-            if here:
-                result += (p - reached) / here * there
+    for mass, shifted_mass in _ordered(case):
+        if reached + mass >= p:
+            if mass:
+                result += (p - reached) / mass * shifted_mass
             return result
-        reached += here
-        result += there
+        reached += mass
+        result += shifted_mass
     return result
 
 
 def _most(case: Case, p: Fraction) -> Fraction:
     left, result = p, Fraction(0)
-    for here, there in reversed(_ordered(case)):
-        if here > left:
-            return result + left / here * there
-        left -= here
-        result += there
+    for mass, shifted_mass in reversed(_ordered(case)):
+        if mass > left:
+            return result + left / mass * shifted_mass
+        left -= mass
+        result += shifted_mass
     return result
 
 
@@ -120,10 +120,10 @@ def _corners(case: Case) -> list[tuple[Fraction, Fraction]]:
     """The corners of the curve, without outcomes that x can't produce."""
     p, q = Fraction(0), Fraction(0)
     result = []
-    for here, there in _ordered(case):
-        if here:
-            p += here
-            q += there
+    for mass, shifted_mass in _ordered(case):
+        if mass:
+            p += mass
+            q += shifted_mass
             result.append((p, q))
     return result
 

@@ -14,27 +14,27 @@ from typing import Any
 import numpy as np
 
 import rsbounds
-from rsbounds._numerics.decimals import truncated
+from rsbounds._numerics.decimals import short, truncated
 from rsbounds._numerics.files import LARGE, content_of, require_writable
-from rsbounds._numerics.text import shown
+from rsbounds._numerics.text import quoted, shown
 from rsbounds.certificate import SCOPES
 from rsbounds.confidence import lower_bound, upper_bound
+from rsbounds.results._entries import card_schema, status_of
+from rsbounds.results._facts import Status
 from rsbounds.results._file import _replace, digest
-from rsbounds.results._manifest import _distinct, manifest_path
+from rsbounds.results._manifest import manifest_path, parsed
 from rsbounds.results._program import LEAD
 from rsbounds.results._results import Results
+from rsbounds.results._schema import conform
 from rsbounds.results._table import _markdown, _radii
 from rsbounds.results._terms import footnote, setting
 from rsbounds.results._text import (
     as_path,
-    conform,
     html_table,
     literal,
     plain,
-    quoted,
 )
 
-_SCHEMA = Path(__file__).parent / "card.schema.json"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _TAIL = 0.025  # on either side of an interval
 _RUNS = (
@@ -92,8 +92,8 @@ def card(
     Returns
     -------
     Card
-        A dict after the schema ``card.schema.json``, if the file has rows: else shares
-        are None.
+        A dict of the form that :func:`card_schema` gives, if the file has rows: else
+        shares are None.
 
     Raises
     ------
@@ -228,13 +228,15 @@ def write_card(made: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     require_card(made)
     place, text = card_places(path)
     _replace(place, json.dumps(made, indent=2) + "\n")
-    _replace(text, _as_markdown(made))
+    _replace(text, as_markdown(made))
     return text
 
 
 def require_card(made: Mapping[str, Any]) -> None:
     """ValueError unless it is a card after the schema."""
     conform("", dict(made), _schema())
+    if made["card"] != 1:
+        raise ValueError(f"its version is {quoted(made['card'])}, not 1")
 
 
 def card_places(path: str | os.PathLike[str]) -> tuple[Path, Path]:
@@ -270,12 +272,8 @@ def read_card(path: str | os.PathLike[str]) -> Card:
     """
     place = as_path("path", path)
     try:
-        made: dict[str, Any] = json.loads(
-            content_of(place),
-            parse_constant=_refuse,
-            object_pairs_hook=_distinct,
-        )
-        if isinstance(made, dict) and made.get("card", 1) != 1:
+        made = parsed(content_of(place), nan=False)
+        if made.get("card", 1) != 1:
             raise ValueError(
                 f"its version is {quoted(made['card'])}, this rsbounds reads version "
                 "1: make it "
@@ -284,13 +282,9 @@ def read_card(path: str | os.PathLike[str]) -> Card:
         conform("", made, _schema())
         if isinstance(made["acr"], str) and made["acr"] != "inf":
             raise ValueError(f"acr must be a number or inf; got {quoted(made['acr'])}")
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ValueError(f"{place} can't be read as a card: {error}") from None
     return Card(made)
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
 
 
 def accuracy_of(own: Mapping[str, float]) -> tuple[str, str]:
@@ -298,17 +292,17 @@ def accuracy_of(own: Mapping[str, float]) -> tuple[str, str]:
     return f"{own['accuracy']:.3f}", f"{own['low']:.3f} to {own['high']:.3f}"
 
 
-def _as_markdown(made: Mapping[str, Any]) -> str:
+def as_markdown(made: Mapping[str, Any]) -> str:
     """The card as a section of a model's README."""
     report = made["report"]
+    abstain = made["abstain"]
     table = [[literal(cell) for cell in line] for line in _lines(made)]
-    about = {name: f"`{literal(text)}`" for name, text in made["about"].items()}
-    about["method"] = literal(made["noise"]["method"])
-    about["scope"] = literal(_scope(made))
+    about = {name: f"`{literal(text)}`" for name, text in _about(made).items()}
     about["inputs"] = made["inputs"]
     if report is None:
         quantiles = (f"{float(q):.0%}: {literal(p)}" for q, p in made["p_a"].items())
-        about["abstentions"] = f"{made['abstain']:.3f}"
+        # null where no input was sampled
+        about["abstentions"] = "" if abstain is None else f"{abstain:.3f}"
         about["average certified radius"] = made["acr"]
         about["p_A of the true class, quantiles"] = ", ".join(quantiles)
     else:
@@ -331,9 +325,7 @@ def _as_markdown(made: Mapping[str, Any]) -> str:
 def _as_html(made: Mapping[str, Any]) -> str:
     """The card as a notebook shows it: its table, what it is about, its doubts."""
     about = {
-        **made["about"],
-        "method": made["noise"]["method"],
-        "scope": _scope(made),
+        **_about(made),
         "inputs": made["inputs"],
         "checked by rsbounds verify": proof(made["verified"]),
     }
@@ -363,7 +355,27 @@ def _lines(made: Mapping[str, Any]) -> list[Sequence[str]]:
     if made["report"] is not None:
         return list(made["report"]["table"])
     head = ["radius", "certified accuracy", "95 % interval"]
-    return [head, *([f"{at['radius']:g}", *accuracy_of(at)] for at in made["accuracy"])]
+    return [head, *([short(at["radius"]), *accuracy_of(at)] for at in made["accuracy"])]
+
+
+def _about(made: Mapping[str, Any]) -> dict[str, str]:
+    """What the run was, each fact behind its status."""
+    own = {**made["about"], "method": made["noise"]["method"], "scope": _scope(made)}
+    return {
+        f"{name} ({status_of(name, made['verified'])})": text
+        for name, text in own.items()
+        if text
+    }
+
+
+def settings_of(made: Mapping[str, Any]) -> dict[str, tuple[str, Status]]:
+    """The settings of a card for a table, each with its status."""
+    own = {"method": made["noise"]["method"], **made["about"]}
+    return {
+        name: (text, status_of(name, made["verified"]))
+        for name, text in own.items()
+        if text
+    }
 
 
 def _scope(made: Mapping[str, Any]) -> str:
@@ -391,5 +403,4 @@ def _cut(value: float) -> float:
 
 @cache
 def _schema() -> dict[str, Any]:
-    entries: dict[str, Any] = json.loads(_SCHEMA.read_text(encoding="utf-8"))
-    return entries
+    return card_schema()

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from rsbounds._numerics.files import content_of, require_folder
-from rsbounds._numerics.text import abridged
-from rsbounds.results._manifest import Manifest, manifest_path
+from rsbounds._numerics.text import abridged, quoted
+from rsbounds.results._manifest import Manifest, manifest_path, parsed
 from rsbounds.results._read import load
 from rsbounds.results._row import COLUMNS, Row
-from rsbounds.results._text import as_path, naming, quoted
+from rsbounds.results._text import as_path, naming
 
 #: None on Windows, whose files have no such locks and whose folders are not opened.
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
@@ -93,6 +93,7 @@ class Writer:
         check: Callable[[Sequence[Row]], object] | None = None,
     ) -> None:
         _require_regular(path)
+        _require_own_manifest(path)
         self.path, self._place = (
             path,
             path.absolute(),
@@ -134,6 +135,7 @@ class Writer:
         try:
             if error is None:
                 self._require_place()
+                self._require_manifest()
                 if not self._ordered:  # rows of several workers come as they are done
                     self._put_in_order()
         finally:
@@ -144,6 +146,7 @@ class Writer:
 
         OSError if it can't be written, or if the file is no longer the one at its path.
         """
+        self._require_manifest()
         self._write(f"{row.text(self.columns)}\n")
         self._ordered &= row.idx > self._last
         self._last = row.idx
@@ -193,6 +196,15 @@ class Writer:
         except FileNotFoundError:
             pass
         raise OSError(f"{self.path} {gone}")
+
+    def _require_manifest(self) -> None:
+        """OSError if the manifest was deleted: rows without it say nothing."""
+        place = manifest_path(self._place)
+        if not place.exists():
+            raise OSError(
+                f"{place} was deleted while the run wrote to {self.path}: its rows "
+                "can't be read without it; put it back, or start again"
+            )
 
     def _lock(self) -> bool:
         """Lock the file against other processes; False where its file system has no
@@ -308,6 +320,7 @@ def _require_commitment(place: Path) -> None:
 def write(path: Path, manifest: Manifest, rows: Iterable[Row]) -> None:
     """A complete result file in one go, replacing the file and its manifest."""
     _require_regular(path)
+    _require_own_manifest(path)
     rows = list(rows)
     further = dict.fromkeys(name for row in rows for name in row.extra)
     _replace(manifest_path(path), manifest.text())
@@ -369,6 +382,25 @@ def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
     first = replace(first, history=history)
     write(out, first, [row for row, _ in merged.values()])
     return len(merged), first.places(set(merged))[0]
+
+
+def _require_own_manifest(path: Path) -> None:
+    """ValueError where a link, or a file that is no manifest, stands in its place."""
+    place = manifest_path(path)
+    if place.is_symlink():
+        raise ValueError(f"{place} is a link: choose another output file")
+    begun = path.exists() and path.stat().st_size  # then it is read, as a manifest
+    if begun or not (place.exists() and place.stat().st_size):
+        return
+    try:
+        entries = parsed(content_of(place))
+        is_own = not entries or {"format", "data"} <= entries.keys()
+    except ValueError:
+        is_own = False
+    if not is_own:
+        raise ValueError(
+            f"{place} exists and is no manifest: choose another output file"
+        )
 
 
 def _require_regular(path: Path) -> None:

@@ -24,8 +24,9 @@ from rsbounds._numerics.extras import need
 from rsbounds._numerics.files import require_writable
 from rsbounds._numerics.text import shown
 from rsbounds.certificate import ABSTAIN
-from rsbounds.results._card import QUANTILES, proof, share_of
+from rsbounds.results._card import QUANTILES, proof, settings_of, share_of
 from rsbounds.results._card import card as card_of
+from rsbounds.results._facts import Status
 from rsbounds.results._file import _replace
 from rsbounds.results._plot import COLOURS, Curve, curves, steps
 from rsbounds.results._results import Results
@@ -112,7 +113,7 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
         if report is not None:
             title = f"{name}: {len(file.rows)} inputs, {report.title}"
             lines = [list(map(_cell, line)) for line in report.table]
-            parts += [f"<h2>{escape(title)}</h2>", _sortable(lines)]
+            parts += [f"<h2>{escape(shown(title))}</h2>", _sortable(lines)]
     # behind the table of classes
     behind = next((i + 1 for i, part in enumerate(parts) if "<table" in part), 1)
     parts[behind:behind] = _noted(footnotes)
@@ -156,7 +157,9 @@ def _of_classes(
     for label, group in best:
         shares = np.max([file.certified_accuracy(radii) for file in group], axis=0)
         rest = ["-"] * (len(runs[0]) - 1 - len(shares))
-        runs.append([escape(label), *(f"{share:.3f}" for share in shares), *rest])
+        runs.append(
+            [escape(shown(label)), *(f"{share:.3f}" for share in shares), *rest]
+        )
     notes = [*([_BEST] if best else []), *_NOTES]
     scripts = re.findall(r"<script[^>]*>(.*?)</script>", "".join(drawn), re.DOTALL)
     above = _noted([f"All runs: {shared}"] if shared else [])
@@ -165,12 +168,12 @@ def _of_classes(
 
 def _settings(cards: Sequence[Card]) -> tuple[str, list[str]]:
     """What all runs share, in words, and for each what it does not share."""
-    settings = [{"method": card["noise"]["method"], **card["about"]} for card in cards]
+    settings = [settings_of(card) for card in cards]
     first = settings[0]
     shared = {
         name: value
         for name, value in first.items()
-        if value and all(setting.get(name) == value for setting in settings)
+        if all(setting.get(name) == value for setting in settings)
     }
     distinct = []
     for setting in settings:
@@ -179,10 +182,13 @@ def _settings(cards: Sequence[Card]) -> tuple[str, list[str]]:
     return _listed(shared), distinct
 
 
-def _listed(settings: Mapping[str, object]) -> str:
-    return shown(
-        ", ".join(f"{name} {value}" for name, value in settings.items() if value)
-    )
+def _listed(settings: Mapping[str, tuple[str, Status]]) -> str:
+    """Settings in words, those of one status together."""
+    by_status: dict[Status, list[str]] = {}
+    for name, (text, status) in settings.items():
+        by_status.setdefault(status, []).append(f"{name} {text}")
+    each = (f"{', '.join(own)} ({status})" for status, own in by_status.items())
+    return shown("; ".join(each))
 
 
 def board(
@@ -234,9 +240,7 @@ def board(
         footnotes.append(text)
     below = _noted([*footnotes, *_ABOUT_CARDS, *_NOTES[:1]])
     # cards are of many hands: each says all of its settings
-    settings = [
-        _listed({"method": card["noise"]["method"], **card["about"]}) for card in cards
-    ]
+    settings = [_listed(settings_of(card)) for card in cards]
     lines = _side_by_side(cards, names, settings)
     lines[0].append("checked")
     given = [False] * len(cards) if checked is None else checked
@@ -255,7 +259,7 @@ def _write(
     )
     parts = {
         "policy": policy([*scripts, script]),
-        "title": escape(title),
+        "title": escape(shown(title)),
         "style": style,
         "version": escape(rsbounds.__version__),
         "body": "\n".join(body),
@@ -294,13 +298,13 @@ def _sortable(lines: Sequence[Sequence[str]]) -> str:
 
 def _cell(text: object, small: object = "") -> str:
     """The HTML of a text, with a smaller one below."""
-    below = f"<br><small>{escape(str(small))}</small>" if small else ""
-    return escape(str(text)) + below
+    below = f"<br><small>{escape(shown(small))}</small>" if small else ""
+    return escape(shown(text)) + below
 
 
 def _noted(notes: Iterable[str]) -> list[str]:
     """Paragraphs below a table."""
-    return [f"<p><small>{escape(note)}</small></p>" for note in notes]
+    return [f"<p><small>{escape(shown(note))}</small></p>" for note in notes]
 
 
 def _side_by_side(
@@ -351,9 +355,13 @@ def _rows(files: Sequence[Results], names: Sequence[str]) -> list[list[str]]:
 def _manifest(file: Results, name: str) -> str:
     entries = file.manifest.entries() if file.manifest else "none beside the file"
     text = json.dumps(entries, indent=2, ensure_ascii=False)
-    return (
-        f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>"
-    )
+    summary = f"<summary>{escape(shown(name))}</summary>"
+    return f"<details>{summary}<pre>{escape(_lines_of(text))}</pre></details>"
+
+
+def _lines_of(text: str) -> str:
+    """A text of several lines with its other control characters escaped."""
+    return "\n".join(map(shown, text.split("\n")))
 
 
 def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -403,7 +411,7 @@ def _by_class(
         error["arrayminus"] = (shares - lows).tolist()
         trace = {
             "type": "bar",
-            "name": escape(name),
+            "name": escape(shown(name)),
             "x": list(parts),
             "y": shares.tolist(),
         }
@@ -430,7 +438,7 @@ def _figure(drawn: Sequence[Curve], title: str, x: str) -> dict[str, Any]:
         trace = {
             "type": "scatter",
             "mode": "lines",
-            "name": escape(curve.name),
+            "name": escape(shown(curve.name)),
             "line": line,
         }
         traces.append({**trace, "x": edges, "y": heights})

@@ -11,59 +11,18 @@ from typing import Any, Self
 
 from rsbounds._numerics.checks import share
 from rsbounds._numerics.files import content_of
-from rsbounds._numerics.text import shown
+from rsbounds._numerics.text import quoted, shown
+from rsbounds.answers import ANSWERS
 from rsbounds.procedure import Procedure
+from rsbounds.results._entries import check_types
 from rsbounds.results._fitted import chosen_on, is_fitted_on
 from rsbounds.results._row import Row
-from rsbounds.results._text import conform, quoted
 
 #: The format of the files that are written and read.
 FORMAT = 3
 
-_TEXT, _OBJECT = {"type": "string"}, {"type": "object"}
-_TEXTS = {"type": "array", "items": _TEXT}
-_CORRUPT = {
-    "type": "array",
-    "items": {"type": "object", "properties": {"input": {"type": "integer"}}},
-}
-
-
-def _whole(low: int, high: int = 2**62) -> dict[str, Any]:
-    return {"type": "integer", "minimum": low, "maximum": high}
-
-
-#: Inputs of a run, at most.
-MOST_INPUTS = 10**7
-# of what size: larger numbers are a doctored file's, whose lists would fill the memory
-_DATA = {
-    "inputs": _whole(0, MOST_INPUTS),
-    "total": _whole(0),
-    "start": _whole(0),
-    "skip": _whole(1),
-    "max": _whole(-1),
-}
-_STEP = {"rows": _whole(0), "sha256": _TEXT, "changes": _TEXTS}
-#: What every reader relies on, as a JSON schema.
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "required": ["data", "answer"],
-    "properties": {
-        "answer": _OBJECT
-        | {"required": ["name"], "properties": {"name": _TEXT, "fitted": _TEXTS}},
-        **dict.fromkeys(("model", "parameters", "engine", "run"), _OBJECT),
-        **dict.fromkeys(
-            ("versions", "probe"), _OBJECT | {"additionalProperties": _TEXT}
-        ),
-        **dict.fromkeys(("method", "scope"), _TEXT),
-        **dict.fromkeys(("n0", "n"), _whole(1, 10**15)),
-        "data": _OBJECT | {"required": ["inputs"], "properties": _DATA},
-        "history": {
-            "type": "array",
-            "items": _OBJECT | {"properties": _STEP | {"corrupt": _CORRUPT}},
-        },
-    },
-}
 _DEEPEST = 50
+_MOST_ENTRIES = 10**6
 
 
 @dataclass(frozen=True)
@@ -141,20 +100,15 @@ class Manifest:
                 "writes it (report and verify read files of other tools too)"
             ) from None
         try:
-            entries = json.loads(content, object_pairs_hook=_distinct)
-            if not isinstance(entries, dict) or _depth(entries) > _DEEPEST:
-                raise ValueError
-        except (ValueError, RecursionError):
-            expected = f"a JSON object, nested at most {_DEEPEST} deep"
-            raise ValueError(
-                f"{place} is not a manifest: expected {expected}"
-            ) from None
+            entries = parsed(content)
+        except ValueError as error:
+            raise ValueError(f"{place} is not a manifest: {error}") from None
         try:
             if entries.get("format") != FORMAT:
                 raise ValueError(
                     f"format must be {FORMAT}; got {quoted(entries.get('format'))}"
                 )
-            conform("", entries, _SCHEMA)
+            check_types(entries, free=_of_others(entries))
             share("shard", entries.get("shard", "0/1"))
             return cls.of(entries)
         except ValueError as error:
@@ -188,7 +142,7 @@ class Manifest:
         ]
         inputs = self.data.get("inputs", 0)
         total = self.data.get("total", inputs)
-        if not stated and inputs == total:
+        if inputs == total:  # whatever was asked for
             return ""
         text = f"{inputs} of {total} inputs"
         return f"{text}: {', '.join(stated)}" if stated else text
@@ -222,6 +176,20 @@ class Manifest:
         """
         left = (entry for step in self.history for entry in step.get("corrupt", ()))
         return {entry["input"] for entry in left if "input" in entry}
+
+    def after_looking(self) -> Iterator[str]:
+        """What may have been chosen after the samples were seen, in words."""
+        for step in self.history:
+            if "recertified" in step:
+                text = "certified again from the counts of another file"
+                if "alpha" in step:
+                    text += f", made with alpha {step['alpha']}, bound {step['bound']}"
+                yield f"{text}: its terms may have been chosen after looking at them"
+        if self.answer["name"] == "list" and not self._fitted():
+            yield (
+                "how the rule was chosen is not recorded: it may have been on these "
+                "inputs, and then its level does not hold"
+            )
 
     def fitted_on(self, rows: Sequence[Row]) -> bool:
         """Whether rows hold counts that the rule of a list was fitted to."""
@@ -262,7 +230,7 @@ class Manifest:
         known = [isinstance(own, Mapping) and own.get("parameters") for own in models]
         if not all(known):
             unfixed.append("the model's parameters: nothing in it could be hashed")
-        if self.procedure.noise_source == "os":
+        if not self.procedure.repeats:
             unfixed.append("the noise: it is of the operating system")
         return unfixed
 
@@ -307,21 +275,59 @@ def manifest_path(path: Path) -> Path:
     return path.with_name(path.name + ".manifest.json")
 
 
-def _depth(node: Any) -> int:
-    inside = (
-        node.values()
-        if isinstance(node, dict)
-        else node
-        if isinstance(node, list)
-        else ()
-    )
-    return 1 + max(map(_depth, inside), default=0)
+def parsed(content: bytes, *, nan: bool = True) -> dict[str, Any]:
+    """The JSON object in a file of a stranger; ValueError says what is wrong.
 
+    ``nan``: NaN and infinity may stand in it, as Python writes them.
+    """
+    count = 0
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(entries := dict(pairs)) < len(pairs):
-        raise ValueError("each entry once")
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal count
+        count += len(pairs)
+        if count > _MOST_ENTRIES:
+            raise ValueError(f"expected at most {_MOST_ENTRIES} entries")
+        if len(entries := dict(pairs)) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"expected each entry once; got {quoted(twice)} twice")
+        return entries
+
+    def constant(name: str) -> float:
+        if not nan:
+            raise ValueError(f"{name} is no number of JSON")
+        return float(name)
+
+    too_deep = f"expected entries nested at most {_DEEPEST} deep"
+    try:
+        entries = json.loads(
+            content, object_pairs_hook=distinct, parse_constant=constant
+        )
+    except RecursionError:
+        raise ValueError(too_deep) from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"expected JSON: {error}") from None
+    if not isinstance(entries, dict):
+        raise ValueError(f"expected a JSON object; got {quoted(entries)}")
+    if _is_deeper(entries, _DEEPEST):
+        raise ValueError(too_deep)
     return entries
+
+
+def _is_deeper(node: Any, levels: int) -> bool:
+    """Whether a value of JSON is nested deeper than so many levels."""
+    inside = node.values() if isinstance(node, dict) else node
+    if not isinstance(node, dict | list):
+        return levels < 1
+    return levels < 1 or any(_is_deeper(each, levels - 1) for each in inside)
+
+
+def _of_others(entries: Mapping[str, Any]) -> list[str]:
+    """Sections of a manifest that another package fills, or that its method checks."""
+    answer = entries.get("answer")
+    name = answer.get("name") if isinstance(answer, dict) else None
+    is_own = isinstance(name, str) and ANSWERS.is_own(name)
+    return ["parameters"] if is_own else ["parameters", "answer"]
 
 
 def _same(a: Any, b: Any) -> bool:

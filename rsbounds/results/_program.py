@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rsbounds._numerics.text import shown
 from rsbounds.results._manifest import Manifest
 
 LEAD = "holds for the program"
@@ -18,12 +19,12 @@ def program(manifest: Manifest) -> str:
     record = manifest.engine.get("margin")
     basis = "stated"
     if isinstance(record, Mapping) and record.get("basis") == "measured":
-        basis = _measured(record)
+        basis = f"stated, as {_measured(record)}"
     if manifest.engine.get("sound_noise"):
-        noise = "noise drawn exactly on its grid (proved)"
+        noise = "noise drawn exactly on its grid (stated)"
     else:
         noise = "noise drawn as that of real numbers (stated)"
-    if manifest.procedure.noise_source == "os":
+    if not manifest.procedure.repeats:
         noise += ", of the operating system's bits through ChaCha20 (stated)"
     return (
         f"{LEAD}: void votes counted against the class (proved); scores within half of "
@@ -36,6 +37,6 @@ def _measured(record: Mapping[str, Any]) -> str:
     settings = record.get("settings")
     names = " and ".join(map(str, settings)) if isinstance(settings, list) else "others"
     return (
-        f"measured: {record.get('multiple')} times the largest difference to {names}, "
-        f"on {record.get('samples')} samples"
+        f"measured: {record.get('multiple')} times the largest difference to "
+        f"{shown(names)!r}, on {record.get('samples')} samples"
     )

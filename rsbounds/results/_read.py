@@ -12,11 +12,12 @@ import numpy as np
 from rsbounds._numerics import checks
 from rsbounds._numerics.decimals import whole_number
 from rsbounds._numerics.files import LARGE, array_of, content_of
+from rsbounds._numerics.text import quoted
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._results import Results
 from rsbounds.results._row import FIELD, Row, as_radius, holds
-from rsbounds.results._text import as_path, quoted
+from rsbounds.results._text import as_path
 
 _ARRAYS = {"radius_l1.npy": 1.0, "radius_l2.npy": 2.0, "radius_linf.npy": math.inf}
 _MOST_COUNTS = 2 * 10**8  # class counts of all rows, with their zeros: 1.6 GB
@@ -63,28 +64,26 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
     may say more than it did. ``strict`` refuses rows that contradict themselves, stand
     twice or are not of the run.
     """
-    name, content = (
-        os.fspath(path),
-        content_of(path, LARGE) if content is None else content,
-    )
+    name = os.fspath(path)
+    content = content_of(path, LARGE) if content is None else content
     manifest = Manifest.read(path) if manifest_path(path).exists() else None
     if not content:
         return Results(name, (), "empty file", manifest)
-    note = ""
     if manifest is None and (own := _arrays(path)):
         return Results(name, own)
     if manifest is None and (pairs := _pairs(content)):
         if strict and len({row.idx for row in pairs}) < len(pairs):
             raise ValueError(f"{path}: expected each index once")
-        return Results(
-            name,
-            pairs,
-            "index and radius alone: an input with a radius counts as right",
-        )
-    try:
-        first, *lines = content.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: expected tab-separated text in UTF-8") from None
+        note = "index and radius alone: an input with a radius counts as right"
+        return Results(name, pairs, note)
+    return _table(path, content, manifest, strict=strict)
+
+
+def _table(
+    path: Path, content: bytes, manifest: Manifest | None, *, strict: bool
+) -> Results:
+    """The rows under a header, of the field or of ours; ValueError names the line."""
+    first, *lines = _lines(path, content)
     columns = tuple(first.strip().split("\t"))
     if not lines or columns[: len(FIELD)] != FIELD or len(set(columns)) < len(columns):
         raise ValueError(
@@ -92,6 +91,7 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
             f"{' '.join(FIELD)}, "
             f"separated by tabs, or lines of index and radius; got {quoted(first)}"
         )
+    note = ""
     if lines[-1] and (manifest or "scope" in columns):
         note = f"line {len(lines) + 1} is cut short: left out"
         lines.pop()
@@ -112,7 +112,14 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
             ) from None
         rows.append(row)
         seen[row.idx] = number
-    return Results(name, tuple(rows), note, manifest, columns)
+    return Results(os.fspath(path), tuple(rows), note, manifest, columns)
+
+
+def _lines(path: Path, content: bytes) -> list[str]:
+    try:
+        return content.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: expected tab-separated text in UTF-8") from None
 
 
 def _pairs(content: bytes) -> tuple[Row, ...]:

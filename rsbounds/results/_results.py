@@ -14,7 +14,7 @@ import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
-from rsbounds._numerics.decimals import round_radii
+from rsbounds._numerics.decimals import round_radii, short
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.text import abridged, shown
 from rsbounds.answers import ANSWERS, Summary
@@ -127,13 +127,14 @@ class Results:
             parts.append(f"sigma {' to '.join(ends)}")
         if self.rows and self.classifies:
             parts.append(f"accuracy {self.clean_accuracy():.4f}")
+            parts.append(f"average radius {self.average_radius():.4g}")
         name = f" {shown(self.name)}" if self.name else ""
         return f"<Results{name}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
         """As a notebook shows it: the line, the table of a report, its notes."""
         title = f"<p><code>{escape(repr(self))}</code></p>"
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes())
+        notes = "".join(f"<li>{escape(shown(note))}</li>" for note in self.notes())
         return f"{title}{html_table(self._shown())}<ul>{notes}</ul>"
 
     def _shown(self) -> list[Sequence[str]]:
@@ -150,7 +151,7 @@ class Results:
             return []
         radii = round_radii(self.counted.largest)
         shares = self.certified_accuracy(radii).tolist()
-        head = ["radius", *(f"{radius:.12g}" for radius in radii)]
+        head = ["radius", *(short(radius) for radius in radii)]
         return [head, ["certified accuracy", *(f"{share:.3f}" for share in shares)]]
 
     def to_pandas(self) -> Any:
@@ -284,7 +285,7 @@ class Results:
             return
         yield self.manifest.selection()
         yield self.program()
-        if self.manifest.procedure.noise_source == "os" and not self.program():
+        if (not self.manifest.procedure.repeats) and not self.program():
             yield (
                 "noise of the operating system's bits: no seed draws these samples "
                 "again"
@@ -302,6 +303,7 @@ class Results:
                     f"{step.get('rows')} rows are from before a change: "
                     f"{abridged('; '.join(changes))}"
                 )
+        yield from self.manifest.after_looking()
         if self.manifest.fitted_on(self.rows):
             yield (
                 "the rule was fitted on the rows that it certifies: its level does not "
@@ -312,7 +314,7 @@ class Results:
                 f"{chosen} of these inputs chose the rule: on others it may do worse"
             )
         if left := self.manifest.corrupt() - {row.idx for row in self.rows}:
-            yield f"{len(left)} inputs left out: they can't be decoded"
+            yield f"{len(left)} inputs left out: they are said to be corrupt (stated)"
         if missing := self.missing():
             done, rate = len(self.rows), self.rate()
             text = f"{done} of {done + len(missing)} rows"

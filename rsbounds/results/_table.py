@@ -10,12 +10,12 @@ import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
-from rsbounds._numerics.decimals import round_radii, truncated
-from rsbounds._numerics.text import shown
+from rsbounds._numerics.decimals import round_radii, short, truncated
+from rsbounds._numerics.text import quoted, shown
 from rsbounds.answers import Summary
 from rsbounds.results._results import Results
 from rsbounds.results._terms import NAMES, UNKNOWN, footnote, marked, terms
-from rsbounds.results._text import literal, plain, quoted
+from rsbounds.results._text import literal, plain
 
 STYLES = ("text", "markdown", "csv", "latex")
 
@@ -238,7 +238,7 @@ def _styled(lines: list[list[str]], style: str) -> str:
 
 def heading(radius: float) -> str:
     """The name of a column of certified accuracies."""
-    return f"r={radius:.12g}"
+    return f"r={short(radius)}"
 
 
 def _measures(file: Results, radii: Sequence[float]) -> Array:

@@ -37,7 +37,8 @@ def terms(file: Results) -> dict[str, str]:
         }
         identity = json.dumps([data, manifest.shard], sort_keys=True, default=repr)
         digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
-        models = [shown(v) for v in manifest.model.values() if isinstance(v, str)]
+        named = (manifest.model.get(name) for name in ("spec", "network"))
+        models = [shown(name) for name in named if isinstance(name, str)]
         stated |= {
             "n": [str(manifest.procedure.n)],
             "alpha": [_short(manifest.procedure.alpha)],

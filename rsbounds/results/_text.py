@@ -1,4 +1,4 @@
-"""Paths, JSON and quoted text of result files and their messages."""
+"""Paths, JSON and text of strangers, as messages, cards and pages show them."""
 
 import math
 import os
@@ -9,16 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from rsbounds._numerics.text import shown
-
-_TYPES = {
-    dict: "object",
-    list: "array",
-    str: "string",
-    bool: "boolean",
-    type(None): "null",
-}
-_TYPES |= {int: "integer", float: "number"}
+from rsbounds._numerics.text import quoted, shown
 
 
 def as_path(name: str, value: Any) -> Path:
@@ -39,47 +30,12 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise OSError(f"can't write {os.fspath(path)}: {error.strerror}") from error
 
 
-def quoted(value: Any) -> str:
-    """A value, or a line of a file, as an error message quotes it."""
-    text = repr(value)
-    return text if len(text) <= 62 else text[:59] + "..."
-
-
 def some(indices: Sequence[int]) -> str:
     """The first of many inputs, in words."""
     first = ", ".join(map(str, indices[:5]))
     return f"inputs {first}" + (
         f" and {len(indices) - 5} more" if len(indices) > 5 else ""
     )
-
-
-def conform(name: str, value: Any, schema: Mapping[str, Any]) -> None:
-    """ValueError unless a value of JSON is what a schema of ours says."""
-    kind, at = _TYPES.get(type(value), ""), name or "it"
-    kinds = schema.get("type", kind)
-    kinds = [kinds] if isinstance(kinds, str) else kinds
-    if kind not in kinds and not (kind == "integer" and "number" in kinds):
-        raise ValueError(
-            f"{at} must be a JSON {' or '.join(kinds)}; got {quoted(value)}"
-        )
-    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
-    bounded = low > -math.inf or high < math.inf  # else NaN may stand there
-    if bounded and kind in ("integer", "number") and not low <= value <= high:
-        raise ValueError(f"{at} must be in [{low}, {high}]; got {value!r:.40}")
-    if kind == "array":
-        for i, each in enumerate(value):
-            conform(f"{name}[{i}]", each, schema.get("items", {}))
-    if kind == "object":
-        if missing := [key for key in schema.get("required", ()) if key not in value]:
-            raise ValueError(f"{at} lacks {', '.join(missing)}")
-        own, others = (
-            schema.get("properties", {}),
-            schema.get("additionalProperties", {}),
-        )
-        for key, each in value.items():
-            conform(
-                f"{name}.{shown(key)}".removeprefix("."), each, own.get(key, others)
-            )
 
 
 def literal(text: object) -> str:

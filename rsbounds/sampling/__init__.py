@@ -10,10 +10,9 @@ batch, and a different last bit sometimes tips a near-tie between two classes.)
 The level of the noise is exact: where sigma is not a float32 number, x + sigma Z is
 formed in float64 and rounded to float32 once. The law of Z, drawn in float32, remains
 an idealisation; noise without one is in :mod:`rsbounds.sampling.grid_noise`. Other laws
-than N(0, I), most of them exact, are in :mod:`rsbounds.sampling.noises`.
+than N(0, I), most of them exact, are in :mod:`rsbounds.noises`.
 """
 
-from rsbounds.sampling import noises
 from rsbounds.sampling.adapters import Sampler, as_sampler
 from rsbounds.sampling.adapters import require_law as require_law
 from rsbounds.sampling.arrays import ArraySampler, SoftSampler
@@ -34,8 +33,11 @@ __all__ = [
     "SystemBits",
     "as_sampler",
     "noise_level",
-    "noises",
     "noisy",
     "on_strings",
     "stream",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -8,9 +8,11 @@ import numpy as np
 
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.frameworks import as_function
-from rsbounds.sampling.arrays import ArrayOutputs, ArraySampler, Kind
+from rsbounds.noises import Noise
+from rsbounds.sampling.arrays import ArrayFunction, ArraySampler
 from rsbounds.sampling.grid_noise import LEVELS
-from rsbounds.sampling.noises import Noise
+from rsbounds.sampling.questions import Kind, question_of
+from rsbounds.sampling.sampler import ModelSampler
 
 _HASH = 64  # hexadecimal digits
 
@@ -60,8 +62,8 @@ def as_sampler(model: Any, *, noise: Noise | None = None, **options: Any) -> Sam
             :func:`rsbounds.frameworks.as_function`
         A callable of one argument takes a float32 batch and returns scores.
     noise : Noise, optional
-        What is drawn in place of sigma N(0, I), of :mod:`rsbounds.sampling.noises`. A
-        sampler of your own must have its law.
+        What is drawn in place of sigma N(0, I), such as ``schemes.mask(50, 5).noise``.
+        A sampler of your own must have its law.
     options
         Of :class:`rsbounds.torch.TorchSampler`. A callable ignores ``batch`` and takes
         ``sound_noise`` unless it is a sampler already; it refuses the others.
@@ -203,10 +205,12 @@ def output_sampler(
         )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        from rsbounds.sampling.torch_modules import TorchOutputs
+        from rsbounds.sampling.torch_modules import TorchModule
 
         if noise is not None:
             options["noise"] = noise
-        return TorchOutputs(model, kind, **options)
+        if kind == "maps":  # one block at a time: their outputs outweigh inputs
+            options["batch"] = 1
+        return ModelSampler(TorchModule(model, **options), question_of(kind))
     _refuse_options(options, ready=True, scores=False)
-    return ArrayOutputs(model, kind, noise)
+    return ModelSampler(ArrayFunction(model, noise), question_of(kind))

@@ -7,38 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, on_host
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds.noises import noise_level as noise_level
+from rsbounds.noises import single as single
 from rsbounds.sampling.system_bits import Randomness, SystemBits
-
-_TINY = float(np.finfo(np.float32).tiny)
-_LARGEST = float(np.finfo(np.float32).max)
-
-
-def single(x: Any) -> NDArray[np.float32]:
-    """One input in float32, in which noise is added.
-
-    ValueError for whole numbers, of which nobody knows the scale (0 ... 255 under noise
-    of 0.25 is a trap), NaN, infinity, and numbers beyond float32.
-    """
-    given = np.asarray(on_host("x", x))
-    if given.dtype.kind != "f":
-        raise ValueError(
-            "x must be floating point (pixels in 0 ... 255: divided by 255, or as "
-            "floats if the noise level is in their unit); got "
-            f"{given.dtype} of shape {given.shape}"
-        )
-    if given.dtype != np.float32 or not np.isfinite(given).all():
-        given = as_floats("x", given, -_LARGEST, _LARGEST, nan=False)
-    return given.astype(np.float32, copy=False)
-
-
-def noise_level(sigma: float) -> float:
-    """``sigma`` itself; ValueError where float32 holds no noise of this level."""
-    if not _TINY <= sigma <= _LARGEST:
-        ends = f"[{_TINY:.2g}, {_LARGEST:.2g}]"
-        raise ArgumentError("sigma", f"must be in {ends} to draw noise; got {sigma}")
-    return float(sigma)
 
 
 def is_single(sigma: float) -> bool:
@@ -141,10 +113,21 @@ class Stream(np.random.Generator):
         if not 0 <= (stage or 0) < _STAGES:
             raise ValueError(f"stage must be in [0, {_STAGES}); got {stage}")
         self.index = index
+        self._arguments = (seed, index, phase, stage)
         self._start = _start(seed, input_key)
         self._most = _BLOCKS if stage is None else _BLOCKS // _STAGES
         self._first = int(phase) * _BLOCKS + (stage or 0) * self._most
         self._used = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What pickle and copy go by: NumPy's own way would make a plain generator,
+        whose blocks have other seeds.
+        """
+        state = self.bit_generator.state, self._used
+        return Stream, self._arguments, state
+
+    def __setstate__(self, state: Any) -> None:
+        self.bit_generator.state, self._used = state
 
     def seeds(self, blocks: int) -> list[int]:
         """Seeds of the next ``blocks`` blocks, each in [0, 2^32)."""
@@ -184,7 +167,12 @@ def outcome_seeds(blocks: int) -> list[int]:
     """In place of seeds for noise that is not drawn by any: the blocks' numbers, spread
     like seeds over 32 bits.
     """
-    return [number * _ODD % 2**32 for number in range(blocks)]
+    return [spread(number) for number in range(blocks)]
+
+
+def spread(number: int) -> int:
+    """A number of 32 bits for each number below 2^32, spread evenly."""
+    return number * _ODD % 2**32
 
 
 def outcome_block(seed: int) -> int:

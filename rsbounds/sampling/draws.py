@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds.procedure import Procedure
 from rsbounds.sampling.adapters import Sampler
 from rsbounds.sampling.blocks import Phase, stream
 from rsbounds.sampling.system_bits import Randomness, SystemBits
@@ -27,12 +28,10 @@ class Draws:
         The input, without a batch axis.
     levels : sequence of float
         The noise levels at x, > 0, in the input's unit.
-    seed, index : int
-        Of the run and of the input, >= 0: they choose the streams.
-    label : int, optional
-        The label of the input, for an answer that asks whether to draw more.
-    noise_source : {"seed", "os"}
-        Whether streams follow from the seed or are of the operating system's bits.
+    procedure : Procedure
+        Its seed chooses the streams, unless these are of the operating system's bits.
+    index : int
+        Of the input, >= 0: it chooses the streams together with the seed.
 
     Attributes
     ----------
@@ -49,9 +48,10 @@ class Draws:
     Examples
     --------
     >>> import numpy as np
+    >>> from rsbounds.procedure import Procedure
     >>> from rsbounds.sampling import ArraySampler, Draws, Phase
     >>> sampler = ArraySampler(lambda batch: np.stack([batch[:, 0], -batch[:, 0]], 1))
-    >>> draws = Draws([sampler], np.array([9.0, 0.0]), [1.0], seed=0, index=0)
+    >>> draws = Draws([sampler], np.array([9.0, 0.0]), [1.0], Procedure())
     >>> draws(Phase.ESTIMATE, 50).tolist(), draws.sigma, draws.stages
     ([50, 0], 1.0, 1)
     """
@@ -61,10 +61,8 @@ class Draws:
         samplers: Sequence[Sampler],
         x: Any,
         levels: Sequence[float],
-        seed: int,
-        index: int,
-        label: int | None = None,
-        noise_source: str = "seed",
+        procedure: Procedure,
+        index: int = 0,
     ) -> None:
         if not len(samplers) == len(levels) >= 1:
             raise ValueError(
@@ -74,10 +72,8 @@ class Draws:
         self.samplers = tuple(samplers)
         self.x = x
         self.levels = tuple(levels)
-        self.seed = seed
+        self.procedure = procedure
         self.index = index
-        self.label = label
-        self.noise_source = noise_source
 
     @property
     def sigma(self) -> float:
@@ -99,9 +95,9 @@ class Draws:
 
     def generator(self, phase: Phase, stage: int | None = None) -> Randomness:
         """The stream of a phase at its start, for callers that draw step by step."""
-        if self.noise_source == "os":
+        if not self.procedure.repeats:
             return SystemBits(self.index)
-        return stream(self.seed, self.index, phase, stage)
+        return stream(self.procedure.seed, self.index, phase, stage)
 
     def more(self, generator: Randomness, n: int, stage: int | None = None) -> Any:
         """What the sampler returns for the next n samples of a stream."""
@@ -125,9 +121,10 @@ class GrowingDraws(Draws):
     Examples
     --------
     >>> import numpy as np
+    >>> from rsbounds.procedure import Procedure
     >>> from rsbounds.sampling import ArraySampler, Draws, GrowingDraws, Phase
     >>> sampler = ArraySampler(lambda batch: np.stack([batch[:, 0], -batch[:, 0]], 1))
-    >>> draws = Draws([sampler], np.array([9.0, 0.0]), [1.0], seed=0, index=0)
+    >>> draws = Draws([sampler], np.array([9.0, 0.0]), [1.0], Procedure())
     >>> growing = GrowingDraws(draws)
     >>> [growing(Phase.ESTIMATE, n).tolist() for n in (10, 50, 10)]
     [[10, 0], [50, 0], [10, 0]]
@@ -135,13 +132,7 @@ class GrowingDraws(Draws):
 
     def __init__(self, draws: Draws) -> None:
         super().__init__(
-            draws.samplers,
-            draws.x,
-            draws.levels,
-            seed=draws.seed,
-            index=draws.index,
-            label=draws.label,
-            noise_source=draws.noise_source,
+            draws.samplers, draws.x, draws.levels, draws.procedure, draws.index
         )
         self._streams: dict[tuple[Phase, int | None], Randomness] = {}
         self._returned: dict[tuple[Phase, int | None], dict[int, Any]] = {}

@@ -18,11 +18,12 @@ from math import isfinite, nextafter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.threads import cores
+from rsbounds.sampling import numpy_arrays
+from rsbounds.sampling.port import Arrays
 
 #: Rows of the other batches that scores are compared with.
 FEW = 7
@@ -34,7 +35,7 @@ MULTIPLE = 16
 Watch = Callable[[Any, Any], None]
 
 
-def leads(scores: Array, margin: float) -> NDArray[np.bool_]:
+def leads(scores: Any, margin: float, arrays: Arrays = numpy_arrays) -> Any:
     """Where the largest score along axis 1 leads the second by more than the margin.
 
     Never where that can't be told: with a NaN, an infinite lead (a score that
@@ -49,18 +50,12 @@ def leads(scores: Array, margin: float) -> NDArray[np.bool_]:
     >>> leads(np.array([[3.0, 1.0], [1.5, 1.0], [np.nan, 1.0]]), 0.5).tolist()
     [True, False, False]
     """
-    scores = np.asarray(scores)
-    wide = scores.astype(np.float64)
-    ranked = np.partition(wide, -2, axis=1)
-    with np.errstate(invalid="ignore"):
-        lead = ranked[:, -1] - ranked[:, -2]
-    known: NDArray[np.bool_] = np.isfinite(lead) & ~np.isnan(wide).any(axis=1)
-    if scores.dtype.kind in "iu":
-        # above 2^53 neighbours are one number of float64
-        known &= (np.abs(wide) < 2.0**53).all(axis=1)
-    elif scores.dtype.itemsize > 8:
-        known &= (wide == scores).all(axis=1)
-    return known & (lead > margin)
+    wide, held = arrays.wide(scores)
+    first, second = arrays.two_largest(wide)
+    with np.errstate(invalid="ignore"):  # of two infinities
+        lead = first - second  # NaN if one of the scores is: it is the largest
+    known = arrays.isfinite(lead) & (lead > margin)
+    return arrays.beside(known if held is None else known & held, scores)
 
 
 @dataclass

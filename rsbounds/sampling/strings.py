@@ -57,14 +57,16 @@ def on_strings(
     Examples
     --------
     >>> import numpy as np
-    >>> from rsbounds.sampling import as_sampler, noises, on_strings
+    >>> from rsbounds import schemes
+    >>> from rsbounds.sampling import on_strings
     >>> words = ["[hidden]", "a", "good", "bad", "film"]
     >>> def function(strings):
     ...     return np.array([[s.count("good"), s.count("bad")] for s in strings])
     >>> model = on_strings(function, lambda ids: " ".join(words[i] for i in ids))
-    >>> sampler = as_sampler(model, noise=noises.mask(2, hidden=0))
+    >>> scheme = schemes.mask(5, 2, hidden=0)
+    >>> sampler = scheme.sampler(model)
     >>> x = [words.index(word) for word in "a good good good film".split()]
-    >>> sampler(np.array(x), 1.0, 50, np.random.default_rng(0)).tolist()
+    >>> sampler(np.array(x), scheme.own_level, 50, np.random.default_rng(0)).tolist()
     [50, 0]
     """
     return OnStrings(function, decode)

@@ -17,14 +17,14 @@ from numpy.typing import ArrayLike
 from rsbounds import anisotropic as theory
 from rsbounds import gaussian
 from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.domains import NORM, POSITIVE, Domains
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.options import Option, Options, Shared
 from rsbounds._numerics.rounding import EPS, product, round_down
 from rsbounds.certificate import FIXED_NOISE
 from rsbounds.sampling import Sampler
-from rsbounds.sampling.levels import ColumnNoise
-from rsbounds.schemes._domains import NORM, POSITIVE, Domains
-from rsbounds.schemes._options import Given, Option, Options, Shared
-from rsbounds.schemes._scheme import Scheme
+from rsbounds.sampling.shaped_noise import ColumnNoise
+from rsbounds.schemes._scheme import Given, Scheme
 
 __all__ = ["Anisotropic", "anisotropic"]
 

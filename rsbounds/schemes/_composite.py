@@ -10,7 +10,7 @@ class Composite(Scheme):
     """The noise of a decision list; its parameters hold the ``rule`` as a dictionary.
 
     It has no radius of its own: that follows from the counts of all levels, see
-    :class:`rsbounds.answers.List`.
+    :class:`rsbounds.answers.DecisionList`.
     """
 
     name = "composite"

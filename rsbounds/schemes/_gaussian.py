@@ -5,16 +5,16 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from rsbounds import gaussian as theory
-from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
-from rsbounds.schemes._domains import (
+from rsbounds._numerics.domains import (
     DIMENSION,
     NORM,
     OPTIONAL_DIMENSION,
     POSITIVE,
     Domains,
 )
-from rsbounds.schemes._options import Given, Option, Options, Shared
-from rsbounds.schemes._scheme import Scheme
+from rsbounds._numerics.options import Option, Options, Shared
+from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
+from rsbounds.schemes._scheme import Given, Scheme
 
 __all__ = ["Gaussian", "gaussian", "this_input"]
 

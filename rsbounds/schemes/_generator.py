@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rsbounds import envelope
+from rsbounds._numerics.domains import NOT_NEGATIVE, SLACK, Domains
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds.certificate import PROVEN_MAPS
 from rsbounds.schemes._anisotropic import Anisotropic
-from rsbounds.schemes._domains import NOT_NEGATIVE, SLACK, Domains
 from rsbounds.schemes._lipschitz import Lipschitz
 from rsbounds.schemes._scheme import Scheme
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from rsbounds._numerics.domains import DIMENSION, NOT_NEGATIVE, POSITIVE, SLACK, Domains
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.options import Option, Options, Shared
 from rsbounds.envelope import LipschitzSigma
-from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, POSITIVE, SLACK, Domains
-from rsbounds.schemes._options import Given, Option, Options, Shared
-from rsbounds.schemes._scheme import EnvelopeScheme, Scheme, level_slack
+from rsbounds.schemes._scheme import EnvelopeScheme, Given, Scheme, level_slack
 
 __all__ = ["Lipschitz", "lipschitz"]
 

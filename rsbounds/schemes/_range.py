@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from rsbounds._numerics.domains import DIMENSION, POSITIVE, Domains
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.options import Option, Options, Shared
 from rsbounds.envelope import SigmaRange
-from rsbounds.schemes._domains import DIMENSION, POSITIVE, Domains
-from rsbounds.schemes._options import Given, Option, Options, Shared
-from rsbounds.schemes._scheme import EnvelopeScheme, Scheme
+from rsbounds.schemes._scheme import EnvelopeScheme, Given, Scheme
 
 __all__ = ["Range", "sigma_range"]
 

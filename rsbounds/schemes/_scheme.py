@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from rsbounds import envelope as theory
 from rsbounds._numerics.checks import on_host
+from rsbounds._numerics.domains import POSITIVE, Domain, Domains, plain, require
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.options import Option, Options
 from rsbounds._numerics.rounding import EPS, SMALLEST
 from rsbounds.certificate import (
     ANOTHERS,
@@ -19,12 +21,28 @@ from rsbounds.certificate import (
     PROVEN_ENVELOPE,
     WHOLE,
 )
+from rsbounds.noises import Noise
 from rsbounds.sampling import Sampler, as_sampler, grid_noise
 from rsbounds.sampling.adapters import output_sampler
-from rsbounds.sampling.arrays import Kind
-from rsbounds.sampling.noises import Noise
-from rsbounds.schemes._domains import POSITIVE, Domain, Domains, plain
-from rsbounds.schemes._options import Given, Option, Options
+from rsbounds.sampling.questions import Kind
+
+
+class Given(Protocol):
+    """What the command line knows of the inputs, and what it loads for a scheme.
+
+    ``inputs`` is the array ``x`` of an npz file, flattened to (count, dim);
+    ``function`` one of an input, for a ``SigmaNetwork`` an object with its ``scheme``
+    method; ``noise`` noise of a shape, whose ``scheme(norm, sound=...)`` rests on the
+    proof of its kind. Each comes with its description for the manifest.
+    """
+
+    dim: int
+    shape: tuple[int, ...]  # of an input
+    sound: bool  # whether a sound scheme is asked for
+
+    def inputs(self, path: Any) -> tuple[Any, str]: ...
+    def function(self, option: str, spec: str) -> tuple[Any, Any]: ...
+    def noise(self, option: str, spec: str) -> tuple[Any, Any]: ...
 
 
 class Scheme:
@@ -282,16 +300,7 @@ class Scheme:
         """ValueError unless ``parameters`` hold every number that the radius is
         computed from.
         """
-        for name, domain in cls.domains.items():
-            if name in parameters:
-                value = parameters[name]
-                domain.one(f"parameters.{name}", value)
-                if np.ndim(value):
-                    raise ArgumentError(
-                        f"parameters.{name}", f"must be one number; got {value!r}"
-                    )
-            elif domain.required:
-                raise ArgumentError(f"parameters.{name}", "is missing")
+        require(cls.domains, parameters, "parameters.")
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any], **options: Any) -> Self:

@@ -11,10 +11,10 @@ import numpy as np
 
 from rsbounds import envelope as theory
 from rsbounds._numerics.checks import on_host
+from rsbounds._numerics.domains import DIMENSION, NOT_NEGATIVE, SLACK, Domains
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.schemes._domains import DIMENSION, NOT_NEGATIVE, SLACK, Domains
-from rsbounds.schemes._options import Given, Option, Options, Shared
-from rsbounds.schemes._scheme import EnvelopeScheme, Scheme
+from rsbounds._numerics.options import Option, Options, Shared
+from rsbounds.schemes._scheme import EnvelopeScheme, Given, Scheme
 from rsbounds.semielastic import KNNSigma
 
 __all__ = ["SemiElastic", "semielastic"]

@@ -15,9 +15,15 @@ names.
 from typing import TYPE_CHECKING
 
 from rsbounds.special import _ncx2, _normal
-from rsbounds.special._bounds import error_bound
+from rsbounds.special._bounds import error_bound as error_bound
+from rsbounds.special._call import DOMAIN as DOMAIN
+from rsbounds.special._call import ERROR_KINDS as ERROR_KINDS
 from rsbounds.special._ncx2 import *  # noqa: F403
 from rsbounds.special._normal import *  # noqa: F403
 
 if not TYPE_CHECKING:
     __all__ = sorted([error_bound.__name__, *_ncx2.__all__, *_normal.__all__])
+
+
+def __dir__() -> list[str]:
+    return sorted(globals()["__all__"])

@@ -16,6 +16,7 @@ Parts = tuple[
 _TAIL, _LOW_TAIL = (0.0, 1.2e-14), (0.0, 8e-14)
 _LOG, _LOW_LOG = (1.2e-14, 6e-16), (8e-14, 6e-16)
 _SCORE, _INVERSE = (1.7e-14, 1.7e-14), (6e-14, 3e-14)
+_GAP = (3e-14, 1e-14)
 _PROVED: dict[str, tuple[Parts, Parts]] = {
     "tail": (_TAIL, _LOW_TAIL),
     "log": (_LOG, _LOW_LOG),
@@ -24,6 +25,7 @@ _PROVED: dict[str, tuple[Parts, Parts]] = {
     "score": (_SCORE, _SCORE),
     "inverse": (_INVERSE, _INVERSE),
     "log_ndtr": ((0.0, LOG_NDTR_ERROR),) * 2,
+    "log gap": (_GAP, _GAP),
     "ndtri": ((0.0, NDTRI_ERROR),) * 2,
 }
 # The largest errors of long searches, with room: from four degrees of freedom on, from
@@ -37,6 +39,7 @@ _MEASURED: dict[str, tuple[Parts, Parts, Parts]] = {
     "score": ((8e-16, 1.6e-16),) * 3,
     "inverse": ((1e-15, 1e-15), (1e-15, 1e-15), (3e-15, 1e-15)),
     "log_ndtr": ((0.0, 2e-15),) * 3,
+    "log gap": ((4e-15, 2e-15),) * 3,
     "ndtri": ((0.0, 2e-15),) * 3,
 }
 _STEP = 1e-323  # what underflow may add

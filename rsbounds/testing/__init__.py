@@ -17,3 +17,7 @@ from rsbounds.testing._bound import check_bound
 from rsbounds.testing._scheme import check_scheme
 
 __all__ = ["check_answer", "check_bound", "check_scheme", "claims_too_much"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

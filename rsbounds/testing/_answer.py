@@ -97,7 +97,7 @@ class AnswerCase:
             Scripted(self._as_returned(selected), self._as_returned(counts), self.few)
             for counts in outcome
         ]
-        draws = Draws(samplers, self.x, self.levels, seed=0, index=0)
+        draws = Draws(samplers, self.x, self.levels, self.few)
         evidence = self.answer.draw(draws, self.few)
         return self.answer.certify(evidence, self.few, label=label, index=0)
 
@@ -168,10 +168,10 @@ def check_answer(
     Examples
     --------
     >>> from rsbounds import schemes
-    >>> from rsbounds.answers import Class
+    >>> from rsbounds.answers import TopClass
     >>> from rsbounds.testing import check_answer
-    >>> check_answer(Class(schemes.gaussian(0.5)))
-    >>> class Careless(Class):
+    >>> check_answer(TopClass(schemes.gaussian(0.5)))
+    >>> class Careless(TopClass):
     ...     name = "careless"
     ...     def certify(self, evidence, procedure, **of):
     ...         evidence.counts.sort()

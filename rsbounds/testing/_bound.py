@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_integers, operand
 from rsbounds._numerics.extras import need
-from rsbounds.answers import Class
+from rsbounds.answers import TopClass
 from rsbounds.confidence import BOUNDS, Bound, Look, ScoreHistogram
 from rsbounds.confidence.entry import End, Pair, check_entry
 from rsbounds.schemes import gaussian, splitting
@@ -138,7 +138,7 @@ def check_bound(bound: Bound) -> None:
     if bound.evidence == "outcomes":
         scheme = splitting(0.5, 255)
         numbers["n"] = scheme.outcomes
-    answer = Class(scheme)
+    answer = TopClass(scheme)
     with Rows(answer, linear(x.size), inputs_near(x), numbers) as rows:
         hold(entry, rows, ROWS)
 

@@ -22,7 +22,7 @@ from rsbounds.audit import verify
 from rsbounds.audit._bounds import PROOFS as BOUND_PROOFS
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import SCOPES
-from rsbounds.certify import Job, certify_dataset
+from rsbounds.certify import Job, Stopping, certify_dataset
 from rsbounds.results import COLUMNS, Row
 from rsbounds.schemes import METHODS
 from rsbounds.testing._properties import Property, require
@@ -166,17 +166,16 @@ def gives_its_rows_again(rows: Rows) -> None:
     scheme = type(rows.answer.scheme).from_parameters(manifest.parameters)
     scheme.scope = rows.answer.scheme.scope
     answer = again(rows.answer, scheme, manifest.answer)
-    job = Job(answer, (), manifest.procedure)
+    job = Job(answer, (), Stopping.of(manifest.procedure))
     before, after = [], []
     for row in timeless(rows.whole):
         try:
-            evidence = job.answer.stored(row)
+            certificate, columns = job.again(row)
         except ValueError as error:
             require(
                 answer.name in str(error), f"stored refuses without a name: {error}"
             )
             return
-        certificate, columns = job.answered(evidence, row.idx, row.label)
         made = Row.of(
             row.idx, row.label, certificate, 0.0, input=row.input, extra=dict(columns)
         )

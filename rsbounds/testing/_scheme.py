@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from rsbounds._numerics.extras import need
-from rsbounds.answers import Class
-from rsbounds.certificate import ANOTHERS, SCOPES
+from rsbounds.answers import TopClass
+from rsbounds.certificate import ANOTHERS, SCOPES, norm_of
 from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.sampling import Sampler
-from rsbounds.schemes import METHODS, Scheme
-from rsbounds.schemes._domains import norm_of
-from rsbounds.schemes._scheme import check_entry, is_own
+from rsbounds.schemes import METHODS, Scheme, check_entry, is_own
 from rsbounds.testing._properties import Property, hold, quiet, refuses, require
 from rsbounds.testing._rows import ROWS, Rows, inputs_near, linear
 
@@ -204,7 +202,7 @@ def check_scheme(
     else:
         hold(entry, case, CHANCES if scheme.whole else NOISE)
     data = inputs_near(case.x, function)
-    with Rows(Class(scheme), case.sampler_of(function), data, numbers) as rows:
+    with Rows(TopClass(scheme), case.sampler_of(function), data, numbers) as rows:
         hold(entry, rows, ROWS)
 
 

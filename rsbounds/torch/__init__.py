@@ -48,3 +48,7 @@ __all__ = [
     "soft_vote",
     "value_and_grad",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,16 +2,18 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rsbounds import certify as procedure
 from rsbounds._numerics.checks import count, on_host
 from rsbounds.certificate import ABSTAIN, Certificate
+from rsbounds.certify import certified, predict
 from rsbounds.confidence import lower_bound
+from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import Phase, as_sampler, stream
 from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.sampling.torch_modules import as_tensor, autocast_type, home
@@ -19,6 +21,8 @@ from rsbounds.schemes import Scheme, gaussian
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
 from rsbounds.torch.training.fitting import soft_vote
 from rsbounds.torch.training.seeds import seeded
+
+DEFAULTS = Procedure()
 
 
 class Smooth(torch.nn.Module):
@@ -44,15 +48,13 @@ class Smooth(torch.nn.Module):
     sigma : float, Scheme, FixedNoise or CertifiedNoise
         Standard deviation of the noise, > 0; or a scheme that gives it for each input,
         such as ``SigmaNetwork.scheme(dim)``; or noise with a level on every axis.
-    seed : int
-        Seed, >= 0: the i-th call draws the same samples in every run, for any
-        ``batch_size``.
+    procedure : Procedure
+        Its seed, bound and runner-up: n0, n and alpha are arguments of the calls. The
+        i-th call draws the same samples in every run, for any ``batch_size``.
     sound_noise : bool
         Draw whole-numbered noise exactly (Voracek and Hein 2023).
     autocast : {"bfloat16", "float16"}, optional
         Mixed precision of the forward passes, :meth:`forward` too.
-    runner_up : bool
-        Bound the runner-up's probability too, at alpha/2 each, instead of as 1 - p_a.
     samples : int
         Noisy copies of each input in :meth:`forward`, >= 1.
 
@@ -82,10 +84,9 @@ class Smooth(torch.nn.Module):
         num_classes: int,
         sigma: float | Scheme | FixedNoise | CertifiedNoise,
         *,
-        seed: int = 0,
+        procedure: Procedure = DEFAULTS,
         sound_noise: bool = False,
         autocast: str | None = None,
-        runner_up: bool = True,
         samples: int = 16,
     ) -> None:
         super().__init__()
@@ -94,9 +95,9 @@ class Smooth(torch.nn.Module):
             base_classifier = _Function(base_classifier)
         self.base_classifier: torch.nn.Module = base_classifier
         self.num_classes = count("num_classes", num_classes, 2)
-        self.seed = count("seed", seed)
+        require_procedure(procedure)
+        self.procedure = procedure
         self.samples = count("samples", samples, 1)
-        self.runner_up = runner_up
         autocast_type(autocast)  # refuses what is none
         self._autocast = autocast
         self._sound = sound_noise
@@ -153,13 +154,11 @@ class Smooth(torch.nn.Module):
         batch_size : int
             Samples held in memory at once, >= 1.
         """
-        return procedure.predict(
+        return predict(
             self._sampler(batch_size, x),
             _host(x),
             self.scheme,
-            n=n,
-            alpha=alpha,
-            seed=self.seed,
+            replace(self.procedure, n=n, alpha=alpha),
             index=next(self._calls),
         )
 
@@ -182,15 +181,11 @@ class Smooth(torch.nn.Module):
 
         Counts, bounds, level and scope.
         """
-        return procedure.certify(
+        return certified(
             self._sampler(batch_size, x),
             _host(x),
             self.scheme,
-            n0=n0,
-            n=n,
-            alpha=alpha,
-            runner_up=self.runner_up,
-            seed=self.seed,
+            replace(self.procedure, n0=n0, n=n, alpha=alpha),
             index=next(self._calls),
         )
 
@@ -208,7 +203,7 @@ class Smooth(torch.nn.Module):
         Programs that build on Cohen's class call it. Each call draws its own samples.
         """
         host = _host(x)
-        generator = stream(self.seed, next(self._calls), Phase.PREDICT)
+        generator = stream(self.procedure.seed, next(self._calls), Phase.PREDICT)
         sampler = self._sampler(batch_size, x)
         drawn = sampler(host, self.scheme.sigma(host), num, generator)
         counts = np.zeros(self.num_classes, dtype=np.int64)
@@ -246,7 +241,7 @@ class Smooth(torch.nn.Module):
 
     def extra_repr(self) -> str:
         """The noise and the classes, which torch's representation shows."""
-        return f"num_classes={self.num_classes}, sigma={self.sigma}, seed={self.seed}"
+        return f"num_classes={self.num_classes}, sigma={self.sigma}"
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kept": None}

@@ -22,7 +22,7 @@ from rsbounds.audit import verify
 from rsbounds.cli import main
 from rsbounds.results import read
 from rsbounds.sampling import ArraySampler, Phase, stream
-from rsbounds.sampling.arrays import ArrayOutputs
+from rsbounds.sampling.adapters import output_sampler
 from rsbounds.schemes import gaussian
 
 SCHEME = gaussian(0.25)
@@ -212,7 +212,7 @@ def test_values_are_those_of_one_input(tmp_path):
     results = values()
     low, high = intervals(results.rows)
     assert low.shape == high.shape == (6, 3, 2)
-    drawn = ArrayOutputs(outputs, "values")(
+    drawn = output_sampler(outputs, "values")(
         X[2], 0.25, 500, stream(0, 2, Phase.ESTIMATE)
     )
     for i, radius in enumerate((0.0, 0.1, 0.3)):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cli_models import package
 
-from rsbounds.certify import certify
+from rsbounds.certify import Procedure, certify
 from rsbounds.schemes import gaussian
 
 torch = pytest.importorskip("torch")
@@ -76,7 +76,7 @@ def test_certificates_are_those_of_numpy(base):
 def test_with_cohens_bound_radii_are_the_toolboxs_rounded_down(base):
     """With Cohen's bound, ART's formula for the same counts: ours is never larger."""
     stats = package("scipy.stats")
-    smooth = wrapped(base, scale=0.5, runner_up=False)
+    smooth = wrapped(base, scale=0.5, procedure=Procedure(runner_up=False))
     (w, b) = (p.detach().numpy() for p in base.model.parameters())
 
     def scores(batch):
@@ -119,7 +119,7 @@ def test_the_toolboxs_attacks_run_on_it(base):
 
 
 def test_bad_arguments_are_named(base):
-    for options, name in (({"scale": 0.0}, "sigma"), ({"seed": -1}, "seed")):
+    for options, name in (({"scale": 0.0}, "sigma"), ({"procedure": 0}, "procedure")):
         with pytest.raises(ValueError, match=name):
             wrapped(base, **options)
     with pytest.raises(ValueError, match="sample_size"):

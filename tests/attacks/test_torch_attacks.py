@@ -24,6 +24,7 @@ from torch_digits import (
 )
 
 from rsbounds.certify import predict
+from rsbounds.procedure import Procedure
 from rsbounds.schemes import gaussian, semielastic
 from rsbounds.semielastic import KNNSigma
 from rsbounds.torch import (
@@ -85,9 +86,12 @@ def test_each_recipe_lowers_its_own_loss_and_is_certified_truly(recipe):
     radii = certify_and_attack(net, gaussian(SIGMA), level, rows=range(30), least=10)
     # the attack is one that succeeds beyond the radius
     held, sampler = digits()[2][0], TorchSampler(net, 10)
-    label = predict(sampler, held, gaussian(SIGMA), n=1000)
+    label = predict(sampler, held, gaussian(SIGMA), Procedure(n=1000))
     moved = attack(net, level, held, label, 4 * max(radii))
-    assert predict(sampler, moved, gaussian(SIGMA), n=1000) not in (label, -1)
+    assert predict(sampler, moved, gaussian(SIGMA), Procedure(n=1000)) not in (
+        label,
+        -1,
+    )
 
 
 def constant():

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import MODELS, arguments, models, one_line, package, prepare
+from cli_models import MODELS, arguments, models, one_line, package, prepare, says
 from result_table import DATA, best, grown, manifest, save, state, table
 
 from rsbounds import semielastic
-from rsbounds.audit import Kind, _given
+from rsbounds.audit import Kind, _levels
 from rsbounds.certificate import (
     ASSERTED_ENVELOPE,
     PROVEN_ENVELOPE,
@@ -66,8 +66,7 @@ def answer(capsys, status, *options):
 
 def stated(capsys, *options):
     """What radii rest on of what ``--json`` calls stated, and the line that says so."""
-    names = json.loads(answer(capsys, 0, *options, "--json"))["stated"]
-    names = [name for name in names if name not in ("counts", "data", "times")]
+    names = json.loads(answer(capsys, 0, *options, "--json")).get("rests_on", [])
     lines = [
         line
         for line in answer(capsys, 0, *options).splitlines()
@@ -81,11 +80,9 @@ def test_levels_and_radii_scaled_alike(work, capsys):
     """Such a file is consistent with itself; what sigma(x) depends on tells."""
     assert main(arguments(**ANCHORED)) == 0
     names, line = stated(capsys)
-    assert names == ["rate", "dim", "sigma"]
-    assert (
-        line
-        == f"{SAID}rate, dim, each row's sigma (--data with --anchors compares them)"
-    )
+    assert names == ["rate", "dim", "scope", "sigma"]
+    words = "rate, dim, scope, each row's sigma (--data with --anchors compares them)"
+    assert line == f"{SAID}{words}"
     assert stated(capsys, *DATA)[1].endswith("sigma (--anchors compares them)")
     assert stated(capsys, *ANCHORS) == ([], "")
     rows = table()
@@ -137,7 +134,7 @@ def test_bounds_that_a_network_does_not_prove(work, capsys):
     package("torch")
     assert main(arguments(**NETWORK)) == 0
     levels = (*DATA, "--sigma-function", "models:network")
-    assert stated(capsys)[0] == ["lip", "sigma_min", "dim", "sigma"]
+    assert stated(capsys)[0] == ["lip", "sigma_min", "dim", "scope", "sigma"]
     assert stated(capsys, *levels) == ([], "")
     proven, before = manifest()["parameters"], best(table())["radius"]
     grown(lip=0.01)
@@ -214,10 +211,11 @@ def test_what_others_code_named_can_be_compared(work, capsys):
     assert stated(capsys, *DATA, "--sigma-function", "models:network") == ([], "")
 
 
+@pytest.mark.filterwarnings("default")
 def test_a_constant_that_rows_refute_is_found(work, capsys):
     """A file of lip = 0 held levels of .79, 1.18 and .90, and was verified."""
     slope = {"sigma_function": "models:slope", "sigma_min": 0.3}
-    assert main(arguments(**HALF | slope, lip=0.0)) == 0
+    assert "lip = 0.0 is refuted" in says(capsys, arguments(**HALF | slope, lip=0.0))
     for data in ((), DATA):
         said = answer(capsys, 1, *data)
         assert said.count("lip = 0.0 allows") == 11  # each but the least
@@ -241,8 +239,8 @@ def found(points, levels, manifest):
     rows = [
         (i + 2, Row(i, 0, 0, 0.1, True, sigma=float(s))) for i, s in enumerate(levels)
     ]
-    findings = [*_given.refuted(rows, manifest)]
-    findings += _given.refuted(rows, manifest, lambda index: points[index])
+    findings = [*_levels.refuted(rows, manifest)]
+    findings += _levels.refuted(rows, manifest, lambda index: points[index])
     assert all(f.kind == Kind.LEVEL and f.line == f.index + 2 for f in findings)
     return {f.index for f in findings}
 
@@ -301,10 +299,10 @@ def test_what_is_allowed():
 
 
 def test_more_rows_than_are_compared_keep_the_ends():
-    levels = np.linspace(0.3, 0.9, 3 * _given._MOST)
+    levels = np.linspace(0.3, 0.9, 3 * _levels._MOST)
     manifest = bounded("lipschitz", lip=0.1, sigma_min=0.25)
     wrong = found(np.zeros((len(levels), 2), np.float32), levels, manifest)
-    assert len(wrong) == _given._MOST - 1
+    assert len(wrong) == _levels._MOST - 1
     assert len(levels) - 1 in wrong
 
 

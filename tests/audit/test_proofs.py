@@ -4,7 +4,6 @@ method.
 
 import math
 from dataclasses import replace
-from functools import partial
 
 import flint
 import numpy as np
@@ -14,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rsbounds import composite
-from rsbounds.answers import Class, List
+from rsbounds.answers import DecisionList, TopClass
 from rsbounds.answers._answer import Votes
 from rsbounds.answers._list import Stages
 from rsbounds.audit import Kind, _radii
-from rsbounds.audit._list import list_proved
+from rsbounds.audit._list import Held
 from rsbounds.audit._rows import findings
 from rsbounds.certify import Procedure, certify_counts
 from rsbounds.results import Manifest, Row
@@ -63,7 +62,7 @@ def run(name, procedure):
     for i, (first, second) in enumerate(COUNTS):
         counts = (first, second, procedure.n - first - second)
         votes = Votes(0.5, np.array([60, 40]), np.array(counts), procedure.n)
-        certificate, _ = Class(scheme).certify(votes, procedure, label=0, index=i)
+        certificate, _ = TopClass(scheme).certify(votes, procedure, label=0, index=i)
         rows.append(Row.of(i, 0, certificate, 0.1))
     known = {"method": method, "scope": scheme.scope, "parameters": parameters}
     return Manifest(procedure=procedure, data={"inputs": len(rows)}, **known), rows
@@ -123,7 +122,9 @@ def test_one_target_radius():
     scheme = METHODS["semi-elastic"].from_parameters(manifest.parameters)
     known = {"n0": 100, "n": 1000, "alpha": 0.001, "bound": "anytime"}
     for hits, earns in ((950, True), (600, False)):
-        found = certify_counts(scheme, 0.5, (60, 40), (hits, 1000 - hits), **known)
+        found = certify_counts(
+            scheme, 0.5, (60, 40), (hits, 1000 - hits), Procedure(**known)
+        )
         row = Row.of(0, 0, replace(found, radius=0.4 if earns else 0.0), 0.1)
         assert kinds(row, manifest) == []
         higher = replace(manifest, procedure=replace(procedure, target_radius=1.2))
@@ -217,7 +218,9 @@ def lists(count):
         select, counts = (
             np.stack([rng.multinomial(m, q)[:-1] for q in p]) for m in (60, n)
         )
-        found = composite.certify_counts(rule, select, counts, n, 0.01)
+        found = composite.certify_counts(
+            rule, select, counts, Procedure(n=n, alpha=0.01)
+        )
         if found.radius > 1e-6:
             count -= 1
             yield rule, select, n, found
@@ -229,12 +232,13 @@ def test_decision_lists_are_proved_component_by_component():
         plan = composite.plan(rule, select, n, 0.01)
         numbers = {"n": n, "alpha": 0.01, "void_against": False}
         drawn = found.stage_counts
-        proved = partial(list_proved, rule, plan, counts=drawn, **numbers)
-        assert proved(item=found.item, radius=found.radius)
+        held = Held(rule, plan, drawn, **numbers)
+        assert held.proves(found.item, found.radius)
         higher = found.radius * (1 + 1e-9) + 1e-8
         for item in range(len(rule.items)):
-            assert not proved(item=item, radius=higher)
-        assert not proved(item=found.item, radius=found.radius, counts=[None] * 3)
+            assert not held.proves(item, higher)
+        nothing = replace(held, counts=[None] * 3)
+        assert not nothing.proves(found.item, found.radius)
         decided.add((len(rule.items), found.item))
     assert {(1, 0), (2, 0), (3, 0), (3, 1)} <= decided
 
@@ -253,13 +257,17 @@ def test_rows_of_decision_lists():
             lambda stage, found=found: np.array(found.stage_counts[stage]),
             n,
         )
-        _, columns = List(rule).certify(stages, manifest.procedure, label=0, index=0)
+        _, columns = DecisionList(rule).certify(
+            stages, manifest.procedure, label=0, index=0
+        )
         row = Row.of(0, 0, found, 0.1, extra=columns)
         assert kinds(row, manifest) == []
         higher = row.radius * (1 + 1e-9) + 1e-8
         assert kinds(replace(row, radius=higher), manifest) == [Kind.RADIUS]
         assert kinds(replace(row, radius=0.9 * row.radius), manifest) == [Kind.WEAK]
-        assert kinds(replace(row, z_a=row.z_a + 1e-3), manifest) == [Kind.CONTRADICTION]
+        for name, further in (("z_a", 1), ("p_a", 1), ("z_b", -1)):
+            beyond = getattr(row, name) + further * 1e-9
+            assert {*kinds(replace(row, **{name: beyond}), manifest)} == {Kind.BOUND}
         assert kinds(replace(row, extra={}), manifest) == [Kind.CONTRADICTION]
         fewer = replace(manifest, procedure=Procedure(n0=30, n=n, alpha=0.01))
         assert Kind.CONTRADICTION in kinds(row, fewer)

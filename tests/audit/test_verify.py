@@ -51,11 +51,12 @@ def test_a_true_file_has_no_findings(path):
     known = {"scheme": anchored(), "model": _Model(), "rerun": 9}
     result = verify(path, data=(X, Y), **known)
     assert result.findings == () == result.corrupt
-    assert result.stated == ("times",)
+    assert result.stated == ("times", "versions", "run")
     assert (result.rows, result.proved, result.drawn) == (9, 9, 9)
     assert verify(path).stated == (
-        *("rate", "dim", "sigma"),
+        *("rate", "dim", "scope", "sigma"),
         *("counts", "data", "times"),
+        *("versions", "run"),
     )
 
 

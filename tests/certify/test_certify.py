@@ -14,6 +14,7 @@ from rsbounds import certify_dataset, schemes
 from rsbounds.certificate import ABSTAIN
 from rsbounds.certify import certify, predict
 from rsbounds.loading import as_data
+from rsbounds.procedure import Procedure
 from rsbounds.sampling import ArraySampler, SoftSampler, block_size
 from rsbounds.schemes import gaussian, lipschitz
 
@@ -57,7 +58,7 @@ def test_abstains_on_the_boundary():
     found = certify(sampler, x, gaussian(0.5), n=1000)
     assert found.abstained
     assert found.radius == 0.0
-    assert predict(sampler, x, gaussian(0.5), n=1000) == ABSTAIN
+    assert predict(sampler, x, gaussian(0.5), Procedure(n=1000)) == ABSTAIN
 
 
 def test_selection_and_estimation_use_different_samples():
@@ -92,7 +93,9 @@ def test_prediction_is_the_exact_two_sided_binomial_test(counts):
         return np.array([a, n - a, 0])
 
     for alpha in (0.001, 0.05, 0.3):
-        found = predict(sampler, np.zeros(1), gaussian(1.0), n=n, alpha=alpha)
+        found = predict(
+            sampler, np.zeros(1), gaussian(1.0), Procedure(n=n, alpha=alpha)
+        )
         expected = int(a < n - a) if p_value <= alpha else ABSTAIN
         assert found == expected
 
@@ -104,9 +107,11 @@ def test_prediction_from_very_many_samples():
     first, n = 114084663, 228119815
     known = {"n": n, "alpha": 0.0010453836420855668}
     counts = np.array([first, n - first])
-    assert predict(lambda *_: counts, None, gaussian(0.5), **known) == ABSTAIN
+    assert (
+        predict(lambda *_: counts, None, gaussian(0.5), Procedure(**known)) == ABSTAIN
+    )
     known["alpha"] *= 1 + 3e-6
-    assert predict(lambda *_: counts, None, gaussian(0.5), **known) == 0
+    assert predict(lambda *_: counts, None, gaussian(0.5), Procedure(**known)) == 0
 
 
 @pytest.mark.parametrize("sigma", [1e-50, 1e-40, 4e38])

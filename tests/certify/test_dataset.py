@@ -17,6 +17,7 @@ from rsbounds.certify import (
     certify,
     certify_radius,
 )
+from rsbounds.procedure import Procedure
 from rsbounds.sampling import SoftSampler
 
 
@@ -71,7 +72,9 @@ def test_laplace_noise_certifies_in_l1():
 
 def test_a_target_beyond_all_scores_is_given_up_before_a_sample_is_drawn():
     model = ArraySampler(lambda batch: batch @ WEIGHTS)
-    found = certify_radius(model, INPUTS[0], schemes.gaussian(0.25), 1e6)
+    found = certify_radius(
+        model, INPUTS[0], schemes.gaussian(0.25), Procedure(target_radius=1e6)
+    )
     assert (found.predict, found.radius, found.n) == (ABSTAIN, 0.0, 0)
     # nothing is known of the class
     assert (found.z_a, found.p_a, found.z_b) == (-np.inf, 0.0, np.inf)
@@ -88,7 +91,9 @@ def test_a_certificate_from_scores_has_no_counts():
 def test_a_target_that_is_no_number_is_refused():
     model = ArraySampler(lambda batch: batch @ WEIGHTS)
     with pytest.raises(ValueError, match="target"):
-        certify_radius(model, INPUTS[0], schemes.gaussian(0.25), np.nan)
+        certify_radius(
+            model, INPUTS[0], schemes.gaussian(0.25), Procedure(target_radius=np.nan)
+        )
 
 
 @pytest.mark.parametrize("shape", [(199, 2), (201, 2), (200,), (200, 1, 2)])

@@ -53,13 +53,15 @@ WAYS = {
     "scores": lambda x: certify(
         SoftSampler(soft), x, gaussian(0.5), n=100, bound="betting"
     ),
-    "certify_radius": lambda x: certify_radius(ARRAYS, x, gaussian(0.5), 0.1),
-    "predict": lambda x: predict(ARRAYS, x, gaussian(0.5), n=100),
+    "certify_radius": lambda x: certify_radius(
+        ARRAYS, x, gaussian(0.5), Procedure(target_radius=0.1)
+    ),
+    "predict": lambda x: predict(ARRAYS, x, gaussian(0.5), Procedure(n=100)),
     "torch": lambda x: certify(TorchSampler(module()), x, gaussian(0.5), n=100),
     "Smooth": lambda x: Smooth(module(), 2, 0.5).certify(
         torch.as_tensor(x), 10, 100, 0.01, 10
     ),
-    "composite": lambda x: certify_list(ARRAYS, x, RULE, n=100),
+    "composite": lambda x: certify_list(ARRAYS, x, RULE, Procedure(n=100)),
 }
 BAD = {
     "infinite": (
@@ -105,17 +107,20 @@ CERTIFICATE = certify(ARRAYS, X, gaussian(0.5), n=100)
 KNN = semielastic.KNNSigma(PLANE[0], 0.5, 0.01, 1, 0.0)
 CALLS = {
     "certify": (partial(certify, n=100), [ARRAYS, X, gaussian(0.5)]),
-    "certify_radius": (partial(certify_radius, n=100), [ARRAYS, X, gaussian(0.5), 0.1]),
-    "predict": (partial(predict, n=100), [ARRAYS, X, gaussian(0.5)]),
+    "certify_radius": (
+        certify_radius,
+        [ARRAYS, X, gaussian(0.5), Procedure(target_radius=0.1)],
+    ),
+    "predict": (predict, [ARRAYS, X, gaussian(0.5), Procedure(n=100)]),
     "certify_dataset": (
         partial(certify_dataset, n=100),
         [ARRAYS, PLANE, gaussian(0.5)],
     ),
     "certify_counts": (
-        partial(certify_counts, n0=10, n=100, alpha=0.01),
-        [gaussian(0.5), 0.5, [10, 0], [90, 10]],
+        certify_counts,
+        [gaussian(0.5), 0.5, [10, 0], [90, 10], Procedure(n0=10, n=100)],
     ),
-    "instance_sigma": (partial(instance_sigma, n=100), [ARRAYS, X, [0.5, 1.0]]),
+    "instance_sigma": (instance_sigma, [ARRAYS, X, [0.5, 1.0], Procedure(n=100)]),
     "memory": (lambda *args: Memory().correct(*args), [X, CERTIFICATE]),
     "procedure": (Procedure.from_dict, [Procedure().to_dict()]),
     "out": (
@@ -201,11 +206,13 @@ def test_a_radius_that_is_none_is_refused(radius):
     with pytest.raises(ValueError, match=said):
         certify(ARRAYS, X, mine(radius), n=100)
     with pytest.raises(ValueError, match=said):
-        certify_counts(mine(radius), 0.5, [10, 0], [100, 0], n0=10, n=100, alpha=0.01)
+        certify_counts(
+            mine(radius), 0.5, [10, 0], [100, 0], Procedure(n0=10, n=100, alpha=0.01)
+        )
     with pytest.raises(ValueError, match=said):
         certify(SoftSampler(soft), X, mine(radius), n=1000, bound="betting")
     with pytest.raises(ValueError, match=said):
-        certify_radius(ARRAYS, X, mine(radius), 0.1)
+        certify_radius(ARRAYS, X, mine(radius), Procedure(target_radius=0.1))
 
 
 def test_a_radius_of_zero_or_of_one_element_is_one():
@@ -218,11 +225,12 @@ def test_a_radius_of_zero_or_of_one_element_is_one():
 def test_a_level_that_is_none_is_refused(sigma):
     sampler = lambda x, sigma, n, generator: np.array([n, 0])  # noqa: E731
     said = r"sigma\(x\) of the scheme 'mine' must be"
-    for way in (certify, predict):
-        with pytest.raises(ValueError, match=said):
-            way(sampler, X, mine(1.0, sigma), n=100)
     with pytest.raises(ValueError, match=said):
-        certify_radius(sampler, X, mine(1.0, sigma), 0.1)
+        certify(sampler, X, mine(1.0, sigma), n=100)
+    with pytest.raises(ValueError, match=said):
+        predict(sampler, X, mine(1.0, sigma), Procedure(n=100))
+    with pytest.raises(ValueError, match=said):
+        certify_radius(sampler, X, mine(1.0, sigma), Procedure(target_radius=0.1))
 
 
 def test_the_level_of_smooth_is_what_is_drawn_and_certified():

@@ -16,7 +16,7 @@ from cli_models import says
 
 from rsbounds import certify_dataset
 from rsbounds.answers import Maps
-from rsbounds.audit import _verify, verify
+from rsbounds.audit import _stages, verify
 from rsbounds.cli import main
 from rsbounds.results import Manifest, read, read_rows
 from rsbounds.schemes import gaussian
@@ -188,7 +188,7 @@ def test_a_file_that_changes_while_it_is_verified_is_a_finding(
     for ending in (".tsv", ".tsv.manifest.json"):
         shutil.copy(whole / f"class{ending}", tmp_path / f"out{ending}")
     out = tmp_path / "out.tsv"
-    judged = _verify._judged
+    judged = _stages._judged
 
     def meanwhile(*given):
         if which == "rows":
@@ -201,7 +201,7 @@ def test_a_file_that_changes_while_it_is_verified_is_a_finding(
         return judged(*given)
 
     assert not verify(out).findings
-    monkeypatch.setattr(_verify, "_judged", meanwhile)
+    monkeypatch.setattr(_stages, "_judged", meanwhile)
     (finding,) = verify(out).findings
     assert "written while it was verified" in str(finding)
 

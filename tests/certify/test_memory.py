@@ -9,6 +9,7 @@ from torch_digits import attack, digits, model
 
 from rsbounds.certificate import ANOTHERS, Certificate
 from rsbounds.certify import Memory, certify, instance_sigma, predict
+from rsbounds.procedure import Procedure
 from rsbounds.schemes import this_input
 from rsbounds.torch import TorchSampler, data_dependent_sigma
 
@@ -22,7 +23,9 @@ def test_levels_for_each_input_certify_at_that_input_alone():
         grown = data_dependent_sigma(
             net, x[index], 0.25, steps=40, samples=16, rate=2e-2
         )
-        chosen = instance_sigma(sampler, x[index], (0.25, 0.5, 1.0), n=200, index=index)
+        chosen = instance_sigma(
+            sampler, x[index], (0.25, 0.5, 1.0), Procedure(n=200), index=index
+        )
         assert chosen in (0.25, 0.5, 1.0)
         for sigma in (grown, chosen):
             result = certify(sampler, x[index], this_input(sigma), n=1000, index=index)
@@ -33,7 +36,7 @@ def test_levels_for_each_input_certify_at_that_input_alone():
                 moved = attack(
                     net, lambda _, at=at: at, x[index], result.predict, result.radius
                 )
-                again = predict(sampler, moved, this_input(sigma), n=1000)
+                again = predict(sampler, moved, this_input(sigma), Procedure(n=1000))
                 assert again in (result.predict, -1)
     assert certified >= 5
 
@@ -47,9 +50,11 @@ def test_levels_by_search_spend_no_sample_of_the_certificate():
 
     false = 0
     for index in range(100):
-        known = {"n": 200, "alpha": 0.05, "index": index}
-        level = instance_sigma(coin, None, np.geomspace(0.5, 2, 40), **known)
-        false += certify(coin, None, this_input(level), **known).radius > 0
+        known = {"n": 200, "alpha": 0.05}
+        level = instance_sigma(
+            coin, None, np.geomspace(0.5, 2, 40), Procedure(**known), index=index
+        )
+        false += certify(coin, None, this_input(level), **known, index=index).radius > 0
     assert (
         false <= 13
     )  # binomial(100, .05): more once in 10^3; 85 with the same samples
@@ -67,7 +72,9 @@ def test_memory_on_digits_holds_under_attack():
     sampler, kept = TorchSampler(net, 10), []
 
     def classified(point, index):
-        level = instance_sigma(sampler, point, (0.25, 0.5, 1.0), n=200, index=index)
+        level = instance_sigma(
+            sampler, point, (0.25, 0.5, 1.0), Procedure(n=200), index=index
+        )
         found = certify(sampler, point, this_input(level), n=1000, index=index)
         return memory.correct(point.numpy(), found)
 

@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 
 import rsbounds
 from rsbounds import certify_dataset, results
-from rsbounds.answers import ByLooks, List, Maps, TopK, Values
+from rsbounds.answers import DecisionList, Maps, TopK, Values
 from rsbounds.audit import verify
 from rsbounds.audit._looks import LOOKS, levels_of
 from rsbounds.certify import Job, Procedure, certify_counts, forecast
@@ -84,7 +84,7 @@ def test_on_its_own_it_is_the_bound_of_the_last_look():
     assert float(lower.z) == lower_bound(900, 1000, last.alpha, scores=True)
     numbers = {"n0": 100, "n": 1000, "alpha": 0.01, "runner_up": False}
     by_counts = certify_counts(
-        gaussian(1.0), 1.0, [100], [900, 100], bound="staged", **numbers
+        gaussian(1.0), 1.0, [100], [900, 100], Procedure(bound="staged", **numbers)
     )
     assert by_counts.z_a == float(lower.z)
 
@@ -163,7 +163,7 @@ def test_draws_that_grow_draw_each_sample_once():
         calls.append(n)
         return np.bincount(generator.integers(0, 2, n), minlength=2)
 
-    draws = Draws([sampler, sampler], X[0], [1.0, 2.0], seed=0, index=5, label=7)
+    draws = Draws([sampler, sampler], X[0], [1.0, 2.0], Procedure(seed=0), index=5)
     growing = GrowingDraws(draws)
     few = growing(Phase.ESTIMATE, 10)
     many = growing(Phase.ESTIMATE, 50)
@@ -172,7 +172,6 @@ def test_draws_that_grow_draw_each_sample_once():
     assert many.sum() == 50
     assert (many >= few).all()
     assert growing(Phase.ESTIMATE, 50, 1).sum() == 50  # a stage has its own stream
-    assert growing.label == 7
     with pytest.raises(ValueError, match="already drawn"):
         growing(Phase.ESTIMATE, 30)
 
@@ -205,7 +204,11 @@ def test_rows_are_of_a_look_and_say_how_many_were_drawn(tmp_path):
         assert sum(row.counts) == row.n
         # a fixed run of as many samples at all of alpha would certify a little more
         fixed = certify_counts(
-            gaussian(SIGMA), SIGMA, row.select, row.counts, n0=100, n=row.n, alpha=0.001
+            gaussian(SIGMA),
+            SIGMA,
+            row.select,
+            row.counts,
+            Procedure(n0=100, n=row.n, alpha=0.001),
         )
         assert 0.9 * fixed.radius - 0.01 <= row.radius <= fixed.radius
 
@@ -309,7 +312,11 @@ def test_a_look_at_the_level_of_the_whole_run_is_found(tmp_path):
     run = staged(path)
     row = max(run.rows, key=lambda row: row.radius)
     whole = certify_counts(
-        gaussian(SIGMA), SIGMA, row.select, row.counts, n0=100, n=row.n, alpha=0.001
+        gaussian(SIGMA),
+        SIGMA,
+        row.select,
+        row.counts,
+        Procedure(n0=100, n=row.n, alpha=0.001),
     )
     assert whole.radius > row.radius
     found = forged(path, z_a=repr(whole.z_a), z_b=repr(whole.z_b))
@@ -320,7 +327,7 @@ def test_workers_and_api_draw_the_same(tmp_path):
     run = staged(tmp_path / "run.tsv")
     procedure = Procedure(n=20_000, tolerance=0.1)
     job = Job.of(MODEL, gaussian(SIGMA), procedure)
-    assert isinstance(job.answer, ByLooks)
+    assert job.columns == ("drawn",)
     certificate, columns = job.certify(X[4], 4, int(Y[4]))
     row = run.rows[4]
     assert (certificate.n, certificate.radius) == (row.n, row.radius)
@@ -400,7 +407,11 @@ def test_a_row_left_out_though_its_class_is_right_is_found(tmp_path):
 
 
 def test_only_correct_is_of_classes():
-    for question in (Maps(gaussian(SIGMA)), Values(gaussian(SIGMA), [0.1]), List(RULE)):
+    for question in (
+        Maps(gaussian(SIGMA)),
+        Values(gaussian(SIGMA), [0.1]),
+        DecisionList(RULE),
+    ):
         with pytest.raises(ValueError, match="only_correct needs one selected class"):
             certify_dataset(MODEL, (X, Y), question, n=100, only_correct=True)
 

@@ -17,7 +17,7 @@ from cli_models import (
 from result_table import manifest, outcomes, state
 
 from rsbounds.audit import verify
-from rsbounds.certify import certify_dataset
+from rsbounds.certify import Settings, certify_dataset
 from rsbounds.cli import main
 from rsbounds.results import merge
 from rsbounds.schemes import gaussian
@@ -52,10 +52,17 @@ def test_it_is_written_before_the_first_sample(work):
 
     x = [([0.5, 0.0], 0)]
     with pytest.raises(ValueError, match="no sample yet"):
-        certify_dataset(model, x, gaussian(0.25), n=100, out="run.tsv", commit=True)
+        certify_dataset(
+            model,
+            x,
+            gaussian(0.25),
+            n=100,
+            out="run.tsv",
+            settings=Settings(commit=True),
+        )
     assert not Path("run.tsv").exists()
     with pytest.raises(ValueError, match="commit needs out"):
-        certify_dataset(model, x, gaussian(0.25), n=100, commit=True)
+        certify_dataset(model, x, gaussian(0.25), n=100, settings=Settings(commit=True))
 
 
 def test_a_run_that_is_resumed_keeps_it(committed):
@@ -236,7 +243,15 @@ def test_parameters_are_hashed_wherever_a_framework_has_them(tmp_path, kind):
     x = X.astype(np.float32)
     for i, model in enumerate(digests):
         out = tmp_path / f"{i}.tsv"
-        certify_dataset(model, (x, Y % 2), NOISE, n0=10, n=50, out=out, commit=True)
+        certify_dataset(
+            model,
+            (x, Y % 2),
+            NOISE,
+            n0=10,
+            n=50,
+            out=out,
+            settings=Settings(commit=True),
+        )
         digests[i] = json.loads(out.with_name(f"{i}.tsv.manifest.json").read_text())[
             "model"
         ]["parameters"]

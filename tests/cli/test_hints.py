@@ -1,5 +1,7 @@
 """Lines of ``rsbounds certify`` that say what to do next."""
 
+from argparse import Namespace
+
 import numpy as np
 import pytest
 
@@ -31,7 +33,8 @@ def test_the_next_lines_stand_at_a_terminal_alone(
 ):
     monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal, raising=False)
     results = read(next(finished.glob("*.tsv")))
-    certify._summary("o.tsv", results, certify.ANSWERS["class"], new=1, seconds=1.0)
+    args, answer = Namespace(json=False), certify.ANSWERS["class"]
+    certify._tell(args, "o.tsv", results, answer, new=1, seconds=1.0)
     said = capsys.readouterr().out
     lines = "next: rsbounds report o.tsv\n      rsbounds verify o.tsv\n"
     assert said.endswith(lines) == is_terminal

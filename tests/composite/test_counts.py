@@ -23,6 +23,7 @@ from rsbounds.composite import (
 )
 from rsbounds.composite.estimate import _Bounds, estimate
 from rsbounds.confidence import lower_bound
+from rsbounds.procedure import Procedure
 from rsbounds.sampling import ArraySampler, Phase, stream
 
 RULES = [NAMED[name] for name in ("cascade", "constant", "gates", "set")]
@@ -44,7 +45,7 @@ def test_recomputed_by_the_oracle():
         rule = RULES[rng.integers(len(RULES))]
         n = int(rng.choice([50, 1000, 10_000]))
         _, select, counts = draw(rng, rule, 40, n)
-        result = certify_counts(rule, select, counts, n, 0.01)
+        result = certify_counts(rule, select, counts, Procedure(n=n, alpha=0.01))
         chosen = asdict(plan(rule, select, n, 0.01))
         truth = oracle.composite_radius(
             rule.to_dict(), chosen, counts.tolist(), n, 0.01
@@ -72,7 +73,7 @@ def test_early_stop_changes_nothing_but_the_samples():
         rule = RULES[case % 4]
         sampler = Recorder({s: rng.dirichlet([0.6] * 4) for s in rule.sigmas})
         result = certify(
-            sampler, None, rule, n0=30, n=500, alpha=0.01, seed=5, index=case
+            sampler, None, rule, Procedure(n0=30, n=500, alpha=0.01, seed=5), index=case
         )
         select = [c for _, n, c in sampler.drawn if n == 30]
         used = {s: c for s, n, c in sampler.drawn if n == 500}
@@ -82,7 +83,9 @@ def test_early_stop_changes_nothing_but_the_samples():
             else sampler(None, s, 500, stream(5, case, Phase.ESTIMATE, k))
             for k, s in enumerate(rule.sigmas)
         ]
-        assert result == certify_counts(rule, select, counts, 500, 0.01)
+        assert result == certify_counts(
+            rule, select, counts, Procedure(n=500, alpha=0.01)
+        )
         assert result.samples == 30 * len(rule.sigmas) + 500 * len(used)
         assert len(used) == len(result.stages) >= 1
         early += len(used) < len(rule.sigmas)
@@ -91,12 +94,12 @@ def test_early_stop_changes_nothing_but_the_samples():
 
 def test_confident_inputs_stop_after_the_first_level():
     sampler = Recorder({1.0: [0.9, 0.1], 0.5: [0.9, 0.1]})
-    result = certify(sampler, None, CASCADE, n=5000)
+    result = certify(sampler, None, CASCADE, Procedure(n=5000))
     assert result.stages == (0,)
     assert result.samples == 5200
     # no class likely at the first: the gate lets it through
     sampler = Recorder({1.0: [0.26, 0.25, 0.25, 0.24], 0.5: [0.9, 0.05, 0.05, 0.0]})
-    result = certify(sampler, None, CASCADE, n=5000)
+    result = certify(sampler, None, CASCADE, Procedure(n=5000))
     assert (result.item, result.stages) == (1, (0, 1))
     assert result.binding.startswith("item 0 blocks class")
     assert result.sigma == 0.5
@@ -106,9 +109,9 @@ def test_an_expert_for_each_level():
     w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
     samplers = [ArraySampler(lambda b: b @ w.T), ArraySampler(lambda b: -b @ w.T)]
     rule = Rule([0.5, 0.5], [[Cond("score", 0, 2.0)], [Cond("margin", 1)]])
-    assert certify(samplers, [0.5, 0.0], rule, n=1000).predict == 1
+    assert certify(samplers, [0.5, 0.0], rule, Procedure(n=1000)).predict == 1
     with pytest.raises(ValueError, match="samplers must be one or 2; got 3"):
-        certify([*samplers, samplers[0]], [0.5, 0.0], rule, n=1000)
+        certify([*samplers, samplers[0]], [0.5, 0.0], rule, Procedure(n=1000))
 
 
 def radii(rule, choose, n, alpha, classes):
@@ -121,7 +124,7 @@ def radii(rule, choose, n, alpha, classes):
     for i, j in product(range(len(rows)), repeat=2):
         counts = rows[i], rows[j]
         result = estimate(
-            rule, select, choose, lambda k, c=counts: c[k], n=n, alpha=alpha
+            rule, select, choose, lambda k, c=counts: c[k], Procedure(n=n, alpha=alpha)
         )
         radius_of[i, j] = result.radius if result.predict != ABSTAIN else -np.inf
     return radius_of
@@ -142,7 +145,9 @@ def test_level_of_the_whole_procedure():
     shape = len(first), len(first), len(rows), len(rows)
     result = np.full((2, *shape), -np.inf)  # by class, then by the tables of counts
     for a, b, i, j in np.ndindex(shape):
-        one = certify_counts(rule, [first[a], first[b]], [rows[i], rows[j]], n, alpha)
+        one = certify_counts(
+            rule, [first[a], first[b]], [rows[i], rows[j]], Procedure(n=n, alpha=alpha)
+        )
         if one.predict != ABSTAIN:
             result[one.predict, a, b, i, j] = one.radius
     for p in ([[0.6, 0.4], [0.7, 0.3]], [[0.45, 0.55], [0.75, 0.25]]):
@@ -202,7 +207,7 @@ def test_void_votes_of_selection_were_drawn():
     select, counts = [[16, 11, 8], [0, 0, 100]], [[1700, 1100, 700], [0, 50, 9950]]
     chosen = plan(rule, select, 10_000)
     assert (chosen.cls, chosen.items) == (2, (1,))
-    c = certify_counts(rule, select, counts, 10_000, 0.001)
+    c = certify_counts(rule, select, counts, Procedure(n=10_000, alpha=0.001))
     assert c.predict == 2
     assert 0.9 < c.radius < 1.2
 
@@ -232,38 +237,38 @@ def test_maximum_over_items_at_full_alpha_is_caught(monkeypatch):
 
 def test_bad_counts_are_named():
     select, counts = [[5, 5], [5, 5]], [[50, 50], [50, 50]]
+    procedure = Procedure(n=100, alpha=0.1)
     for args, match in (
-        (([[5, 5]], counts, 100, 0.1), r"select must have shape \(2 levels"),
+        (([[5, 5]], counts), r"select must have shape \(2 levels"),
         (
-            ([[5, 5], [5, 5, 1]], counts, 100, 0.1),
+            ([[5, 5], [5, 5, 1]], counts),
             "select must have rows of one length",
         ),
-        ((select, counts[:1], 100, 0.1), "counts must be of 2 stages"),
+        ((select, counts[:1]), "counts must be of 2 stages"),
         (
-            (select, [[50, 50], [50, 49, 1]], 100, 0.1),
+            (select, [[50, 50], [50, 49, 1]]),
             r"counts\[1\] must be counts of 2 classes",
         ),
         (
-            (select, [[50, 50], [50, 51]], 100, 0.1),
+            (select, [[50, 50], [50, 51]]),
             r"counts\[1\] must sum to at most n = 100",
         ),
-        ((select, counts, 100, float("nan")), r"alpha must be in \(0, 1\); got nan"),
         (
-            (select, [None, counts[1]], 100, 0.1),
+            (select, [None, counts[1]]),
             "counts must hold stage 0, which the rule needs",
         ),
     ):
         with pytest.raises(ValueError, match=match):
-            certify_counts(CASCADE, *args)
+            certify_counts(CASCADE, *args, procedure)
 
 
 def test_counts_whose_sum_wraps_around_are_refused():
     """Four counts of 2^62 were 0 samples."""
     counts = [[2**62] * 4] * 2
     with pytest.raises(ValueError, match="select must sum to at most 1e"):
-        certify_counts(CASCADE, counts, [[1] * 4] * 2, 100, 0.1)
+        certify_counts(CASCADE, counts, [[1] * 4] * 2, Procedure(n=100, alpha=0.1))
     with pytest.raises(ValueError, match=r"counts\[0\] must sum to at most n = 100"):
-        certify_counts(CASCADE, [[1] * 4] * 2, counts, 100, 0.1)
+        certify_counts(CASCADE, [[1] * 4] * 2, counts, Procedure(n=100, alpha=0.1))
 
 
 def test_stages_are_drawn_once_and_in_the_order_of_the_items():
@@ -275,15 +280,17 @@ def test_stages_are_drawn_once_and_in_the_order_of_the_items():
 
     select = [[26, 25, 25, 24], [90, 5, 5, 0]]
     counts = [[1300, 1250, 1250, 1200], [4500, 250, 250, 0]]
-    result = certify_drawn(CASCADE, select, counts_of, n=5000, alpha=0.001)
+    result = certify_drawn(CASCADE, select, counts_of, Procedure(n=5000))
     assert drawn == list(result.stages) == [0, 1]
-    assert result == certify_counts(CASCADE, select, counts, 5000, 0.001)
+    assert result == certify_counts(
+        CASCADE, select, counts, Procedure(n=5000, alpha=0.001)
+    )
 
 
 def test_more_classes_at_one_level_than_at_another():
     samplers = [Recorder({1.0: [0.5, 0.5]}), Recorder({0.5: [0.4, 0.3, 0.3]})]
     with pytest.raises(ValueError, match="stage 1 must be counts of 2 classes"):
-        certify(samplers, None, CASCADE, n=100)
+        certify(samplers, None, CASCADE, Procedure(n=100))
 
 
 def test_alpha_of_a_narrow_type_keeps_its_value():
@@ -295,11 +302,13 @@ def test_alpha_of_a_narrow_type_keeps_its_value():
     assert len(plan(rule, select, 5000, 0.01).items) == 3
     for kind in (np.float16, np.float32, np.longdouble):
         alpha = kind(np.float16(0.01))
-        result = certify_counts(rule, select, counts, 5000, alpha)
-        assert result == certify_counts(rule, select, counts, 5000, float(alpha))
+        result = certify_counts(rule, select, counts, Procedure(n=5000, alpha=alpha))
+        assert result == certify_counts(
+            rule, select, counts, Procedure(n=5000, alpha=float(alpha))
+        )
 
 
 def test_an_alpha_too_small_to_be_divided_is_named():
     select = [[50, 40, 10], [60, 30, 10]]
     with pytest.raises(ValueError, match=r"^alpha must be .*got 5e-324"):
-        certify_counts(CASCADE, select, select, 100, 5e-324)
+        certify_counts(CASCADE, select, select, Procedure(n=100, alpha=5e-324))

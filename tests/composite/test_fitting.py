@@ -6,6 +6,7 @@ from scipy.special import ndtri
 
 from rsbounds.composite import certify_counts, fit, radius
 from rsbounds.confidence import lower_bound
+from rsbounds.procedure import Procedure
 
 SURE, UNCLEAR = [[900, 50, 50], [950, 25, 25]], [[280, 380, 340], [800, 100, 100]]
 
@@ -27,7 +28,7 @@ def random_counts(seed=0, inputs=30, classes=4):
 def certified(rule, counts, labels, select=None, n=1000, alpha=0.001):
     select = counts if select is None else select
     each = [
-        certify_counts(rule, a, b, n, alpha)
+        certify_counts(rule, a, b, Procedure(n=n, alpha=alpha))
         for a, b in zip(select, counts, strict=True)
     ]
     return np.array(

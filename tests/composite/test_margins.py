@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from rsbounds import certify_dataset
-from rsbounds.answers import List
+from rsbounds.answers import DecisionList
 from rsbounds.audit import verify
 from rsbounds.certify import Procedure, measure_margin
 from rsbounds.composite import Cond, Rule, certify_drawn
@@ -69,11 +69,10 @@ def test_void_votes_are_allowed_for_wherever_they_belong(name):
         void = [60 - int(stage.sum()) for stage in counts]
         if max(void) > 5:
             continue
-        numbers = {"n": 60, "alpha": 0.05}
-        safe = certify_drawn(
-            rule, select, counts.__getitem__, **numbers, void_against=True
-        )
-        plain = certify_drawn(rule, select, counts.__getitem__, **numbers)
+        procedure = Procedure(n=60, alpha=0.05)
+        by_margin = Procedure(n=60, alpha=0.05, margin=0.1)
+        safe = certify_drawn(rule, select, counts.__getitem__, by_margin)
+        plain = certify_drawn(rule, select, counts.__getitem__, procedure)
         assert safe.radius <= plain.radius
         lost += safe.radius < plain.radius
         certified += safe.radius > 0
@@ -82,7 +81,7 @@ def test_void_votes_are_allowed_for_wherever_they_belong(name):
         for whole in zip(
             generator.permutation(first), generator.permutation(second), strict=False
         ):
-            exact = certify_drawn(rule, select, whole.__getitem__, **numbers)
+            exact = certify_drawn(rule, select, whole.__getitem__, procedure)
             assert exact.radius >= safe.radius
     assert certified
     # a score has no upper bound but 1 - p of its own class, so it may lose nothing
@@ -94,14 +93,14 @@ def test_void_votes_are_allowed_for_wherever_they_belong(name):
 def test_files_are_proved_and_forged_ones_found(name, make, tmp_path):
     path = tmp_path / "run.tsv"
     numbers = {"n": 1000, "margin": 0.1, "out": path}
-    run = certify_dataset(make(), (X, Y), List(rule_of(name)), **numbers)
+    run = certify_dataset(make(), (X, Y), DecisionList(rule_of(name)), **numbers)
     assert any(row.void for row in run.rows)
     assert any(row.radius for row in run.rows)
     checked = verify(path, data=(X, Y), model=make(), rerun=3, margin=True)
     assert not checked.findings
     assert (checked.votes.samples, checked.votes.changed) == (6000, 0)
     assert "margin" in checked.stated
-    bare = certify_dataset(make(), (X, Y), List(rule_of(name)), n=1000)
+    bare = certify_dataset(make(), (X, Y), DecisionList(rule_of(name)), n=1000)
     for row, without in zip(run.rows, bare.rows, strict=True):
         assert row.radius <= without.radius
 
@@ -116,7 +115,9 @@ def test_rows_that_forget_their_void_votes_are_found(tmp_path):
 
     path = tmp_path / "run.tsv"
     with pytest.warns(RuntimeWarning, match="void"):
-        certify_dataset(near, (X, Y), List(rule_of("cascade")), n=1000, out=path)
+        certify_dataset(
+            near, (X, Y), DecisionList(rule_of("cascade")), n=1000, out=path
+        )
     assert not verify(path).findings
     place = tmp_path / "run.tsv.manifest.json"
     entries = json.loads(place.read_text())
@@ -133,7 +134,7 @@ def test_a_margin_is_measured_at_each_level():
             return super().compared(x, sigma, n, generator)
 
     sampler = Watched(lambda batch: batch / 3)
-    measure_margin(sampler, (X, Y), List(rule_of("cascade")))
+    measure_margin(sampler, (X, Y), DecisionList(rule_of("cascade")))
     assert sorted({*levels}) == sorted(SIGMAS)
     assert len(levels) == 4  # of two inputs
 
@@ -147,9 +148,7 @@ def test_the_plan_does_not_depend_on_void_votes():
         rule_of("cascade"),
         select,
         lambda k: np.array([0, 0, 0]),  # every sample is void
-        n=100,
-        alpha=0.01,
-        void_against=True,
+        Procedure(n=100, alpha=0.01, margin=0.1),
     )
     assert (found.predict, found.radius) == (-1, 0.0)
 
@@ -157,8 +156,10 @@ def test_the_plan_does_not_depend_on_void_votes():
 def test_only_correct_says_what_it_needs(tmp_path):
     numbers = {"n": 100, "only_correct": True}
     with pytest.raises(ValueError, match="only_correct needs one selected class"):
-        certify_dataset(scores, (X, Y), List(rule_of("scores")), **numbers)
+        certify_dataset(scores, (X, Y), DecisionList(rule_of("scores")), **numbers)
     assert Procedure(only_correct=True).only_correct
     path = tmp_path / "run.tsv"
-    certify_dataset(scores, (X, Y), List(rule_of("sets")), n=500, margin=0.1, out=path)
+    certify_dataset(
+        scores, (X, Y), DecisionList(rule_of("sets")), n=500, margin=0.1, out=path
+    )
     assert read(path).manifest.procedure.margin == 0.1

@@ -15,6 +15,7 @@ from torch_digits import digits, network, noisy_loss
 
 from rsbounds import composite
 from rsbounds.composite import Cond, Rule, worst_ratio
+from rsbounds.procedure import Procedure
 from rsbounds.torch import TorchSampler, fit, pgd, radius, soft_vote
 from rsbounds.torch.training import Stage, cascade
 from rsbounds.torch.training.cascades import aside_loss
@@ -199,7 +200,7 @@ def test_no_attack_flips_a_list_inside_its_radius():
     def certified(points, index, n):
         draws = [votes(0), votes(1)]
         return composite.certify(
-            draws, points, RULE, n0=100, n=n, alpha=0.001, index=index
+            draws, points, RULE, Procedure(n0=100, n=n, alpha=0.001), index=index
         )
 
     noise = torch.randn(64, *held.shape[1:], generator=torch.Generator().manual_seed(0))

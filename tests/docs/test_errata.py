@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from rsbounds import discrete, envelope, gaussian, lipschitz, semielastic, special
+from rsbounds import envelope, gaussian, lipschitz, schemes, semielastic, special
+from rsbounds.noises.blocks import BlocksCurve
+from rsbounds.noises.flips import FlipsCurve
 
 
 def test_b_theorem_2_gradient():
@@ -161,7 +163,7 @@ def test_program_joint_regions_are_not_sorted():
     by_ratio = sorted(masses, key=lambda mass: mass[1] / mass[0])
     attained = restated["filled"](by_ratio, p_a)
     assert float(attained) == pytest.approx(0.0526511906, abs=5e-11)
-    curve = discrete.blocks(discrete.flips(*edges), discrete.flips(*attributes))
+    curve = BlocksCurve(FlipsCurve(*edges), FlipsCurve(*attributes))
     assert curve.low(p_a, changes) == attained
 
 
@@ -192,7 +194,7 @@ def test_program_masks_return_a_failing_radius():
     assert 2 * left < masks
     left, masks = votes_after(returned - 1)
     assert 2 * left > masks
-    assert discrete.mask(50, 5).radius(p) == returned - 1
+    assert schemes.mask(50, 5).curve.radius(p) == returned - 1
 
 
 def test_program_masks_lambda_is_no_bound():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rsbounds.answers import Class, List, Maps, TopK, Values
+from rsbounds.answers import DecisionList, Maps, TopClass, TopK, Values
 from rsbounds.composite import Cond, Rule
 from rsbounds.schemes import gaussian
 
@@ -34,9 +34,9 @@ def positions(batch):
 LIST = Rule([1.0, 0.5], [[Cond("margin", 0, 0.0)], [Cond("margin", 1, 0.0)]])
 
 RUNS = {
-    "class": (scores, (X, Y), Class(NOISE)),
+    "class": (scores, (X, Y), TopClass(NOISE)),
     "top-k": (scores, (X, Y), TopK(NOISE, 2)),
-    "list": (scores, (X, Y), List(LIST)),
+    "list": (scores, (X, Y), DecisionList(LIST)),
     "values": (outputs, X, Values(NOISE, [0.1, 0.2])),
     "maps": (positions, X, Maps(NOISE, 0.75, truth=TRUTH)),
 }

@@ -34,6 +34,20 @@ CALLS = {
         inside=(-1.5,),
         limits=[((-INF,), -INF), ((0.0,), INF), ((-0.0,), INF)],
     ),
+    "log_ndtr_gap": Call(
+        inside=(1.5, 0.2),
+        limits=[
+            ((0.5, 0.5), -INF),
+            ((-1.0, 1.0), -INF),
+            ((INF, -INF), 0.0),
+            ((INF, INF), -INF),
+            ((-INF, -INF), -INF),
+            ((INF, 0.0), float(np.log(0.5))),
+            ((0.0, -INF), float(np.log(0.5))),
+            ((-1e200, -2e200), -INF),
+        ],
+        truth=lambda a, b: mp.log(mp.ncdf(a) - mp.ncdf(b)),
+    ),
     "ball_score": Call(
         inside=(1.5, 784.0, 20.0),
         limits=[

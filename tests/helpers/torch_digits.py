@@ -8,6 +8,7 @@ from torch import nn
 
 from rsbounds import datasets
 from rsbounds.certify import certify, predict
+from rsbounds.procedure import Procedure
 from rsbounds.sampling import stream
 from rsbounds.torch import Scale, SigmaNetwork, TorchSampler, augment, fit, pgd
 
@@ -77,7 +78,7 @@ def certify_and_attack(net, scheme, levels, rows=range(12), least=5, sampler=Non
         radii.append(found.radius)
         moved = attack(net, levels, x[index], found.predict, found.radius)
         assert (moved - x[index]).norm() <= found.radius
-        again = predict(sampler, moved, scheme, n=1000, index=index)
+        again = predict(sampler, moved, scheme, Procedure(n=1000), index=index)
         assert again in (found.predict, -1), (
             f"digit {index} flips inside {found.radius}"
         )

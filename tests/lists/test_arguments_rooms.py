@@ -16,14 +16,18 @@ from rsbounds import (
     answers,
     certify,
     confidence,
-    discrete,
     lbrs,
     lipschitz,
     results,
     schemes,
 )
-from rsbounds.discrete._exact import float_down, float_up
+from rsbounds.noises._exact import float_down, float_up
+from rsbounds.noises.categorical import CategoricalCurve
+from rsbounds.noises.deletion import DeletionCurve
+from rsbounds.noises.flips import FlipsCurve
+from rsbounds.noises.mask import MaskCurve
 from rsbounds.schemes._scheme import EnvelopeScheme
+from rsbounds.votes import certify_votes
 
 VOTES = {"n0": 100, "n": 1000, "alpha": 0.001}
 SAMPLES = np.random.default_rng(0).normal(size=500)
@@ -57,7 +61,7 @@ def of_curve(maker):
 
 
 def scores_of_curve(z_a, z_b, r, keep):
-    curve = discrete.categorical(keep, 3)
+    curve = CategoricalCurve(keep, 3)
     return (
         curve.radius_of_scores(z_a, z_b),
         curve.certified_by_scores(z_a, r, z_b),
@@ -102,18 +106,18 @@ SCORES = {"z_a": 1.3, "z_b": -1.7, "radius": 0.125}
 CHANGES = {**SCORES, "radius": 1}
 CALLS = {
     "categorical": (
-        of_curve(discrete.categorical),
+        of_curve(CategoricalCurve),
         {**PAIR, "keep": 0.6, "values": 3},
     ),
-    "flips": (of_curve(discrete.flips), {**PAIR, "add": 0.1, "delete": 0.3}),
-    "mask": (of_curve(discrete.mask), {**PAIR, "dim": 20, "kept": 5}),
+    "flips": (of_curve(FlipsCurve), {**PAIR, "add": 0.1, "delete": 0.3}),
+    "mask": (of_curve(MaskCurve), {**PAIR, "dim": 20, "kept": 5}),
     "mask, each": (
-        of_curve(discrete.mask),
+        of_curve(MaskCurve),
         {**PAIR, "dim": 20, "probability": 0.3},
     ),
-    "deletion": (of_curve(discrete.deletion), {**PAIR, "delete": 0.7}),
+    "deletion": (of_curve(DeletionCurve), {**PAIR, "delete": 0.7}),
     "scores": (scores_of_curve, {"z_a": 1.3, "z_b": -1.7, "r": 1, "keep": 0.6}),
-    "certify_votes": (discrete.certify_votes, {"votes": [7, 3, 2], "reach": 1}),
+    "certify_votes": (certify_votes, {"votes": [7, 3, 2], "reach": 1}),
     "gaussian": (
         of_scheme(schemes.gaussian, "sigma"),
         {**SCORES, "sigma": 0.3, "norm": 3.0, "dim": 9},
@@ -234,7 +238,7 @@ def test_no_flag_but_for_nan(name):
 
 def test_scores_of_any_size_have_a_transport():
     """Of 1e160 it was NaN: its logarithm less a share of it was inf - inf."""
-    curve = discrete.categorical(0.6, 3)
+    curve = CategoricalCurve(0.6, 3)
     low, high = curve.transport([1e160, -1e160, 1e308], 1)
     assert (low <= high).all()
     assert not np.isnan([low, high]).any()

@@ -115,7 +115,7 @@ def anytime(counts, n, alpha):
 
 
 def composite_counts(alpha, n):
-    made = composite.certify_counts(RULE, STAGES, COUNTS, n, alpha)
+    made = composite.certify_counts(RULE, STAGES, COUNTS, Procedure(n=n, alpha=alpha))
     return made, composite.plan(RULE, STAGES, n, alpha)
 
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from rsbounds import schemes, semielastic
-from rsbounds.answers import ANSWERS, Class, List, Maps, TopK, Values
+from rsbounds.answers import ANSWERS, DecisionList, Maps, TopClass, TopK, Values
 from rsbounds.answers._answer import Answered
 from rsbounds.composite import Cond, Rule
 from rsbounds.confidence import BOUNDS
@@ -222,10 +222,10 @@ def two_classes(batch):
 
 
 ANSWER = {
-    "class": (Class(GAUSSIAN), {}),
-    "class, Cohen's": (Class(GAUSSIAN), {"numbers": {"runner_up": False}}),
+    "class": (TopClass(GAUSSIAN), {}),
+    "class, Cohen's": (TopClass(GAUSSIAN), {"numbers": {"runner_up": False}}),
     "class under Lipschitz noise": (
-        Class(schemes.lipschitz(cone, 0.1, 0.3, 4)),
+        TopClass(schemes.lipschitz(cone, 0.1, 0.3, 4)),
         {},
     ),
     "top-k, 1": (TopK(GAUSSIAN, 1), {"wrong": partial(outside_the_best, 1)}),
@@ -233,7 +233,7 @@ ANSWER = {
         TopK(GAUSSIAN, 2),
         {"wrong": partial(outside_the_best, 2), "options": {"k": 2}},
     ),
-    "list": (List(RULE), {"kinds": 2, "wrong": another_list}),
+    "list": (DecisionList(RULE), {"kinds": 2, "wrong": another_list}),
     "values": (
         Values(GAUSSIAN, [0.0, 0.1]),
         {
@@ -339,21 +339,21 @@ class Lax(schemes.Gaussian):
         pass
 
 
-class OneMore(schemes.Categorical):
+class OneMore(schemes.categorical.method):
     """A change more than is certified, and a transport that forgets it."""
 
     def radius(self, z_a, sigma, z_b=None):
         return super().radius(z_a, sigma, z_b) + (z_a > (-z_a if z_b is None else z_b))
 
 
-class Between(schemes.Categorical):
+class Between(schemes.categorical.method):
     """Half a change."""
 
     def radius(self, z_a, sigma, z_b=None):
         return super().radius(z_a, sigma, z_b) / 2
 
 
-class Nearer(schemes.Categorical):
+class Nearer(schemes.categorical.method):
     """A transport that forgets one of the changes."""
 
     def transport(self, z, radius, sigma=None):
@@ -504,12 +504,12 @@ def twice_alpha(answer):
 
 
 def stretched(self, evidence, procedure, **about):
-    certificate, columns = Class.certify(self, evidence, procedure, **about)
+    certificate, columns = TopClass.certify(self, evidence, procedure, **about)
     return Answered(replace(certificate, radius=1.01 * certificate.radius), columns)
 
 
 def counting(self, evidence, procedure, **about):
-    certificate, columns = Class.certify(self, evidence, procedure, **about)
+    certificate, columns = TopClass.certify(self, evidence, procedure, **about)
     self.asked = getattr(self, "asked", 0) + 1
     return Answered(
         replace(certificate, radius=certificate.radius / self.asked), columns
@@ -517,28 +517,28 @@ def counting(self, evidence, procedure, **about):
 
 
 def consuming(self, evidence, procedure, **about):
-    answered = Class.certify(self, evidence, procedure, **about)
+    answered = TopClass.certify(self, evidence, procedure, **about)
     evidence.counts[:] = 0
     return answered
 
 
 def tabbed(self, evidence, procedure, **about):
-    certificate, _ = Class.certify(self, evidence, procedure, **about)
+    certificate, _ = TopClass.certify(self, evidence, procedure, **about)
     return Answered(certificate, {"remark": "two\twords"})
 
 
 def falling(self, evidence, procedure, **about):
-    certificate, columns = Class.certify(self, evidence, procedure, **about)
+    certificate, columns = TopClass.certify(self, evidence, procedure, **about)
     cut = min(certificate.radius, 0.1 / max(certificate.radius, 0.1) * 0.1)
     return Answered(replace(certificate, radius=cut), columns)
 
 
 def first_alone(self, row):
-    return replace(Class.stored(self, row), counts=np.array(row.counts[:1]))
+    return replace(TopClass.stored(self, row), counts=np.array(row.counts[:1]))
 
 
 WRONG_ANSWERS = {
-    "2 alpha": ({"certify": twice_alpha(Class(GAUSSIAN))}, "Whatever was selected"),
+    "2 alpha": ({"certify": twice_alpha(TopClass(GAUSSIAN))}, "Whatever was selected"),
     "1 % too far": ({"certify": stretched}, "Whatever was selected"),
     "a memory": ({"certify": counting}, "manifest holds all|Certifying is pure"),
     "evidence consumed": ({"certify": consuming}, "Certifying is pure"),
@@ -558,7 +558,7 @@ WRONG_ANSWERS = {
 }
 
 
-class Impostor(Class):
+class Impostor(TopClass):
     """Not the entry of the list: nothing takes it for one."""
 
     name = "impostor"

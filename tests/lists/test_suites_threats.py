@@ -3,7 +3,7 @@ and the pairs that do not go together are refused in one line.
 
 The truth that certificates are compared with is the scheme's own transport of exact
 probabilities, which the suite of schemes compares with classifiers in mpmath, and
-``test_discrete`` with all outcomes in rational numbers.
+``tests/noises`` with all outcomes in rational numbers.
 """
 
 from functools import cache, partial
@@ -14,7 +14,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from rsbounds import schemes
-from rsbounds.answers import Class, Maps, TopK, Values
+from rsbounds.answers import Maps, TopClass, TopK, Values
 from rsbounds.answers._maps import from_runs
 from rsbounds.testing import check_answer
 
@@ -167,7 +167,7 @@ def of_class(name, scheme):
         "wrong": lambda *claim: False,
         "returned": lambda counts: counts,
     }
-    return Class(scheme), sequences | (exact if name == "splitting" else {})
+    return TopClass(scheme), sequences | (exact if name == "splitting" else {})
 
 
 def of_best(name, scheme):

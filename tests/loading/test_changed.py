@@ -11,6 +11,7 @@ from cli_models import arguments, inputs, models, one_line, savez, says
 from result_table import manifest, state
 
 from rsbounds import certify_dataset
+from rsbounds.certify import Settings
 from rsbounds.cli import main
 from rsbounds.results import Manifest
 
@@ -148,7 +149,8 @@ def test_another_model_does_not_go_on(name, tmp_path):
     model, data, answer = RUNS[name]
     out = tmp_path / "out.tsv"
     numbers = {"out": out, "n0": 50, "n": 1000}
-    numbers["describe"] = {"spec": "a model whose weights nothing hashes"}
+    described = {"spec": "a model whose weights nothing hashes"}
+    numbers["settings"] = Settings(describe=described)
     certify_dataset(model, data, answer, **numbers)
     header, *lines = out.read_text().splitlines(keepends=True)
     place = out.with_name("out.tsv.manifest.json")

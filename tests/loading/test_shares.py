@@ -140,7 +140,7 @@ def test_each_process_of_a_machine_has_its_own_gpu(
     models(GPUS)
     environment(**local)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
-    monkeypatch.setattr("rsbounds.answers.Class.sampler", sampler)
+    monkeypatch.setattr("rsbounds.answers.TopClass.sampler", sampler)
     assert main(arguments(model="models:load", device="cuda")) == 2
     assert asked == [device]
 

@@ -5,7 +5,10 @@ import pytest
 from cli_models import package
 
 from rsbounds.loading import load_model, open_data
-from rsbounds.sampling import Phase, as_sampler, noises, stream
+from rsbounds.noises.categorical import Categorical
+from rsbounds.noises.deletion import Deletion
+from rsbounds.noises.mask import Mask
+from rsbounds.sampling import Phase, as_sampler, stream
 
 pytestmark = pytest.mark.slow  # needs the heavy packages
 
@@ -69,7 +72,7 @@ def test_its_own_tokens_are_out_of_reach(bert):
 
 @pytest.mark.parametrize(
     "noise",
-    [noises.deletion(0.3), noises.mask(4, hidden=39), noises.categorical(0.6, 40)],
+    [Deletion(0.3), Mask(keep_probability=0.6, hidden=39), Categorical(0.6, 40)],
     ids=lambda noise: noise.law,
 )
 def test_samples_are_those_of_single_sequences(bert, tmp_path, noise):
@@ -97,10 +100,10 @@ def test_samples_are_those_of_single_sequences(bert, tmp_path, noise):
         for i in range(2):
             x = data.input(i)
             drawn = stream(0, i, Phase.ESTIMATE)
-            counts = np.asarray(sampler(x, 1.0, 2000, drawn))
+            counts = np.asarray(sampler(x, noise.level, 2000, drawn))
             assert counts.sum() == 2000
             rng = np.random.default_rng(i)
-            other = as_sampler(alone, noise=noise)(x, 1.0, 500, rng)
+            other = as_sampler(alone, noise=noise)(x, noise.level, 500, rng)
             # two independent samples of one law: six standard deviations
             assert (abs(counts / 2000 - other / 500) < 6 * 0.5 / np.sqrt(400)).all()
 

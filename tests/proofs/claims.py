@@ -18,6 +18,8 @@ from .central import tails as central
 from .constants import constants
 from .contour import errors, left_out, orders
 from .few import tails as few
+from .large_df import near_mills, stirling_share
+from .large_df import tails as large_df
 from .nodes import bound, densities, entries, functions
 from .ratio import ratio
 from .rounding import centre, centre_literals, log_gamma, log_ndtr, tails
@@ -418,6 +420,23 @@ CLAIMS: list[Claim | Sweep] = [
     ),
     Sweep(
         "central", "tails at nc = 0, with rounding, in whole df,", central, 1, 60, 4e-15
+    ),
+    Claim(
+        "mills (near)",
+        "M(z) as a polynomial in x = 1/(5 + z) - middle, relative,",
+        near_mills,
+        -0.0545,
+        0.0547,
+        3e-17,
+    ),
+    Sweep("stirling", "1/Gamma*, relative, in df,", stirling_share, 60, INF, 1e-16),
+    Sweep(
+        "large_df",
+        "tails at nc = 0 within reach, with rounding, in df,",
+        large_df,
+        60,
+        INF,
+        1.7e-15,
     ),
     Sweep("few", "tails below one degree, with rounding, in df,", few, 0, 1, 3.2e-14),
 ]

@@ -92,7 +92,7 @@ def constants() -> Iterator[arb]:
         2 * NEAREST
     )
     node, weight = (
-        numbers("scores.hpp", "inline double close_half", skip=k)[0] for k in (0, 1)
+        numbers("scores.hpp", "inline double mean_density", skip=k)[0] for k in (0, 1)
     )
     for k, (x, w) in enumerate(zip(node, weight, strict=True)):
         at, size = arb.legendre_p_root(8, 3 - k, weight=True)

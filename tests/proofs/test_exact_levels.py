@@ -18,6 +18,7 @@ import pytest
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
 from rsbounds.answers import _maps, _sets, _topk, _values
+from rsbounds.certify import Procedure
 from rsbounds.composite import Cond, Rule, estimate
 from rsbounds.composite.planning import Plan
 from rsbounds.confidence import entry
@@ -404,6 +405,7 @@ def share_above(hits, n, level):
 def test_a_list_of_two_items_is_wrong_with_probability_alpha_at_most():
     """Both items bind, at probabilities just below values that their bounds take."""
     n, alpha = 10, 0.2
+    procedure = Procedure(n=n, alpha=alpha)
     chosen = Plan(0, (0, 1), ((1, 0), (1, 0)), ((0, 0), (0, 0)))
     select = np.ones((2, 2), dtype=np.int64)
     for level in (Fraction(alpha), Fraction(alpha) / 2):
@@ -416,7 +418,7 @@ def test_a_list_of_two_items_is_wrong_with_probability_alpha_at_most():
         for first, second in product(range(n + 1), repeat=2):
             stages = np.array([[first, n - first], [second, n - second]])
             result = estimate.estimate(
-                rule, select, chosen, lambda k, s=stages: s[k], n=n, alpha=alpha
+                rule, select, chosen, lambda k, s=stages: s[k], procedure
             )
             if result.radius > z[1]:  # which is the true one
                 at_stages = chance(stages[0].tolist(), first_law)

@@ -18,7 +18,7 @@ PAGE = (ROOT / "docs" / "theory" / "proofs.md").read_text(encoding="utf-8")
 PACKAGE = ROOT / "rsbounds"
 KERNEL = re.compile(r"constexpr double (\w+_(?:error|room)) = ([^;]*);")
 NAMES = re.compile(r"_?(?:[A-Z_]*ERROR|ROUNDING|SUM)")
-BOUNDS = re.compile(r"_(?:LOW_)?(?:TAIL|LOG|SCORE|INVERSE)")
+BOUNDS = re.compile(r"_(?:LOW_)?(?:TAIL|LOG|SCORE|INVERSE|GAP)")
 # no bound of an error, or independent of all others
 OTHERS = ("cli/", "sampling/", "oracle/", "audit/", "testing/")
 
@@ -124,21 +124,23 @@ def test_each_program_that_a_row_names_exists():
 
 def rational_code():
     """The functions and classes that compute in whole numbers alone."""
-    for file, names in {
-        "_regions.py": ("Regions", "product_of_powers", "times", "_sum"),
-        "_kernels.py": None,
-    }.items():
-        path = PACKAGE / "discrete" / file
-        module = ast.parse(path.read_text(encoding="utf-8"))
-        defined = [
-            node
-            for node in module.body
-            if isinstance(node, ast.FunctionDef | ast.ClassDef)
-            and (names is None or node.name in names)
-        ]
-        assert defined
-        assert names is None or len(defined) == len(names)
-        yield from defined
+    names = ("Regions", "product_of_powers", "times", "_sum")
+    yield from defined("_regions.py", lambda node: node.name in names, len(names))
+    yield from defined("_curve.py", lambda node: node.name == "partly_common", 1)
+    for kind in ("categorical", "flips", "mask", "deletion", "blocks"):
+        yield from defined(f"{kind}.py", lambda node: node.name.endswith("Curve"), 1)
+
+
+def defined(file, wanted, number):
+    """The functions and classes of a file of noises that are wanted, so many."""
+    module = ast.parse((PACKAGE / "noises" / file).read_text(encoding="utf-8"))
+    nodes = [
+        node
+        for node in module.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and wanted(node)
+    ]
+    assert len(nodes) == number, file
+    return nodes
 
 
 def floating(tree):

@@ -16,6 +16,7 @@ SLOW = {
     "last node",
     "ratio",
     "few",
+    "large_df",
 }
 NODES = [c for c in CLAIMS if c.name.startswith(("score", "tail"))]  # share their boxes
 ALL = [

@@ -23,7 +23,7 @@ from rsbounds.results import (
     write_card,
 )
 from rsbounds.results._card import _schema
-from rsbounds.results._text import conform
+from rsbounds.results._schema import conform
 
 CARD = ["report", "out.tsv", "--card", "card.json"]
 
@@ -45,7 +45,7 @@ def test_a_card_says_what_its_file_shows(made):
     assert made["about"]["model"] == "models:linear"
     assert made["verified"] == {
         "rows": 12, "proved": 12, "findings": 0, "first": [],
-        "stated": ["counts", "data", "times"],
+        "stated": ["counts", "data", "times", "model", "engine", "versions", "run"],
     }  # fmt: skip
     for own in made["accuracy"]:
         share = file.certified_accuracy(own["radius"])

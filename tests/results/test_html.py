@@ -184,7 +184,7 @@ def test_table_of_the_runs(page):
         "inputs",
         *(f"p_A {q}%" for q in (5, 25, 50, 75, 95)),
     ]
-    assert first[0] == "a<br><small>sigma 0.5</small>"
+    assert first[0] == "a<br><small>sigma 0.5 (stated)</small>"
     above = text.split("<table>")[0]
     shared = "All runs: norm 2, n 100000, alpha 0.001, model m:net, data digits.npz"
     assert above.count(shared) == 1

@@ -7,6 +7,7 @@ import pytest
 from small_run import run
 
 from rsbounds.certificate import Certificate
+from rsbounds.certify import Settings
 from rsbounds.results import Writer, manifest_path, read
 
 
@@ -30,14 +31,14 @@ def certificate(label, radius):
 )
 def test_a_model_that_is_described_otherwise_is_another(tmp_path, name, kept, changed):
     out = tmp_path / "out.tsv"
-    run(out=out, max=3, describe={name: kept})
+    run(out=out, max=3, settings=Settings(describe={name: kept}))
     with pytest.raises(ValueError, match=name):
-        run(out=out, max=3, describe={name: changed})
+        run(out=out, max=3, settings=Settings(describe={name: changed}))
 
 
 def test_a_writer_goes_on_with_no_other_model_unless_told(tmp_path):
     out = tmp_path / "out.tsv"
-    run(out=out, max=3, describe={"name": "the one"})
+    run(out=out, max=3, settings=Settings(describe={"name": "the one"}))
     before = out.read_bytes()
     other = replace(read(out).manifest, model={"name": "another"})
     with pytest.raises(ValueError, match="another"):

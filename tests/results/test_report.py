@@ -242,7 +242,7 @@ def test_a_run_that_is_not_finished_says_how_far_it_is():
     assert "[1] 3 of 12 rows" in table([run])
     corrupt = Manifest(data={"inputs": 2}, history=[{"corrupt": [{"input": 1}]}])
     run = Results("run", tuple(done[:1]), manifest=corrupt)
-    assert run.notes() == ["1 inputs left out: they can't be decoded"]
+    assert run.notes() == ["1 inputs left out: they are said to be corrupt (stated)"]
 
 
 def test_same_stem_in_two_folders_stays_apart(tmp_path):

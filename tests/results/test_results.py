@@ -10,7 +10,10 @@ RUN = Results("", (Row(0, 7, 7, 0.75, True, "fixed noise", sigma=0.5),))
 
 
 def test_results_of_no_file_have_no_name():
-    assert repr(RUN) == "<Results: 1 rows, sigma 0.5, accuracy 1.0000>"
+    assert (
+        repr(RUN)
+        == "<Results: 1 rows, sigma 0.5, accuracy 1.0000, average radius 0.75>"
+    )
 
 
 def test_rows_as_a_data_frame():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rsbounds.certify import certify
+from rsbounds.procedure import Procedure
 from rsbounds.sampling import ArraySampler, Draws, Phase, SoftSampler, stream
 from rsbounds.sampling.blocks import block_seeds
 from rsbounds.schemes import gaussian
@@ -137,7 +138,9 @@ def test_draws_give_each_phase_and_stage_its_own_stream():
         calls.append((sigma, n))
         return generator.integers(2**60, size=n)
 
-    draws = Draws([sampler, sampler], np.zeros(2), (0.5, 1.0), seed=3, index=7)
+    draws = Draws(
+        [sampler, sampler], np.zeros(2), (0.5, 1.0), Procedure(seed=3), index=7
+    )
     first = draws(Phase.SELECT, 4)
     assert np.array_equal(first, stream(3, 7, Phase.SELECT).integers(2**60, size=4))
     assert not np.array_equal(first, draws(Phase.SELECT, 4, stage=0))
@@ -149,4 +152,4 @@ def test_draws_give_each_phase_and_stage_its_own_stream():
     steps = [draws.more(generator, n, 1) for n in (1, 3)]
     assert np.array_equal(np.concatenate(steps), second)
     with pytest.raises(ValueError, match="samplers"):
-        Draws([sampler], np.zeros(2), (0.5, 1.0), seed=3, index=7)
+        Draws([sampler], np.zeros(2), (0.5, 1.0), Procedure(seed=3), index=7)

@@ -9,7 +9,13 @@ from scipy.special import ndtr, ndtri
 
 from rsbounds import schemes
 from rsbounds.audit._radii import proved
-from rsbounds.certify import ArraySampler, certify, certify_radius, predict
+from rsbounds.certify import (
+    ArraySampler,
+    Procedure,
+    certified,
+    certify_radius,
+    predict,
+)
 from rsbounds.envelope import LipschitzSigma, SemiElastic, Widened, radius
 from rsbounds.sampling import grid_noise
 from rsbounds.semielastic import KNNSigma
@@ -171,24 +177,23 @@ def test_a_sound_scheme_loses_little_and_says_its_slack():
     assert 1 - 1e-10 < ratio <= 1 + 1e-11
 
 
-@pytest.mark.parametrize("task", [certify, predict, certify_radius])
+@pytest.mark.parametrize("task", [certified, predict, certify_radius])
 def test_sound_noise_refuses_levels_whose_rounding_nobody_bounded(task):
     sampler = ArraySampler(
         lambda batch: batch.reshape(len(batch), -1)[:, :2], sound_noise=True
     )
-    more = {"target": 0.1} if task is certify_radius else {}
+    procedure = Procedure(n=10, target_radius=0.1)
     with pytest.raises(
         ValueError, match="sound=True; got one of method 'semi-elastic' without"
     ):
-        task(sampler, np.zeros(36), knn_scheme(sound=False), n=10, **more)
-    task(sampler, np.zeros(36), knn_scheme(), n=10, **more)
-    task(sampler, np.zeros(36), schemes.gaussian(0.5), n=10, **more)
+        task(sampler, np.zeros(36), knn_scheme(sound=False), procedure)
+    task(sampler, np.zeros(36), knn_scheme(), procedure)
+    task(sampler, np.zeros(36), schemes.gaussian(0.5), procedure)
     task(
         sampler,
         np.zeros(36),
         schemes.sigma_range(lambda x: 0.5, 0.4, 0.6, 36),
-        n=10,
-        **more,
+        procedure,
     )
 
 

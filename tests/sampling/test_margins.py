@@ -1,6 +1,7 @@
 """Votes by a margin: certificates of the program that runs."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,13 +9,13 @@ import pytest
 import torch
 
 from rsbounds import certify_dataset, demo
-from rsbounds.answers import Class, Maps, TopK, Values, certify_counts
+from rsbounds.answers import Maps, TopClass, TopK, Values, certify_counts
 from rsbounds.audit import verify
 from rsbounds.certify import Procedure, certify, forecast, measure_margin
 from rsbounds.cli import main
 from rsbounds.confidence import pair_bounds
-from rsbounds.results import card, read
-from rsbounds.sampling import ArraySampler
+from rsbounds.results import card, read, write
+from rsbounds.sampling import ArraySampler, grid_noise
 from rsbounds.sampling.margins import Difference, leads
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
@@ -161,17 +162,50 @@ def test_void_votes_count_for_the_runner_up():
     second = sorted(with_margin.counts)[-2] + void
     pair = pair_bounds(with_margin.count, second, 2000, 0.001, scores=True)
     assert (with_margin.z_a, with_margin.z_b) == pair
-    # without: the same counts, of which nobody asks where the rest is
+    # without, the same: counts don't tell why a sample has no class
     without = certify_counts(
         gaussian(SIGMA),
         SIGMA,
         with_margin.select,
         with_margin.counts,
-        n0=100,
-        n=2000,
-        alpha=0.001,
+        Procedure(n0=100, n=2000, alpha=0.001),
     )
-    assert without.z_b < with_margin.z_b
+    assert (without.z_a, without.z_b) == pair
+
+
+def test_draws_that_decide_nothing_count_for_the_runner_up(monkeypatch, tmp_path):
+    """Those of Gaussian noise on a grid counted for nobody, so that the radius of
+    (1539, 361) of 2,000 was .7203.
+    """
+    draw = grid_noise.noisy
+
+    def undecided(*args):
+        batch, void = draw(*args)
+        void[::20] = True
+        return batch, void
+
+    monkeypatch.setattr(grid_noise, "noisy", undecided)
+    x = np.round(X * 255) / 255
+    sampler = ArraySampler(scores, sound_noise=True)
+    path = tmp_path / "run.tsv"
+    with pytest.warns(RuntimeWarning, match="void"):
+        run = certify_dataset(sampler, (x, Y), gaussian(SIGMA), out=path, n=2000)
+    for row in run.rows:
+        void = row.n - sum(row.counts)
+        assert void == 100
+        second = sorted(row.counts)[-2] + void
+        assert row.z_b == pair_bounds(row.count, second, row.n, 0.001, scores=True)[1]
+    assert not verify(path).findings
+    row, *others = run.rows
+    second = sorted(row.counts)[-2]
+    z_b = pair_bounds(row.count, second, row.n, 0.001, scores=True)[1]
+    write(tmp_path / "f.tsv", run.manifest, [replace(row, z_b=float(z_b)), *others])
+    found = verify(tmp_path / "f.tsv").findings
+    assert "bound" in {str(finding.kind) for finding in found}
+    counts = (1539, 361), (1539, 461)
+    numbers = Procedure(n0=100, n=2000, alpha=0.001)
+    both = [certify_counts(gaussian(1.0), 1.0, [9, 0], c, numbers) for c in counts]
+    assert both[0].radius == both[1].radius
 
 
 @pytest.mark.parametrize("make", MODELS)
@@ -189,19 +223,20 @@ def test_files_are_proved_and_forged_ones_found(make, bound, tmp_path):
     assert [row.radius for row in again.rows] == [row.radius for row in run.rows]
     with pytest.raises(ValueError, match="margin"):
         certify_dataset(make(), (X, Y), gaussian(SIGMA), out=path, n=1000, bound=bound)
-    # the same rows under a manifest with a margin, made without one
+    # the same votes, void for another reason
     other = tmp_path / "other.tsv"
     nan = NanNearTies()
     with pytest.warns(RuntimeWarning, match="void"):
         certify_dataset(nan, (X, Y), gaussian(SIGMA), out=other, n=1000, bound=bound)
-    place = tmp_path / "other.tsv.manifest.json"
-    entries = json.loads(place.read_text())
-    place.write_text(json.dumps(entries | {"margin": 0.05}))
+    assert not verify(other).findings
+    # and rows that forget them
+    forged = [replace(row, z_b=row.z_b - 0.2) for row in run.rows]
+    write(other, run.manifest, forged)
     assert {str(found.kind) for found in verify(other).findings} >= {"bound"}
 
 
 class NanNearTies(ArraySampler):
-    """Void where scores are near, without a margin: counted for nobody."""
+    """Void where scores are near, without a margin."""
 
     def __init__(self):
         def near(batch):
@@ -259,7 +294,7 @@ def test_what_has_no_margin_says_so():
         )
 
     with pytest.raises(ValueError, match="margin needs a bound on counts of votes"):
-        Class(gaussian(SIGMA)).check(Procedure(bound="betting", margin=0.1))
+        TopClass(gaussian(SIGMA)).check(Procedure(bound="betting", margin=0.1))
 
     def sampler(x, sigma, n, generator):
         return np.array([n, 0])
@@ -289,6 +324,18 @@ def test_a_margin_is_measured_against_float64():
         assert next(made.parameters()).dtype == dtype
         margins[dtype] = margin
     assert margins[torch.bfloat16] > 1000 * margins[torch.float32]
+
+
+def test_a_margin_is_measured_where_scores_stay_in_half_precision():
+    """NumPy has no bfloat16: the scores of the wide model were read as they are."""
+
+    class Half(torch.nn.Module):
+        def forward(self, batch):
+            return batch.bfloat16()
+
+    margin, record = measure_margin(Half(), (X, Y), gaussian(SIGMA))
+    assert record["settings"][-1] == "float64"
+    assert margin >= 0
 
 
 class ByThreads(torch.nn.Module):
@@ -445,7 +492,10 @@ def test_verify_counts_the_votes_that_change(tmp_path):
     # far less than what bfloat16 needs
     small = tmp_path / "small.tsv"
     certify_dataset(uncertain(), data, gaussian(5.0), out=small, margin=1e-9, **numbers)
-    assert "votes that lead by the margin" in verify(small, **given).findings[0].text
+    found = verify(small, **given)
+    apart, led = [finding.text for finding in found.findings]
+    assert "under other settings, more than the margin 1e-09 allows" in apart
+    assert "votes that lead by the margin" in led
     with pytest.raises(ValueError, match="rerun"):
         verify(sure, margin=True)
 

@@ -11,7 +11,7 @@ from mpmath import mp
 from rsbounds import certify_dataset, results
 from rsbounds.answers import TopK, Values
 from rsbounds.audit import verify
-from rsbounds.certify import Job, Procedure, certify
+from rsbounds.certify import Job, Procedure, Settings, certify
 from rsbounds.cli import main
 from rsbounds.results import merge, read
 from rsbounds.sampling import (
@@ -183,8 +183,7 @@ def test_a_commitment_does_not_fix_the_noise(tmp_path):
         gaussian(SIGMA),
         n=100,
         out=path,
-        commit=True,
-        notify=said.append,
+        settings=Settings(commit=True, notify=said.append),
     )
     assert "noise" not in said[0]
     manifest = read(path).manifest

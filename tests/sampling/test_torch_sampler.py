@@ -326,3 +326,34 @@ def test_scores_of_the_wrong_shape_are_refused(shape):
         ValueError, match=r"the model must return scores of shape.* at least two"
     ):
         at_zero(TorchSampler(Wrong()), 100)
+
+
+@pytest.mark.parametrize("kind", [torch.bool, torch.complex64])
+def test_scores_that_have_no_order_are_refused(kind):
+    """They reached argmax, whose RuntimeError names no model."""
+
+    class Typed(nn.Module):
+        def forward(self, batch):
+            return torch.zeros(len(batch), 3, dtype=kind)
+
+    with pytest.raises(ValueError, match=f"the model must return scores .* {kind}"):
+        at_zero(TorchSampler(Typed()), 100)
+
+
+def test_a_module_that_reuses_its_scores_is_scored_as_any_other():
+    """In float64 on a CPU the row of copies was a view of the buffer, as NumPy has it:
+    any model seemed to look at each row alone.
+    """
+
+    class Reusing(nn.Module):
+        def __init__(self, leak):
+            super().__init__()
+            self.leak, self.buffer = leak, torch.empty(50, 2, dtype=torch.float64)
+
+        def forward(self, batch):
+            mean = self.leak * batch.mean(0)
+            return self.buffer.copy_((batch + mean)[:, :2])
+
+    assert at_zero(TorchSampler(Reusing(0.0)), 50).sum() == 50
+    with pytest.raises(ValueError, match="must score each row for itself"):
+        at_zero(TorchSampler(Reusing(0.5)), 50)

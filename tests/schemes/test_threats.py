@@ -13,8 +13,8 @@ from scipy import sparse
 
 from rsbounds import certify_dataset, results, schemes
 from rsbounds.answers import (
-    Class,
     Maps,
+    TopClass,
     TopK,
     Values,
     certify_counts,
@@ -29,6 +29,7 @@ from rsbounds.certificate import EDIT
 from rsbounds.certify._forecast import _inputs_of
 from rsbounds.cli import main
 from rsbounds.confidence import pair_bounds
+from rsbounds.procedure import Procedure
 from rsbounds.results import Row
 
 DISCRETE = {
@@ -55,7 +56,7 @@ def test_each_radius_is_wrong_as_rarely_as_alpha_says(name):
     for count in range(n + 1):
         votes = [count, n - count]
         certificate = certify_counts(
-            scheme, scheme.own_level, [10, 0], votes, **numbers
+            scheme, scheme.own_level, [10, 0], votes, Procedure(**numbers)
         )
         radii.append(certificate.radius)
     for r in range(1, int(max(radii)) + 1):
@@ -70,17 +71,20 @@ def test_each_radius_is_wrong_as_rarely_as_alpha_says(name):
 
 
 def test_all_outcomes_of_splitting_are_the_truth():
-    """n_A - m q > n_B + m q for the steps m of the grid, and no others."""
+    """n_A - m q > n_B + m q for the steps m of the grid, and no others; n_B has those
+    without a class.
+    """
     scheme = schemes.splitting(0.5, 8)
     numbers = {"n": scheme.outcomes, "n0": 8, "alpha": 0.05, "bound": "exact"}
     for first in range(9):
         for second in range(9 - first):
-            if first <= second:
+            others = 8 - first
+            if first <= others:
                 continue
             counts = [first, second]
-            found = certify_counts(scheme, 0.5, counts, counts, **numbers)
+            found = certify_counts(scheme, 0.5, counts, counts, Procedure(**numbers))
             steps = [m for m in range(1, 9) if m / 8 < found.radius]
-            held = [m for m in range(1, 9) if first - m > second + m]
+            held = [m for m in range(1, 9) if first - m > others + m]
             assert steps == held, counts
             assert found.predict == 0
 
@@ -90,12 +94,18 @@ def test_only_noise_that_is_evaluated_whole_has_the_bound_of_all_outcomes():
     counts = [8, 0]
     with pytest.raises(ValueError, match="bound must be one on samples"):
         certify_counts(
-            schemes.gaussian(0.5), 0.5, counts, counts, n=8, bound="exact", **numbers
+            schemes.gaussian(0.5),
+            0.5,
+            counts,
+            counts,
+            Procedure(n=8, bound="exact", **numbers),
         )
     with pytest.raises(ValueError, match="bound must be 'exact'"):
-        certify_counts(split, 0.5, counts, counts, n=8, **numbers)
+        certify_counts(split, 0.5, counts, counts, Procedure(n=8, **numbers))
     with pytest.raises(ValueError, match="n must be 8, all outcomes"):
-        certify_counts(split, 0.5, counts, counts, n=9, bound="exact", **numbers)
+        certify_counts(
+            split, 0.5, counts, counts, Procedure(n=9, bound="exact", **numbers)
+        )
 
 
 @pytest.mark.parametrize("answer", [partial(TopK, k=2), Values, Maps])
@@ -133,7 +143,7 @@ def by_sum(batch):
     return np.stack([12.5 - total, total - 12.5], axis=1)
 
 
-def run(scheme, path, answer=Class, model=by_sum, **numbers):
+def run(scheme, path, answer=TopClass, model=by_sum, **numbers):
     """Six inputs, all zeros or all ones."""
     labels = np.array([0, 1, 1, 0, 1, 0])
     data = (np.repeat(labels[:, None], 30, axis=1), labels)
@@ -147,8 +157,9 @@ def test_forged_frontiers_norms_and_levels_are_found(tmp_path):
     data = run(schemes.flips(0.2, 0.4), path)
     audit = verify(path, data=data)
     assert audit.findings == ()
-    assert audit.stated == ("counts", "times")
-    assert verify(path, data=data, model=by_sum, rerun=6).stated == ("times",)
+    assert audit.stated == ("counts", "times", "versions", "run")
+    drawn = verify(path, data=data, model=by_sum, rerun=6)
+    assert drawn.stated == ("times", "versions", "run")
     before = results.read(path)
     rows = list(before.rows)
     assert {row.norm for row in rows} == {0.0}
@@ -181,7 +192,9 @@ def test_undecided_draws_count_for_the_runner_up(tmp_path):
     numbers = {"n0": 100, "n": 1000, "alpha": 0.001}
     scheme = schemes.categorical(0.9, 4)
     with_void, added = (
-        certify_counts(scheme, scheme.own_level, [100, 0, 0], counts, **numbers)
+        certify_counts(
+            scheme, scheme.own_level, [100, 0, 0], counts, Procedure(**numbers)
+        )
         for counts in ([800, 100, 50], [800, 150, 50])
     )
     assert (with_void.z_a, with_void.z_b) == (added.z_a, added.z_b)
@@ -206,7 +219,7 @@ def test_a_forecast_counts_undecided_draws_as_a_run_does(tmp_path):
     with pytest.warns(RuntimeWarning, match="void"):
         run(scheme, path, model=now_and_then)
     pilot = results.read(path)
-    inputs = _inputs_of(pilot, pilot.manifest.procedure, scheme)
+    inputs = _inputs_of(pilot)
     # of two classes: what the selected one lacks is the other's or void
     assert (inputs.first + inputs.second == 2000).all()
     assert max(row.void for row in pilot.rows) > 0
@@ -235,7 +248,7 @@ def test_hundreds_of_changes_are_proved(scheme, radius, tmp_path):
         return np.tile([1.0, 0.0], (len(batch), 1))
 
     data = (np.zeros((1, 3000), np.int64), np.array([0]))
-    certify_dataset(always_first, data, Class(scheme), out=path, n=1000, n0=20)
+    certify_dataset(always_first, data, TopClass(scheme), out=path, n=1000, n0=20)
     before = results.read(path)
     (row,) = before.rows
     assert row.radius == radius
@@ -569,7 +582,7 @@ REFUSED = {
     ),
     "a sparse matrix for a mask": (
         ["--method", "mask", "--keep-count", "3"],
-        "x must be an array: sparse matrices are inputs of flips alone",
+        "x must be an array: this noise does not take sparse",
         {"data": "edges.npz"},
     ),
     "a matrix that is not square": (
@@ -688,7 +701,7 @@ def test_columns_of_inputs_left_out_are_compared(tmp_path):
     certify_dataset(
         by_sum,
         (x, np.array([0, 1])),
-        Class(schemes.flips(0.2, 0.4)),
+        TopClass(schemes.flips(0.2, 0.4)),
         out=path,
         **numbers,
     )

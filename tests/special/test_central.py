@@ -1,5 +1,5 @@
 """The law at nc = 0, against incomplete gamma functions: whole degrees of freedom up to
-60 have sums of their own.
+60 have sums of their own, more degrees a polynomial near the middle.
 """
 
 import math
@@ -65,7 +65,7 @@ def test_where_formulas_change(df):
                 assert errors_over_bounds(near, df) <= 1
 
 
-@pytest.mark.parametrize("df", [1.0, 2.0, 3.0, 30.0, 59.0, 60.0])
+@pytest.mark.parametrize("df", [1.0, 2.0, 3.0, 30.0, 59.0, 60.0, 61.0, 784.0])
 @pytest.mark.parametrize("name", ["cdf", "sf", "logcdf", "logsf", "pdf", "logpdf"])
 def test_no_seam_beside_it(df, name):
     """To nc > 0 and to other degrees, no farther than both errors."""
@@ -78,13 +78,13 @@ def test_no_seam_beside_it(df, name):
     moved *= 1 if "log" in name else here
     for beside in (
         f(x, df, 1e-300),
-        f(x, math.nextafter(df, 100), 0.0),
+        f(x, math.nextafter(df, 1e9), 0.0),
         f(x, math.nextafter(df, 0), 0.0),
     ):
         assert np.all(np.abs(beside - here) <= room + moved)
 
 
-@pytest.mark.parametrize("df", [1.0, 2.0, 7.0, 60.0])
+@pytest.mark.parametrize("df", [1.0, 2.0, 7.0, 60.0, 61.0, 784.5])
 def test_monotone_to_within_the_bound(df):
     x = np.linspace(1e-3 * df, 4 * df, 4001)
     for name, sign in (("cdf", 1), ("sf", -1), ("logcdf", 1), ("logsf", -1)):
@@ -118,3 +118,56 @@ def test_limits():
     assert special.ncx2_cdf(5e-324, 1, 0) == pytest.approx(
         math.sqrt(5e-324 * 2 / math.pi), rel=1e-15
     )
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    df=st.floats(math.nextafter(60, 100), 1e5),
+    z=st.floats(-6.2, 6.2),
+)
+@example(df=math.nextafter(60, 100), z=5.99)
+@example(df=math.nextafter(60, 100), z=-5.99)
+@example(df=1e8, z=5.99)
+@example(df=1e8, z=-5.99)
+@example(df=1e8, z=1e-9)
+def test_tails_and_density_of_many_degrees(df, z):
+    x = float(special.ncx2_ppf_exp(special.log_ndtr(z), df, 0.0))
+    assert errors_over_bounds(x, df) <= 1.1
+
+
+def middle(x, df):
+    """-2 phi0, which is 36 at the polynomial's reach."""
+    tau = (x - df) / df
+    return df * (tau - math.log1p(tau))
+
+
+def border_of(df, side):
+    """The least or largest x that the polynomial has, to a few units."""
+    low, high = (df, 3 * df) if side > 0 else (df, 0.2 * df)
+    for _ in range(200):
+        x = (low + high) / 2
+        low, high = (x, high) if middle(x, df) <= 36 else (low, x)
+    return low
+
+
+@pytest.mark.parametrize("df", [math.nextafter(60, 61), 61.0, 80.5, 784.0, 1e5, 1e8])
+def test_where_formulas_of_many_degrees_change(df):
+    """At the middle, at both ends of the reach, and where the logarithm is x/df's."""
+    for border in (df, 0.75 * df, border_of(df, 1), border_of(df, -1)):
+        for steps in (-64, -2, -1, 0, 1, 2, 64):
+            x = border + steps * math.ulp(border)
+            if middle(x, df) < 700:
+                assert errors_over_bounds(x, df) <= 1.1
+
+
+def test_marcum_of_many_degrees_squares_its_length_exactly():
+    for m in (30.5, 100.25, 4000.0):
+        for z in (-5.5, -2.0, 0.3, 5.5):
+            b = math.sqrt(float(special.ncx2_ppf_exp(special.log_ndtr(z), 2 * m, 0.0)))
+            with mp.workdps(40):
+                half = mp.mpf(b) ** 2 / 2
+                upper = mp.gammainc(m, half, mp.inf, regularized=True)
+                exact = float(min(upper, 1 - upper))
+                f = special.marcum_p if upper > 0.5 else special.marcum_q
+            bound = special.error_bound(f.__name__, exact, df=2 * m, measured=True)
+            assert abs(float(f(m, 0.0, b)) - exact) <= bound + math.ulp(exact) / 2

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from mpmath import mp
 from special_truth import beside, relative
 
 from rsbounds import oracle, special
@@ -121,3 +122,43 @@ def test_values_of_an_array_have_the_bits_of_one_alone(function, size):
                 alone.view(np.int64)[~np.isnan(alone)],
             )
             np.testing.assert_array_equal(np.isnan(together), np.isnan(alone))
+
+
+def exact_gap(z_a, z_b):
+    """log(Phi(z_a) - Phi(z_b)) with as many digits as the scores have and more."""
+    with mp.workdps(80 + int(-min(0.0, math.log10(z_a - z_b)))):
+        a, b = mp.mpf(z_a), mp.mpf(z_b)
+        if a + b > 0:
+            a, b = -b, -a
+        return mp.log((mp.erfc(-a / mp.sqrt(2)) - mp.erfc(-b / mp.sqrt(2))) / 2)
+
+
+def gap_error(z_a, z_b):
+    """Over what is measured."""
+    value = float(special.log_ndtr_gap(z_a, z_b))
+    bound = special.error_bound("log_ndtr_gap", value, measured=True)
+    return float(abs(mp.mpf(value) - exact_gap(z_a, z_b))) / float(bound)
+
+
+@settings(deadline=None, max_examples=200)
+@given(z=st.floats(-60, 60), exponent=st.floats(-290, 2))
+@example(z=0.0, exponent=-323.3)
+@example(z=1e-300, exponent=-305.0)
+@example(z=-1e4, exponent=0.0)
+@example(z=-1e4, exponent=-8.0)
+def test_gaps_of_probabilities_keep_their_digits(z, exponent):
+    above = max(z + 10.0**exponent, math.nextafter(z, math.inf))
+    assert gap_error(above, z) <= 1
+    assert gap_error(-z, -above) <= 1
+
+
+@pytest.mark.parametrize("middle", [-30.0, -3.0, -1.0, -0.25, 0.0, 0.5])
+def test_gaps_where_their_formulas_change(middle):
+    """Where scores are no longer close, and where one of them is 0."""
+    half = 0.5 / max(1.0, abs(middle))
+    for steps in (-8, -2, -1, 0, 1, 2, 8):
+        width = half + steps * math.ulp(max(half, abs(middle)))
+        assert gap_error(middle + width, middle - width) <= 1
+    for end in (-5e-324, 0.0, 5e-324):
+        assert gap_error(end, -2.0) <= 1
+        assert gap_error(2.0, end) <= 1

@@ -12,6 +12,7 @@ from torch_digits import digits, network
 
 from rsbounds import anisotropic, composite, envelope, gaussian, schemes
 from rsbounds.certify import certify, stream
+from rsbounds.procedure import Procedure
 from rsbounds.semielastic import KNNSigma
 from rsbounds.torch import (
     CertifiedGenerator,
@@ -109,7 +110,7 @@ def test_samplers_and_schemes_of_other_noise_are_refused():
     wider = FixedNoise(torch.zeros(3), torch.tensor([0.01, 1.0, 20.0]))
     rule = composite.Rule([0.5], [[composite.Cond("margin", 0)]])
     with pytest.raises(ValueError, match="the noise that the radius is for"):
-        composite.certify(noise.sampler(net), x, rule, n=10)
+        composite.certify(noise.sampler(net), x, rule, Procedure(n=10))
     pairs = [
         (TorchSampler(net), noise.scheme()),
         (wider.sampler(net), noise.scheme()),

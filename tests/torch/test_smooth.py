@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from rsbounds import confidence, schemes
+from rsbounds.procedure import Procedure
 from rsbounds.sampling import stream
 from rsbounds.semielastic import KNNSigma
 from rsbounds.torch import FixedNoise, Scale, SigmaNetwork, Smooth, TorchSampler
@@ -38,7 +39,7 @@ def test_any_function_is_smoothed():
 
 def test_the_seed_and_the_batch():
     def radii(seed, batch):
-        smooth = Smooth(linear(), 10, 0.1, seed=seed)
+        smooth = Smooth(linear(), 10, 0.1, procedure=Procedure(seed=seed))
         return [smooth.certify(X, 100, 1000, 0.001, batch) for _ in range(3)]
 
     assert radii(0, 10) == radii(0, 1000)
@@ -111,7 +112,7 @@ def test_the_certificate_with_its_evidence():
     assert (result.predict, result.radius) == radius
     assert (result.n, result.sigma, result.scope) == (1000, 0.1, "fixed noise")
     assert result.z_b != -result.z_a  # the runner-up, not the rest
-    alone = Smooth(linear(), 10, 0.1, runner_up=False).certificate(
+    alone = Smooth(linear(), 10, 0.1, procedure=Procedure(runner_up=False)).certificate(
         X, 100, 1000, 0.001, 100
     )
     assert alone.z_b == -alone.z_a
@@ -183,12 +184,12 @@ def test_the_fields_own_methods():
     torch.manual_seed(0)
     net = nn.Linear(3, 4)
     x = torch.tensor([0.5, 0.0, -0.5])
-    smooth = Smooth(net, 4, 0.25, seed=3)
+    smooth = Smooth(net, 4, 0.25, procedure=Procedure(seed=3))
     counts = smooth._sample_noise(x, 1000, 100)
     assert counts.shape == (4,)
     assert counts.sum() == 1000
     assert (counts != smooth._sample_noise(x, 1000, 100)).any()  # fresh samples
-    again = Smooth(net, 4, 0.25, seed=3)
+    again = Smooth(net, 4, 0.25, procedure=Procedure(seed=3))
     assert (again._sample_noise(x, 1000, 7) == counts).all()
     bound = smooth._lower_confidence_bound(990, 1000, 0.001)
     assert bound == confidence.lower_bound(990, 1000, 0.001)

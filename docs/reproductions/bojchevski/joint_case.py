@@ -5,7 +5,8 @@ from fractions import Fraction
 from joint_regions import filled, of_flips, products
 from shared import Table, columns, publish
 
-from rsbounds import discrete
+from rsbounds.noises.blocks import Blocks
+from rsbounds.noises.flips import Flips
 
 EDGES = Fraction("0.001"), Fraction("0.8")
 ATTRIBUTES = Fraction("0.003"), Fraction("0.4")
@@ -14,7 +15,7 @@ P_A = ("0.9", "0.99", "0.999", "0.9999")
 
 
 def table() -> Table:
-    curve = discrete.blocks(discrete.flips(*EDGES), discrete.flips(*ATTRIBUTES))
+    curve = Blocks(Flips(*EDGES), Flips(*ATTRIBUTES), splits=[1]).curve
     regions = products(of_flips(*EDGES, CHANGES[0]), of_flips(*ATTRIBUTES, CHANGES[1]))
     rows = []
     for p in map(Fraction, P_A):

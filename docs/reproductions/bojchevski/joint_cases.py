@@ -6,7 +6,8 @@ from itertools import product
 from joint_regions import filled, of_flips, products
 from shared import Table, columns, publish
 
-from rsbounds import discrete
+from rsbounds.noises.blocks import Blocks
+from rsbounds.noises.flips import Flips
 
 FLIPS = Fraction("0.01"), Fraction("0.6")  # of edges and of attributes
 CHANGES = [pair for pair in product(range(3), range(9)) if any(pair)]
@@ -15,7 +16,7 @@ HALF = Fraction(1, 2)
 
 
 def table() -> Table:
-    curve = discrete.blocks(discrete.flips(*FLIPS), discrete.flips(*FLIPS))
+    curve = Blocks(Flips(*FLIPS), Flips(*FLIPS), splits=[1]).curve
     regions = {changes: of_flips(*FLIPS, changes) for changes in CHANGES}
     unsorted = dict.fromkeys(P_A, 0)
     exact = dict.fromkeys(P_A, 0)

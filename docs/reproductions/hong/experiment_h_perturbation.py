@@ -11,6 +11,7 @@ from torch import nn
 
 import rsbounds.torch as rst
 from rsbounds.certify import certify, predict
+from rsbounds.procedure import Procedure
 
 SIGMA, COUNT, SHARES = 0.5, 60, (0.25, 0.5, 0.75, 1.0)
 STEPS, SAMPLES = 20, 32
@@ -88,7 +89,9 @@ def table(quick: bool = False) -> Table:
                     moved = attacked(net, maps, x, y, share * found[i].radius)
                     noise = at(moved)
                     sampler, scheme = noise.sampler(net, 10), noise.scheme()
-                    voted = predict(sampler, moved, scheme, n=data.n, index=i)
+                    voted = predict(
+                        sampler, moved, scheme, Procedure(n=data.n), index=i
+                    )
                     abstains += voted < 0
                     flips += voted not in (y, -1)
                     again = certify(sampler, moved, scheme, n=data.n, index=i)

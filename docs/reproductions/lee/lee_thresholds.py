@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shared import Table, columns, publish, read
 
-from rsbounds import discrete
+from rsbounds.noises.categorical import Categorical
 
 VALUES = {"ImageNet": 256, "MNIST": 2}  # of a pixel
 
@@ -16,7 +16,7 @@ def table() -> Table:
     lines = list(zip(*published.values(), strict=True))
     rows = []
     for (data, keep), scheme_lines in groupby(lines, key=lambda line: line[:2]):
-        curve = discrete.categorical(Fraction(keep), VALUES[data])
+        curve = Categorical(Fraction(keep), VALUES[data]).curve
         differences = []
         for _, _, changes, printed in scheme_lines:
             exact = curve.threshold(int(changes), exact=True)

@@ -5,7 +5,7 @@ from math import floor, log
 
 from shared import Table, columns, publish
 
-from rsbounds import discrete
+from rsbounds.noises.deletion import Deletion
 
 DELETE = ("0.9", "0.95", "0.97", "0.99", "0.995")
 P_A = ("0.6", "0.9", "0.99", "0.9999")
@@ -14,7 +14,7 @@ P_A = ("0.6", "0.9", "0.99", "0.9999")
 def table() -> Table:
     rows = []
     for delete in DELETE:
-        curve = discrete.deletion(Fraction(delete))
+        curve = Deletion(Fraction(delete)).curve
         for p in P_A:
             printed = floor(log(1.5 - float(p)) / log(float(delete)))
             exact = curve.radius(Fraction(p))

@@ -27,12 +27,8 @@ from rsbounds import anisotropic
 from rsbounds._numerics.checks import as_floats, number
 from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
 from rsbounds.sampling import Sampler, grid_noise
-from rsbounds.sampling.levels import shaped_arrays
-from rsbounds.sampling.torch_modules import (
-    GridSampler,
-    ShapedSampler,
-    check_shape,
-)
+from rsbounds.sampling.shaped_noise import shaped_arrays
+from rsbounds.sampling.torch_shaped import check_shape, shaped_tensors
 from rsbounds.schemes import Anisotropic, Generator, Scheme, level_slack
 from rsbounds.torch.networks._rounding import (
     require_small_mean,
@@ -61,8 +57,7 @@ class _Noise:
         """
         if not isinstance(model, nn.Module):
             return shaped_arrays(self, model, **options)
-        kind = GridSampler if options.get("sound_noise") else ShapedSampler
-        return kind(self, model, num_classes, **options)
+        return shaped_tensors(self, model, num_classes, **options)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,10 @@ double with_marcum_tail(double m, double a, double b, F f) {
         const Sum2 log_b = log_two(b);
         return f(CentralTail(x, {2 * log_b.hi, 2 * log_b.lo}, 2 * m));
     }
+    if (uniform_law(2 * m, a)) {
+        const UniformTail t(x, square_excess(b, 2 * m, 0), 2 * m);
+        if (t.near()) return f(t);
+    }
     if (!(m < 0.5 && nc.hi * x.hi < 64))
         return f(tail_of(2 * m, nc, x.hi, {b, 0}, square_excess(b, 2 * m, a)));
     const Sum2 l = log_two(b);

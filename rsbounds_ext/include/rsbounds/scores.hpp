@@ -1,5 +1,5 @@
-// Outward rounding, and half the gap between the normal scores of two probabilities
-// (Cohen's radius).
+// Outward rounding, half the gap between the normal scores of two probabilities
+// (Cohen's radius), and the difference of the probabilities of two scores.
 //
 // half_gap is a lower bound within 5e-12. Where z_a - z_b is small beside the scores,
 // subtracting them would lose its digits. There it follows from p_a - p_b = (z_a - z_b)
@@ -23,19 +23,24 @@ inline double rounded(double value, double error, double towards) {
 constexpr double half_gap_error = 3e-14;
 constexpr double mean_error = 3e-15;
 
-// half_gap of close scores. The mean of phi has eight Gauss-Legendre nodes; the scores
-// count in it alone.
-inline double close_half(double p_a, double p_b, double z_a, double z_b) {
+// The mean of phi over phi(middle) between scores that are 2 half apart, by eight
+// Gauss-Legendre nodes
+inline double mean_density(double middle, double half) {
     static constexpr double node[] = {
         0.1834346424956498, 0.525532409916329, 0.7966664774136267, 0.9602898564975363};
     static constexpr double weight[] = {
         0.362683783378362, 0.3137066458778873, 0.2223810344533745, 0.1012285362903763};
-    const double middle = z_a / 2 + z_b / 2;
-    const double half = z_a / 2 - z_b / 2;
     double mean = 0;
     for (int i = 0; i < 4; ++i)
         for (const double step : {half * node[i], -half * node[i]})
             mean += weight[i] / 2 * std::exp(-step * (middle + step / 2));
+    return mean;
+}
+
+// half_gap of close scores, which count in the mean alone
+inline double close_half(double p_a, double p_b, double z_a, double z_b) {
+    const double middle = z_a / 2 + z_b / 2;
+    const double mean = mean_density(middle, z_a / 2 - z_b / 2);
     return std::exp(middle * middle / 2 + std::log(p_a - p_b)) *
            (0.5 * sqrt_2pi / mean);
 }
@@ -51,6 +56,31 @@ inline double half_gap(double p_a, double p_b) {
     // the logarithm of p_a - p_b may be as large as size^2/2 + 40, and its last bit
     // counts
     return rounded(half, half_gap_error + mean_error * size * size, -inf);
+}
+
+// log(Phi(z_a) - Phi(z_b)), -inf where z_a <= z_b; within 3e-14 + 1e-14 of its size
+// (docs/theory/proofs.md, "A difference of two probabilities").
+inline double log_ndtr_gap(double z_a, double z_b) {
+    if (!(z_a == z_a && z_b == z_b)) return nan;
+    if (z_a <= z_b) return -inf;
+    // by symmetry towards the lower tail, where both are small
+    const bool turned = z_a > -z_b;
+    const double high = turned ? -z_b : z_a;
+    const double low = turned ? -z_a : z_b;
+    if (low == -inf) return log_ndtr(high);
+    const Sum2 twice = two_sum(0.5 * high, 0.5 * low);
+    const double gap = high - low;
+    const double middle = twice.hi;
+    if (gap * std::fmax(1.0, -middle) <= 1) {
+        const double share = std::log(mean_density(middle, 0.5 * gap) / sqrt_2pi);
+        const double square = 0.5 * middle * middle;
+        // of a square beyond the largest double nothing is left
+        return square < inf ? std::log(gap) + share - square - middle * twice.lo : -inf;
+    }
+    if (high > 0) return std::log1p(-(upper_tail(high) + upper_tail(-low)));
+    const double log_high = log_ndtr(high);
+    if (log_high == -inf) return -inf;
+    return log_high + std::log1p(-std::exp(log_ndtr(low) - log_high));
 }
 
 }  // namespace rsb

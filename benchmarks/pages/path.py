@@ -1,0 +1,135 @@
+"""The path of one input: files and calls that `certify_dataset` enters, the files that
+fields of a procedure stand in, and rows a second of processor time.
+
+    python benchmarks/pages/path.py [--files]
+
+A first run warms what is compiled or remembered. Then a file of one input and a file of
+two are written, and the calls of Python functions of the package are counted, those of
+threads included. --files lists them by file in place of the speed.
+"""
+
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+import rsbounds
+from rsbounds import certify_dataset, schemes
+
+PACKAGE = Path(rsbounds.__file__).parent
+FIELDS = ("margin", "noise_source", "only_correct", "runner_up", "target_radius")
+NOISE = "[Ff]lips"
+FEATURES = 100
+CLASSES = 10
+ROWS = 300
+TIMES = 5
+
+#: By file and name of a function.
+Calls = Counter[tuple[str, str]]
+
+
+def linear_model() -> Callable[[Any], Any]:
+    """A linear model of ten classes."""
+    weights = np.random.default_rng(0).standard_normal((FEATURES, CLASSES))
+    weights = weights.astype(np.float32)
+    return lambda batch: batch @ weights
+
+
+def inputs(number: int) -> tuple[Any, Any]:
+    """Random inputs, with the classes that the model gives them."""
+    x = np.random.default_rng(1).standard_normal((number, FEATURES), dtype=np.float32)
+    return x, linear_model()(x).argmax(1)
+
+
+def certify(number: int, n: int) -> float:
+    """Certify inputs into a new file; returns the processor's seconds."""
+    data = inputs(number)
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.process_time()
+        certify_dataset(
+            linear_model(),
+            data,
+            schemes.gaussian(0.5),
+            n=n,
+            out=Path(folder) / "rows.tsv",
+        )
+        return time.process_time() - begun
+
+
+def calls_of(number: int) -> Calls:
+    """How often each function of the package is called: by file and name."""
+    calls: Calls = Counter()
+    package = f"{PACKAGE}/"
+
+    def seen(frame: FrameType, event: str, argument: Any) -> None:
+        name = frame.f_code.co_filename
+        if event == "call" and name.startswith(package):
+            calls[name[len(package) :], frame.f_code.co_name] += 1
+
+    threading.setprofile(seen)
+    sys.setprofile(seen)
+    try:
+        certify(number, 1000)
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return calls
+
+
+def is_check(file: str, name: str) -> bool:
+    """Whether a function checks an argument, by its file or its name."""
+    return file == "_numerics/checks.py" or bool(
+        re.match(r"_?(check|checked|require)(_|$)", name)
+    )
+
+
+def files_with(pattern: str) -> int:
+    """In how many files of the package a word stands."""
+    texts = (path.read_text() for path in PACKAGE.rglob("*.py"))
+    return sum(bool(re.search(rf"\b{pattern}\b", text)) for text in texts)
+
+
+def rate(n: int) -> float:
+    """Rows a second, the best of several runs."""
+    return ROWS / min(certify(ROWS, n) for _ in range(TIMES))
+
+
+def print_files(
+    one: Counter[tuple[str, str]], further: Counter[tuple[str, str]]
+) -> None:
+    """The files in which calls are, with those of a further input by name."""
+    for file in sorted({file for file, _ in one}):
+        total = sum(count for (place, _), count in one.items() if place == file)
+        names = {
+            name: count for (place, name), count in further.items() if place == file
+        }
+        print(f"{file:34} {total:4} {names}")
+
+
+def main() -> None:
+    certify(2, 1000)
+    one = calls_of(1)
+    further = calls_of(2) - one
+    checks = sum(count for key, count in further.items() if is_check(*key))
+    files = {file for file, _ in one}
+    print(f"one input      {len(files)} files, {one.total()} calls")
+    print(f"a further one  {further.total()} calls, {checks} of them checks")
+    for field in (*FIELDS, NOISE):
+        print(f"{field:14} stands in {files_with(field)} files")
+    if "--files" in sys.argv:
+        print_files(one, further)
+        return
+    for n in (1000, 10_000):
+        print(f"n = {n:<10,} {rate(n):.0f} rows a second")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Entries, parameters and columns that nothing declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.text import shown
+from rsbounds.answers import ANSWERS
+from rsbounds.audit._finding import Numbered
+from rsbounds.audit._proof import answer_of
+from rsbounds.certify import Stopping
+from rsbounds.results import Manifest
+from rsbounds.results import undeclared as undeclared_entries
+from rsbounds.schemes import METHODS
+
+#: Parameters that say what a noise is made of, beside those that radii follow from.
+FURTHER: Mapping[str, frozenset[str]] = {
+    "semi-elastic": frozenset({"sigma", "k", "shift", "anchors"}),
+    "lipschitz": frozenset({"sigma_function"}),
+    "range": frozenset({"sigma_function"}),
+    "anisotropic": frozenset({"noise", "levels", "dim"}),
+    "generator": frozenset({"noise"}),
+    "composite": frozenset({"rule"}),
+    "flips": frozenset({"symmetric"}),
+    "blocks": frozenset({"blocks", "splits"}),
+}
+#: What any scheme may have: the code that returned it.
+_OF_ALL = frozenset({"code"})
+
+
+def undeclared(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[str]:
+    """What a file says and nothing declares, in words.
+
+    What another package's method or answer adds is that package's to declare.
+    """
+    name = manifest.answer["name"]
+    own_answer = name in ANSWERS and ANSWERS.is_own(name)
+    own_method = manifest.method in METHODS and METHODS.is_own(manifest.method)
+    for entry in undeclared_entries(manifest.entries()):
+        section, inside, _ = entry.partition(".")
+        if section == "parameters" or (section == "answer" and not own_answer):
+            continue
+        where = f"a manifest's {section}" if inside else "a manifest"
+        yield f"{entry!r:.80} is no entry of {where}"
+    if own_method:
+        yield from _parameters(manifest)
+    if own_answer and own_method:
+        yield from _columns(rows, manifest)
+
+
+def _parameters(manifest: Manifest) -> Iterator[str]:
+    method = METHODS[manifest.method]
+    known = method.domains.keys() | FURTHER.get(manifest.method, set()) | _OF_ALL
+    for name in sorted(manifest.parameters.keys() - known):
+        yield f"{shown(name)!r:.80} is no parameter of {manifest.method}"
+
+
+def _columns(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[str]:
+    try:
+        answer = answer_of(manifest)
+    except ArgumentError:  # a manifest that is damaged is said elsewhere
+        return
+    stopping = Stopping.of(manifest.procedure)
+    known = {*answer.columns, *stopping.columns, *answer.scheme.columns}
+    extra = {name for _, row in rows for name in row.extra}
+    for name in sorted(extra - known):
+        yield f"{shown(name)!r:.80} is no column of the answer {answer.name!r}"

@@ -1,0 +1,42 @@
+"""What a command found, as text and as JSON: one list of statements gives both."""
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rsbounds._numerics.text import shown
+from rsbounds.results import plain
+
+
+class Told(NamedTuple):
+    """One statement: a line of text ("" for none), and the entries that say the same.
+
+    A list of entries is added to one of the same name before it.
+    """
+
+    text: str
+    entries: Mapping[str, Any]
+
+
+def add_json(parser: Any) -> None:
+    """Add ``--json``."""
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
+
+
+def show(args: argparse.Namespace, told: Sequence[Told]) -> None:
+    """Print statements as lines, or as one object."""
+    if not args.json:
+        for each in told:
+            if each.text:
+                print(shown(each.text))
+        return
+    entries: dict[str, Any] = {}
+    for each in told:
+        for name, value in each.entries.items():
+            before = entries.get(name)
+            if isinstance(before, list) and isinstance(value, list):
+                entries[name] = [*before, *value]
+            else:
+                entries[name] = value
+    print(json.dumps(plain(entries)))

@@ -1,0 +1,76 @@
+"""From normal scores to probabilities and back, rounded to the safe side.
+
+Curves of noise that is not Gaussian say what becomes of probabilities; answers ask in
+scores. Near 1 a probability has no digits left: there its complement is moved.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rsbounds._numerics.checks import Array, as_floats
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.rounding import EPS, SMALLEST, round_down, round_up
+from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
+from rsbounds.special import log_ndtr
+
+#: What a curve makes of an array of probabilities, rounded to one side.
+Moved = Callable[[Array], Array]
+
+
+@np.errstate(under="ignore")  # shares may be smaller than any double
+def share_below(z: Any) -> Array:
+    """Phi(z), rounded down."""
+    logs = round_down(log_ndtr(z), LOG_NDTR_ERROR)
+    return round_down(np.exp(logs), 2 * EPS)
+
+
+@np.errstate(under="ignore")
+def share_above(z: Any) -> Array:
+    """Phi(z), rounded up; above 0 for a finite score."""
+    logs = round_up(log_ndtr(z), LOG_NDTR_ERROR)
+    share = np.minimum(round_up(np.exp(logs), 2 * EPS), 1.0)
+    result: Array = np.where(np.isneginf(z), 0.0, np.maximum(share, SMALLEST))
+    return result
+
+
+def moved_score(z: Any, low: Moved, high: Moved) -> Array:
+    """The least score of an event of score z, rounded down; NaN stays NaN.
+
+    ``low`` gives a lower bound of the event's probability, ``high`` an upper one of its
+    complement's: the better of the two is kept.
+    """
+    scores = np.asarray(z, dtype=np.float64)
+    known = np.where(np.isnan(scores), 0.0, scores)
+    below = round_down(ndtri(low(share_below(known))), NDTRI_ERROR)
+    above = -round_up(ndtri(high(share_above(-known))), NDTRI_ERROR)
+    moved = np.minimum(np.maximum(below, above), known)
+    return np.asarray(np.where(np.isnan(scores), np.nan, moved))
+
+
+def checked_scores(
+    z_a: Any, z_b: Any, *, nan: bool = True
+) -> tuple[float, float | None]:
+    """Two scores in float64, rounded to the safe side; None as ``z_b`` stays None."""
+    first = _one("z_a", z_a, towards=-np.inf, nan=nan)
+    if z_b is None:
+        return first, None
+    return first, _one("z_b", z_b, towards=np.inf, nan=nan)
+
+
+def _one(name: str, value: Any, **options: Any) -> float:
+    array = as_floats(name, value, **options)
+    if array.ndim:
+        raise ArgumentError(name, f"must be one number; got shape {array.shape}")
+    return float(array)
+
+
+def score_pair(p_a: Any, p_b: Any) -> tuple[float, float | None]:
+    """Scores of two probabilities, rounded to the safe side."""
+    first = _one("p_a", p_a, low=0.0, high=1.0, towards=-np.inf)
+    z_a = float(round_down(ndtri(np.asarray(first)), NDTRI_ERROR))
+    if p_b is None:
+        return z_a, None
+    second = _one("p_b", p_b, low=0.0, high=1.0, towards=np.inf)
+    return z_a, float(round_up(ndtri(np.asarray(second)), NDTRI_ERROR))

@@ -1,0 +1,309 @@
+"""Different noises on disjoint groups of columns: edges and features, in l_0."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise, product
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rsbounds._numerics.checks import as_integers, count, on_host
+from rsbounds._numerics.domains import require
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.options import Option, Options
+from rsbounds.noises import _edges
+from rsbounds.noises._curve import Curve, pairs
+from rsbounds.noises._discrete import DiscreteNoise, FrontierNoise
+from rsbounds.noises._noise import Bits
+from rsbounds.noises._regions import Regions
+
+_EXPECTED = (
+    "must be METHOD:NAME=NUMBER,... for each block, separated by semicolons (and "
+    "symmetric=on for the edges of an undirected graph)"
+)
+
+
+def parts_by_name() -> dict[str, type[DiscreteNoise]]:
+    """The noises of one group of columns, by their names, as far as they are loaded."""
+    found = {}
+    kinds = [DiscreteNoise]
+    while kinds:
+        kind = kinds.pop()
+        kinds.extend(kind.__subclasses__())
+        if kind.block_parameters:
+            found[kind.name] = kind
+    return dict(sorted(found.items()))
+
+
+def as_blocks(text: str) -> tuple[dict[str, Any], ...]:
+    """``flips:add=.01,delete=.6,symmetric=on;flips:add=.003,delete=.4``, read."""
+    return tuple(_block(part) for part in text.split(";"))
+
+
+def _block(text: str) -> dict[str, Any]:
+    method, _, arguments = text.strip().partition(":")
+    block: dict[str, Any] = {"method": method}
+    kind = parts_by_name().get(method)
+    types = {option.name: option.type for option in kind.options} if kind else {}
+    for argument in arguments.split(","):
+        name, _, value = argument.strip().partition("=")
+        if name in block:
+            raise ValueError(f"blocks must have {name} once for each; got {text!r}")
+        try:
+            block[name] = types.get(name, float)(value)
+        except (ValueError, OverflowError):
+            raise ValueError(f"blocks {_EXPECTED}; got {text!r}") from None
+    return block
+
+
+def as_splits(text: str) -> list[int]:
+    """Columns separated by commas."""
+    return [int(part) for part in text.split(",")]
+
+
+class Blocks(FrontierNoise):
+    """A noise of its own for each group of columns, all independent; in l_0.
+
+    The radius counts changed coordinates in whichever groups; with two groups the
+    column ``frontier`` has the pairs of numbers that are certified. A graph whose nodes
+    have binary features is one matrix, adjacency on the left and features on the right;
+    the noise of each side is drawn with its own chances.
+
+    Parameters
+    ----------
+    *parts : Scheme
+        Of :func:`flips`, :func:`categorical` or :func:`mask` with a probability, two or
+        more. Symmetric flips are those of an undirected graph's adjacency matrix.
+    splits : sequence of int
+        The columns (along the last axis) at which the second and further groups begin,
+        ascending, one less than there are parts.
+
+    Raises
+    ------
+    ValueError
+        If the parts are others, or the splits don't go with them.
+
+    References
+    ----------
+    The theory page on discrete noise.
+
+    Examples
+    --------
+    >>> from rsbounds import schemes
+    >>> edges, features = schemes.flips(0.001, 0.8), schemes.flips(0.003, 0.4)
+    >>> graph = schemes.blocks(edges, features, splits=[34])
+    >>> graph.further(2.0, -2.0)["frontier"]
+    '3,0'
+    >>> round(graph.curve.low(0.999, ((1, 0), (3, 4))), 5)
+    0.05265
+    """
+
+    name = "blocks"
+    help = "a noise for each group of columns: edges and features, certified in l0"
+    options = (
+        Option(
+            "blocks",
+            "flips, categorical or mask for each group, left to right",
+            as_blocks,
+            metavar="METHOD:NAME=NUMBER,...;...",
+        ),
+        Option(
+            "splits",
+            "the columns at which the second and further groups begin",
+            as_splits,
+            metavar="J,...",
+        ),
+    )
+    inputs = options[:1]
+    stated_as: ClassVar[dict[str, str]] = {"parts": "blocks"}
+
+    def __init__(self, *parts: Any, splits: Sequence[int]) -> None:
+        for part in parts:
+            if not (isinstance(part, DiscreteNoise) and part.is_part):
+                raise ArgumentError(
+                    "parts",
+                    f"must be of {', '.join(parts_by_name())}, for any number of "
+                    f"columns; got {part!r:.60}",
+                )
+        if not len(parts) >= 2:
+            raise ArgumentError("parts", f"must be at least two; got {len(parts)}")
+        borders = as_integers("splits", splits, 1)
+        if borders.ndim != 1 or len(borders) != len(parts) - 1:
+            raise ArgumentError(
+                "splits",
+                f"must be one column between each two of {len(parts)} noises; got "
+                f"{splits!r}",
+            )
+        if (np.diff(borders) <= 0).any():
+            raise ArgumentError("splits", f"must ascend; got {splits!r}")
+        self.parts: tuple[DiscreteNoise, ...] = parts
+        self.splits: tuple[int, ...] = tuple(borders.tolist())
+        self.level = max(part.level for part in parts)
+        laws = "; ".join(part.law for part in parts)
+        self.law = f"blocks [{laws}] splits={','.join(map(str, self.splits))}"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        blocks = [{"method": part.name, **part.parameters} for part in self.parts]
+        return {"blocks": blocks, "splits": list(self.splits)}
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> Blocks:
+        for name in ("blocks", "splits"):
+            value = parameters.get(name)
+            if value is None:
+                raise ArgumentError(name, "is missing")
+            if not isinstance(value, Sequence) or isinstance(value, str):
+                raise ArgumentError(name, f"must be a list; got {value!r:.60}")
+        parts = [_part(block) for block in parameters["blocks"]]
+        splits = [count("splits", column) for column in parameters["splits"]]
+        try:
+            return cls(*parts, splits=splits)
+        except ArgumentError as error:
+            name = cls.stated_as.get(error.name, error.name)
+            raise ArgumentError(name, error.problem) from None
+
+    @classmethod
+    def stated(cls, options: Options, dim: int | None) -> dict[str, Any]:
+        # a radius depends on no column
+        stated = list(options["blocks"])
+        splits = options.get("splits", list(range(1, len(stated))))
+        return {"blocks": stated, "splits": splits}
+
+    def made_curve(self) -> Curve:
+        return BlocksCurve(*(part.curve for part in self.parts))
+
+    def checked(self, x: Any) -> Any:
+        if _edges.is_sparse(x):
+            x = _edges.of_scipy(x).tocsr()
+        else:
+            x = np.asarray(on_host("x", x))
+        width = x.shape[-1] if x.ndim else 0
+        if not self.splits[-1] < width:
+            raise ArgumentError(
+                "x",
+                f"must have more than {self.splits[-1]} columns, where the last group "
+                f"begins; got {width}",
+            )
+        ends = pairwise((0, *self.splits, width))
+        return [
+            part.checked(x[..., low:high] if x.ndim != 2 else x[:, low:high])
+            for part, (low, high) in zip(self.parts, ends, strict=True)
+        ]
+
+    def numbers(self, x: Any) -> int:
+        return sum(part.numbers(own) for part, own in zip(self.parts, x, strict=True))
+
+    def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
+        both = list(zip(self.parts, x, strict=True))
+        if isinstance(x[0], _edges.Edges):
+            # sparse matrices are inputs of parts that draw keys alone
+            keys = [part.flipped_keys(own, size, bits) for part, own in both]
+            return bits.matrices(*_edges.side_by_side(x, keys), size)
+        batches = [part.noisy(own, sigma, size, bits) for part, own in both]
+        return bits.xp.concatenate(batches, axis=-1)
+
+
+def _part(block: Any) -> DiscreteNoise:
+    """The noise of one block's parameters; ArgumentError("blocks", ...)."""
+    kinds = parts_by_name()
+    method = str(block.get("method")) if isinstance(block, Mapping) else ""
+    if method not in kinds:
+        raise ArgumentError(
+            "blocks", f"must be of the methods {', '.join(kinds)}; got {block!r:.60}"
+        )
+    kind = kinds[method]
+    own = {key: value for key, value in block.items() if key != "method"}
+    unknown = own.keys() - set(kind.block_parameters)
+    if unknown:
+        raise ArgumentError("blocks", f"must not have {min(unknown)} for {method!r}")
+    try:
+        require(kind.domains, own)
+        return kind.of(own)
+    except ArgumentError as error:
+        raise ArgumentError(
+            "blocks", f"of {method!r}: {error.name} {error.problem}"
+        ) from None
+
+
+class BlocksCurve(Curve):
+    """Several noises on groups of coordinates of their own.
+
+    r has one entry for each block, each as that block's curve takes it; a number is
+    that many changes, in whichever blocks.
+    """
+
+    def __init__(self, *curves: Curve) -> None:
+        super().__init__()
+        for curve in curves:
+            if not isinstance(curve, Curve):
+                raise ArgumentError("curves", f"must be curves; got {curve!r}")
+        if not curves:
+            raise ArgumentError("curves", "must be one curve at least; got none")
+        self.curves = curves
+        limits = [curve.limit for curve in curves]
+        if None not in limits:
+            self.limit = sum(limit or 0 for limit in limits)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"curves": self.curves}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.curves))})"
+
+    def _splits(self, changes: int) -> list[Hashable]:
+        result: list[Hashable] = []
+        for shares in _compositions(changes, len(self.curves)):
+            kinds = [
+                curve._splits(share)
+                for curve, share in zip(self.curves, shares, strict=True)
+            ]
+            result.extend(product(*kinds))
+        return list(dict.fromkeys(result))
+
+    def _counts(self, name: str, r: Any) -> Hashable:
+        if not isinstance(r, Sequence | np.ndarray) or len(r) != len(self.curves):
+            raise ArgumentError(
+                name,
+                f"must have one entry for each of {len(self.curves)} blocks; got {r!r}",
+            )
+        return tuple(
+            curve._key(name, own) for curve, own in zip(self.curves, r, strict=True)
+        )
+
+    def _all_regions(self, key: Hashable) -> list[Regions]:
+        if isinstance(key, int):
+            return super()._all_regions(key)
+        assert isinstance(key, tuple)
+        # a number for a block stands for all ways to split it
+        kinds = [
+            curve._splits(own) if isinstance(own, int) else [own]
+            for curve, own in zip(self.curves, key, strict=True)
+        ]
+        return [self._region(counts) for counts in product(*kinds)]
+
+    def _regions_of(self, counts: Any) -> Regions:
+        mass, shifted_mass, scale = [1], [1], 1
+        for curve, own in zip(self.curves, counts, strict=True):
+            regions = curve._region(own)
+            mass = [a * b for a in mass for b in regions.mass]
+            shifted_mass = [a * b for a in shifted_mass for b in regions.shifted_mass]
+            scale *= regions.scale
+        return Regions.unsorted(mass, shifted_mass, scale)
+
+    def _frontier(self, top: Fraction, rest: Fraction | None) -> list[tuple[Any, ...]]:
+        if len(self.curves) == 2:
+            return pairs(self, top, rest)
+        return super()._frontier(top, rest)
+
+
+def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
+    if parts == 1:
+        yield (total,)
+        return
+    for first in range(total + 1):
+        for rest in _compositions(total - first, parts - 1):
+            yield (first, *rest)

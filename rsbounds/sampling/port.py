@@ -1,0 +1,147 @@
+"""What a sampler needs of NumPy or torch: copies of an input, a model, arrays.
+
+The rules stand in :mod:`rsbounds.sampling.sampler`, once. Here is what they ask of each
+framework: :class:`Backend` draws blocks of noisy copies and runs the model;
+:class:`Arrays` are functions of what the model returns.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from rsbounds._numerics.checks import Array
+from rsbounds.noises import Noise
+from rsbounds.sampling.blocks import block_size
+from rsbounds.sampling.system_bits import Randomness
+
+#: Runs the model on a batch in another way: says which ("": it can't) and the scores.
+OtherSetting = Callable[[Any], tuple[str, Array]]
+#: Is handed blocks of copies, and which of all these copies are void.
+Read = Callable[[Sequence[Any], Any], None]
+
+
+class Seen(NamedTuple):
+    """A row of a batch of so many, and what the model returned for it."""
+
+    row: Any
+    outputs: Any
+    rows: int
+
+
+@dataclass
+class Call:
+    """One call of a sampler, and how far it is."""
+
+    x: Any  # where copies of it are drawn
+    sigma: float
+    n: int
+    size: int  # of a block
+    generator: Randomness
+    done: int = 0  # blocks whose outputs were read
+    total: Any = None  # what was read
+    first: Seen | None = None  # of the first block
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks hold all samples; the last one may hold more."""
+        return -(-self.n // self.size)
+
+
+class Arrays(Protocol):
+    """Functions of arrays, which NumPy and torch spell differently."""
+
+    isnan: Any
+    isfinite: Any
+    where: Any
+    as_array: Any
+    is_real: Any
+    eps: Any
+    copied: Any
+    as_floats: Any
+    floating: Any
+    joined: Any
+    largest: Any
+    two_largest: Any
+    wide: Any
+    beside: Any
+    steps: Any
+    counts: Any
+    on_demand: Any
+
+
+class Backend(ABC):
+    """A model, and noisy copies as it takes them.
+
+    Attributes
+    ----------
+    noise : Noise
+        The law of the copies.
+    arrays : Arrays
+        Functions of what the model returns.
+    """
+
+    noise: Noise
+    arrays: Arrays
+
+    def ready(self) -> AbstractContextManager[Any]:
+        """Prepare the model for a call, and restore it afterwards."""
+        return nullcontext()
+
+    def block_size(self, n: int, numbers: int) -> int:
+        """Samples in a block, for copies of so many numbers."""
+        return block_size(n, numbers)
+
+    def placed(self, x: Any) -> Any:
+        """A checked input where copies of it are drawn."""
+        return x
+
+    @abstractmethod
+    def run(self, call: Call, read: Read) -> None:
+        """Draw the blocks of a call in order and have each read."""
+
+    @abstractmethod
+    def forward(self, batch: Any) -> Any:
+        """What the model returns for a batch, as it is; it may change the batch."""
+
+    def parts(self, block: Any) -> Iterable[Any]:
+        """A block in the batches of its forward passes."""
+        return (block,)
+
+    @abstractmethod
+    def copied(self, block: Any) -> Any:
+        """A copy of a block, safe from what the model does to it."""
+
+    def pieces(self, block: Any, rows: int) -> Iterable[Any]:
+        """Copies of so many rows of a block each, of those that are left at last."""
+        for start in range(0, len(block), rows):
+            yield self.copied(block[start : start + rows])
+
+    @abstractmethod
+    def row_of(self, batch: Any, place: int) -> Any:
+        """A copy of one row, safe from what the model does to the batch."""
+
+    @abstractmethod
+    def repeated(self, row: Any, rows: int) -> Any:
+        """A batch of so many copies of a row."""
+
+    def without_padding(self, row: Any) -> Any:
+        """A row without the padding behind it; None where rows have none."""
+        return None
+
+    @abstractmethod
+    def other_settings(self) -> Sequence[OtherSetting]:
+        """Ways to run the model whose scores differ by rounding alone."""
+
+
+def kind_of(returned: Any) -> str:
+    """What a model returned in place of an array, and its entries if it has names."""
+    name = type(returned).__name__
+    if isinstance(returned, tuple | list):
+        return f"{name} of {len(returned)}: return the scores alone"
+    if not isinstance(returned, Mapping):
+        return name
+    return f"{name} of {', '.join(map(repr, returned))}: return one of these"

@@ -1,0 +1,219 @@
+"""What is asked of a model under noise: votes, scores, values, or maps of classes.
+
+A question checks what the model returns for a batch, and gathers it block by block. It
+knows arrays by :class:`rsbounds.sampling.port.Arrays` alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Literal
+
+import numpy as np
+
+from rsbounds.confidence import ScoreHistogram
+from rsbounds.sampling.margins import leads
+from rsbounds.sampling.port import Arrays
+
+#: Of outputs that are not scores of classes.
+Kind = Literal["values", "maps"]
+_SUM = 1 - 2.0**-48  # scores of more classes than 2^20 aside, their sum is at most 1
+
+
+class Question(ABC):
+    """What a sampler's calls return, of what the model returns for each batch."""
+
+    kind: str
+    _shape: tuple[int, ...] | None = None  # of each row, once it is known
+
+    def checked(self, returned: Any, rows: int, arrays: Arrays) -> Any:
+        """What was returned for so many rows, as an array; ValueError for others.
+
+        Rows must always be of one shape.
+        """
+        try:
+            outputs = arrays.as_array(returned)
+        except ValueError as error:
+            raise ValueError(f"{self._expected(rows)}; got {error}") from None
+        shape = tuple(outputs.shape)
+        if shape[0] != rows or 0 in shape or not self._fits(shape):
+            raise ValueError(
+                f"{self._expected(rows)}; got shape {shape}{self._hint(shape)}"
+            )
+        if not arrays.is_real(outputs):
+            raise ValueError(
+                f"{self._expected(rows)}, real numbers; got type {outputs.dtype}"
+            )
+        if self._shape not in (None, shape[1:]):
+            raise ValueError(self._changed(shape[1:]))
+        self._shape = shape[1:]
+        return outputs
+
+    @abstractmethod
+    def added(
+        self, total: Any, outputs: Any, void: Any, margin: float | None, arrays: Arrays
+    ) -> Any:
+        """What was gathered, and the outputs of further samples, some of them void."""
+
+    def result(self, total: Any, arrays: Arrays) -> Any:
+        """What a call returns."""
+        return arrays.on_demand(total)
+
+    @abstractmethod
+    def _expected(self, rows: int) -> str: ...
+
+    @abstractmethod
+    def _fits(self, shape: tuple[int, ...]) -> bool: ...
+
+    def _hint(self, shape: tuple[int, ...]) -> str:
+        return ""
+
+    def _changed(self, shape: tuple[int, ...]) -> str:
+        return (
+            f"the model must always return outputs of one shape; got {self._shape} and "
+            f"then {shape}"
+        )
+
+
+class _Scored(Question):
+    """Scores of classes, shape (count, classes)."""
+
+    def __init__(self, num_classes: int | None = None) -> None:
+        self.num_classes = num_classes
+
+    def _expected(self, rows: int) -> str:
+        return (
+            f"the model must return scores of shape ({rows}, "
+            f"{self.num_classes or 'classes'}), at least two classes, for a batch of "
+            f"{rows}"
+        )
+
+    def _fits(self, shape: tuple[int, ...]) -> bool:
+        return (
+            len(shape) == 2 and shape[1] >= 2 and self.num_classes in (None, shape[1])
+        )
+
+    def _hint(self, shape: tuple[int, ...]) -> str:
+        if len(shape) > 2:
+            return (
+                " (a class at each position? ask for maps; x is one input, not a batch)"
+            )
+        if len(shape) == 1:
+            return " (labels? scores have a column for each class)"
+        if shape[1:] == (1,):
+            return " (a probability of the second class? return 1 - it beside it)"
+        return ""
+
+    def _changed(self, shape: tuple[int, ...]) -> str:
+        assert self._shape is not None
+        return (
+            "the model must always return scores of as many classes; got "
+            f"{self._shape[0]} and then {shape[0]}"
+        )
+
+
+class Votes(_Scored):
+    """How many samples fall on each class, whole numbers of shape (classes,)."""
+
+    kind = "votes"
+
+    def added(
+        self, total: Any, outputs: Any, void: Any, margin: float | None, arrays: Arrays
+    ) -> Any:
+        counts = class_counts(outputs, void, margin, arrays)
+        return counts if total is None else total + counts
+
+
+class Scores(_Scored):
+    """A histogram of each class's scores in [0, 1]."""
+
+    kind = "scores"
+
+    def added(
+        self, total: Any, outputs: Any, void: Any, margin: float | None, arrays: Arrays
+    ) -> Any:
+        scores = arrays.as_floats(outputs)
+        scores[arrays.as_floats(void) > 0] = np.nan
+        nothing = np.isnan(scores).any(axis=1, keepdims=True)
+        valid = np.where(nothing, 0.0, scores)
+        valid = valid * (_SUM / np.maximum(valid.sum(axis=1, keepdims=True), 1.0))
+        total = total or [ScoreHistogram() for _ in range(valid.shape[1])]
+        for histogram, column in zip(total, valid.T, strict=True):
+            histogram.add(column)
+        return total
+
+    def result(self, total: Any, arrays: Arrays) -> Any:
+        return total
+
+
+class Values(Question):
+    """The outputs of each sample, shape (n, outputs); NaN where it is void."""
+
+    kind = "values"
+
+    def added(
+        self, total: Any, outputs: Any, void: Any, margin: float | None, arrays: Arrays
+    ) -> Any:
+        rows = arrays.floating(outputs.reshape(len(outputs), -1))
+        blocks = [] if total is None else total
+        # a copy: the model may write over its outputs
+        blocks.append(arrays.where(void[:, None], np.nan, rows))
+        return blocks
+
+    def _expected(self, rows: int) -> str:
+        return (
+            "the model must return outputs of shape (count,) or (count, outputs) for a "
+            f"batch of {rows}"
+        )
+
+    def _fits(self, shape: tuple[int, ...]) -> bool:
+        return len(shape) <= 2
+
+
+class Maps(Question):
+    """How many samples chose each class at each position, (positions, classes)."""
+
+    kind = "maps"
+
+    def added(
+        self, total: Any, outputs: Any, void: Any, margin: float | None, arrays: Arrays
+    ) -> Any:
+        counts = class_counts(outputs, void, margin, arrays)
+        return counts if total is None else total + counts
+
+    def _expected(self, rows: int) -> str:
+        return (
+            "the model must return outputs of shape (count, classes, *positions) for a "
+            f"batch of {rows}"
+        )
+
+    def _fits(self, shape: tuple[int, ...]) -> bool:
+        return len(shape) >= 3 and shape[1] >= 2
+
+
+def question_of(kind: Kind) -> Question:
+    """The question that asks for outputs of a kind."""
+    return Values() if kind == "values" else Maps()
+
+
+def class_counts(outputs: Any, void: Any, margin: float | None, arrays: Arrays) -> Any:
+    """Counts of the classes over scores (count, classes), or of each position over
+    (count, classes, *positions).
+
+    A void sample counts for none, and one whose scores hold a NaN, or whose largest
+    score doesn't lead the second by more than the margin, for none at that position.
+    """
+    rows, classes = outputs.shape[:2]
+    positions = len(outputs.shape) > 2
+    scores = outputs.reshape(rows, classes, -1) if positions else outputs
+    largest, label = arrays.largest(scores)  # NaN where one of them is
+    nobody = (void[:, None] if positions else void) | arrays.isnan(largest)
+    if margin is not None:
+        nobody = nobody | ~leads(scores, margin, arrays)
+    kinds = classes + 1  # the last of them is none
+    label = arrays.where(nobody, classes, label)
+    if not positions:
+        return arrays.counts(label, kinds)[:classes]
+    label = label + arrays.steps(scores.shape[2], kinds, label)
+    counts = arrays.counts(label, scores.shape[2] * kinds)
+    return counts.reshape(-1, kinds)[:, :classes]

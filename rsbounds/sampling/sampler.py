@@ -1,0 +1,218 @@
+"""The sampler of a model under noise, whatever framework it is of.
+
+It holds each rule once: blocks of noise, looks at rows, votes by a margin, comparison
+with other settings. Bits, arrays and the forward pass are those of a
+:class:`rsbounds.sampling.port.Backend`; what a call returns is that of a
+:class:`rsbounds.sampling.questions.Question`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from rsbounds._numerics.checks import Array
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds.noises import Noise, require_level
+from rsbounds.sampling import looks
+from rsbounds.sampling.gaussian import OnGrid
+from rsbounds.sampling.grid_noise import LEVELS
+from rsbounds.sampling.margins import FEW, Difference, Watch
+from rsbounds.sampling.port import Backend, Call, Seen
+from rsbounds.sampling.questions import Question
+from rsbounds.sampling.system_bits import (
+    Randomness,
+    SystemBits,
+    require_system_noise,
+)
+
+
+class ModelSampler:
+    """A sampler (:class:`rsbounds.sampling.Sampler`) over a model.
+
+    Parameters
+    ----------
+    backend : Backend
+        The model, and the noise on its inputs.
+    question : Question
+        What a call returns.
+    """
+
+    #: A sample counts only if its largest score leads the second by more than this.
+    margin: float | None = None
+    #: Shown each block and its scores, to compare them with those of another setting.
+    watch: Watch | None = None
+    #: Whether noise that whole numbers decide may come from the operating system.
+    takes_system_bits = True
+
+    def __init__(self, backend: Backend, question: Question) -> None:
+        self.backend = backend
+        self.question = question
+        self._blocks = 0
+        self._rows_checked = False
+
+    @property
+    def noise(self) -> Noise:
+        """The law of the copies."""
+        return self.backend.noise
+
+    @property
+    def law(self) -> str:
+        """Names the noise; "" is sigma N(0, I)."""
+        return self.noise.law
+
+    @property
+    def sound_noise(self) -> bool:
+        """Whether the noise is Gaussian noise that whole numbers decide."""
+        return self.noise.sound
+
+    @property
+    def grid(self) -> int:
+        """Of sound noise: inputs are whole numbers over this."""
+        return self.noise.levels if isinstance(self.noise, OnGrid) else LEVELS
+
+    @property
+    def kind(self) -> str:
+        """What is asked: "votes", "scores", "values" or "maps"."""
+        return self.question.kind
+
+    def __call__(self, x: Any, sigma: float, n: int, generator: Randomness) -> Any:
+        """What the model returns for n noisy copies of an input, as it is asked for."""
+        with self.backend.ready():
+            call = self._begun(x, sigma, n, generator)
+            self.backend.run(call, partial(self._read, call))
+        return self.question.result(call.total, self.backend.arrays)
+
+    def with_margin(self, margin: float) -> Self:
+        """The same sampler, whose votes are void unless they lead by the margin."""
+        other = copy.copy(self)
+        other.margin = margin
+        return other
+
+    def compared(
+        self, x: Any, sigma: float, n: int, generator: Randomness
+    ) -> Difference:
+        """The scores of n samples beside those of other settings.
+
+        These are batches of 7 rows, and those of the framework. NumPy: another number
+        of BLAS's threads, where the package ``threadpoolctl`` is there to change it,
+        and float64, where the classifier answers inputs of that type in it; a
+        function's own arithmetic can't be changed from outside. torch: on a CPU one
+        thread, or several where one is usual; not compiled, where the model is; and a
+        copy of the model in float64 on the same noisy inputs, without mixed precision
+        (on the CPU, where the device has no float64).
+        """
+        difference = Difference(margin=self.margin or 0.0)
+        settings = self.backend.other_settings()
+        floats = self.backend.arrays.as_floats
+
+        def watch(block: Any, outputs: Any) -> None:
+            scores: Array = floats(outputs)  # the model may write over its own
+            pieces = self.backend.pieces(block, FEW)
+            few = [floats(self._outputs(piece)) for piece in pieces]
+            difference.add(scores, np.concatenate(few), f"batches of {FEW}")
+            for setting in settings:
+                name, others = setting(block)
+                if name:
+                    difference.add(scores, others, name)
+
+        twin = copy.copy(self)
+        twin.watch = watch
+        twin(x, sigma, n, generator)
+        return difference
+
+    def _begun(self, x: Any, sigma: float, n: int, generator: Randomness) -> Call:
+        """A call whose arguments are checked."""
+        noise = self.noise
+        if isinstance(generator, SystemBits):
+            require_system_noise(self)
+        require_level(noise, sigma)
+        if noise.outcomes not in (None, n):
+            raise ArgumentError(
+                "n",
+                "must be the number of outcomes of the noise, "
+                f"{noise.outcomes}, each of which is gone through once; got {n}",
+            )
+        checked = noise.checked(x)
+        size = self.backend.block_size(n, noise.numbers(checked))
+        return Call(self.backend.placed(checked), sigma, n, size, generator)
+
+    def _read(self, call: Call, blocks: Sequence[Any], void: Any) -> None:
+        """Add what the model returns for further blocks of a call."""
+        outputs = []
+        for number, block in enumerate(blocks, start=call.done):
+            outputs += self._returned(block, number, call)
+        left = call.n - call.done * call.size  # the last block may hold more
+        arrays = self.backend.arrays
+        call.total = self.question.added(
+            call.total, arrays.joined(outputs)[:left], void[:left], self.margin, arrays
+        )
+        call.done += len(blocks)
+
+    def _returned(self, block: Any, number: int, call: Call) -> list[Any]:
+        """What the model returns for the parts of a block, some of them looked at."""
+        arrays = self.backend.arrays
+        self._blocks += 1
+        due = looks.is_due(self._blocks)
+        kept = None if self.watch is None else self.backend.copied(block)
+        outputs: list[Any] = []
+        for part in self.backend.parts(block):
+            middle = len(part) // 2
+            # copies: the model may change its batch, or write over its outputs
+            unseen = call.first is None
+            row = self.backend.row_of(part, middle) if unseen else None
+            if len(part) > 1 and (due or not self._rows_checked):
+                outputs.append(self._looked_at(part, number, call))
+                due = False
+            else:
+                outputs.append(self._outputs(part))
+            if row is not None:
+                first = arrays.copied(outputs[-1][middle])
+                call.first = Seen(row, first, len(part))
+        if self.watch is not None:
+            self.watch(kept, arrays.joined(outputs))
+        return outputs
+
+    def _outputs(self, batch: Any) -> Any:
+        """What the model returns for a batch, checked."""
+        rows = len(batch)
+        returned = self.backend.forward(batch)
+        return self.question.checked(returned, rows, self.backend.arrays)
+
+    def _looked_at(self, batch: Any, number: int, call: Call) -> Any:
+        """What the model returns for a batch, if it looks at each row alone.
+
+        All batches but that of a shorter sequence are of one shape, so that the same
+        kernels run and nothing is compiled again.
+        """
+        arrays = self.backend.arrays
+        place = looks.place_of(call.generator, number)
+        rows = len(batch)
+        # before the model sees the batch itself, which it may change
+        row = self.backend.row_of(batch, rows // 2)
+        alone = self._of_copies(row, rows)
+        # copied: the next pass may write over it
+        outputs = arrays.copied(self._outputs(batch))
+        among = arrays.as_floats(outputs[rows // 2])
+        eps = arrays.eps(outputs)
+        looks.require_same_row(alone, among, rows, eps, place)
+        short = self.backend.without_padding(row)
+        if short is not None:
+            alone = self._of_copies(short, rows)
+            looks.require_same_sequence(alone, among, eps, place)
+        self._rows_checked = True
+        if call.first is not None and call.first.rows == rows:
+            again = self._of_copies(call.first.row, rows)
+            before = arrays.as_floats(call.first.outputs)
+            looks.require_same_function(before, again, eps, place)
+        return outputs
+
+    def _of_copies(self, row: Any, rows: int) -> Array:
+        """What the model returns for the middle one of so many copies of a row."""
+        outputs = self._outputs(self.backend.repeated(row, rows))
+        floats: Array = self.backend.arrays.as_floats(outputs[rows // 2])
+        return floats

@@ -1,0 +1,114 @@
+"""What a sampler does with torch's tensors; see :class:`rsbounds.sampling.port.Arrays`.
+
+:mod:`rsbounds.sampling.numpy_arrays` has the same functions of arrays. None of them
+waits for the device but :func:`as_floats`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from rsbounds._numerics.checks import Array
+from rsbounds.sampling import torch_noise
+from rsbounds.sampling.port import kind_of
+
+isnan = torch.isnan
+isfinite = torch.isfinite
+where = torch.where
+
+
+class Counts:
+    """Counts, or blocks of outputs, on their device until NumPy asks for them."""
+
+    def __init__(self, drawn: torch.Tensor | list[torch.Tensor]) -> None:
+        self._drawn = drawn
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if isinstance(self._drawn, list):
+            return as_floats(torch.cat(self._drawn)).astype(dtype or np.float64)
+        return self._drawn.cpu().numpy().astype(dtype or np.int64)
+
+
+def as_array(returned: Any) -> torch.Tensor:
+    """The tensor that a model returned; ValueError says what it is instead."""
+    if not isinstance(returned, torch.Tensor) or not returned.shape:
+        raise ValueError(kind_of(returned))
+    return returned
+
+
+def is_real(tensor: torch.Tensor) -> bool:
+    """Whether its numbers can be compared: whole or floating point."""
+    return not tensor.is_complex() and tensor.dtype is not torch.bool
+
+
+def eps(tensor: torch.Tensor) -> float:
+    """The distance of 1 and the next number of its type, 0.0 of whole numbers."""
+    return torch.finfo(tensor.dtype).eps if tensor.is_floating_point() else 0.0
+
+
+def copied(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy, safe from whoever writes over the tensor."""
+    return tensor.clone()
+
+
+def as_floats(tensor: torch.Tensor) -> Array:
+    """A copy in float64, of NumPy: of types that NumPy doesn't have too."""
+    host = tensor.detach().cpu()
+    return np.array(host.double().numpy())
+
+
+def floating(tensor: torch.Tensor) -> torch.Tensor:
+    """The numbers in floating point, in the type in which they came."""
+    return tensor if tensor.is_floating_point() else tensor.double()
+
+
+def joined(tensors: list[torch.Tensor]) -> torch.Tensor:
+    """Tensors one after the other along the first axis."""
+    return tensors[0] if len(tensors) == 1 else torch.cat(tensors)
+
+
+def largest(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The largest along axis 1, and its place; NaN is larger than any number."""
+    values, place = scores.max(1)
+    return values, place
+
+
+def two_largest(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The largest and the second along axis 1; NaN is larger than any number."""
+    first, second = scores.topk(2, dim=1).values.unbind(1)
+    return first, second
+
+
+def wide(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The scores in float64, and where it holds all of axis 1 exactly; None: all."""
+    exact = torch_noise.wide(scores)
+    if scores.is_floating_point():
+        return exact, None
+    # above 2^53 neighbours are one number of float64
+    return exact, (exact.abs() < 2.0**53).all(1)
+
+
+def beside(tensor: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """A tensor on the device of another."""
+    return tensor.to(other.device)
+
+
+def steps(count: int, step: int, like: torch.Tensor) -> torch.Tensor:
+    """The first multiples of a step, on a tensor's device."""
+    return torch.arange(count, device=like.device) * step
+
+
+def counts(labels: torch.Tensor, kinds: int) -> torch.Tensor:
+    """How often each of so many kinds is among the labels."""
+    flat = labels.reshape(-1)
+    total = torch.zeros(kinds, dtype=torch.int64, device=labels.device)
+    return total.scatter_add_(0, flat, torch.ones_like(flat))
+
+
+def on_demand(drawn: torch.Tensor | list[torch.Tensor]) -> Counts:
+    """Counts, or blocks of outputs, which NumPy may ask for."""
+    return Counts(drawn)

@@ -1,0 +1,418 @@
+"""Many edits of honest files: whatever still passes is weaker, or called stated.
+
+    python tests/attacks/test_edits.py 10000
+
+prints how many edits were refused, found or passed, and what passes unexplained.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from rsbounds import certify_dataset, schemes
+from rsbounds.answers import DecisionList, Maps, TopK, Values
+from rsbounds.audit import Audit, check_card, verified, verify
+from rsbounds.composite import Cond, Rule
+from rsbounds.results import card, read, read_card, write_card
+from rsbounds.results._entries import name_of
+from rsbounds.results._facts import MANIFEST, By
+from rsbounds.semielastic import KNNSigma
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((4, 8)).astype(np.float32)
+WHOLE = (X > 0).astype(np.int64)
+GRID = np.round(4 * np.clip(np.abs(X), 0, 1)).astype(np.float32) / 4
+WEIGHTS = RNG.standard_normal((8, 4))
+Y = np.append((X @ WEIGHTS).argmax(axis=1)[:3], 0)  # most of them are right
+RULE = Rule([1.0, 0.5], [[Cond("margin", 0, 0.0)], [Cond("score", 1, 0.1)]])
+
+
+def scores(batch):
+    return np.asarray(batch, float).reshape(len(batch), -1) @ WEIGHTS
+
+
+def outputs(batch):
+    return batch[:, :2].astype(float)
+
+
+def positions(batch):
+    return np.stack([batch, -batch, 0 * batch], axis=1)
+
+
+def anchored():
+    knn = KNNSigma(X.astype(np.float64), 0.5, 0.01, 2, 0.0)
+    return schemes.semielastic(knn, 8)
+
+
+def of_kinds():
+    return schemes.blocks(
+        schemes.categorical(0.7, 3), schemes.flips(0.1, 0.2), splits=[4]
+    )
+
+
+#: By name: model, data, question, and the numbers of the run.
+RUNS: Mapping[str, tuple[Any, Any, Callable[[], Any], dict[str, Any]]] = {
+    "gaussian": (scores, (X, Y), lambda: schemes.gaussian(0.5), {}),
+    "no runner-up": (
+        scores,
+        (X, Y),
+        lambda: schemes.gaussian(0.5),
+        {"runner_up": False},
+    ),
+    "linf": (scores, (X, Y), lambda: schemes.gaussian(0.5, norm=np.inf, dim=8), {}),
+    "staged": (scores, (X, Y), lambda: schemes.gaussian(0.5), {"bound": "staged"}),
+    "randomized": (
+        scores,
+        (X, Y),
+        lambda: schemes.gaussian(0.5),
+        {"bound": "randomized"},
+    ),
+    "target": (scores, (X, Y), lambda: schemes.gaussian(0.5), {"target_radius": 0.1}),
+    "only correct": (
+        scores,
+        (X, Y),
+        lambda: schemes.gaussian(0.5),
+        {"only_correct": True},
+    ),
+    "margin": (scores, (X, Y), lambda: schemes.gaussian(0.5), {"margin": 0.01}),
+    "laplace": (scores, (X, Y), lambda: schemes.laplace(0.5), {}),
+    "uniform": (scores, (X, Y), lambda: schemes.uniform(0.5), {}),
+    "splitting": (
+        scores,
+        (GRID, Y),
+        lambda: schemes.splitting(0.5, 4),
+        {"bound": "exact", "n": 4, "n0": 4},
+    ),
+    "categorical": (scores, (WHOLE, Y), lambda: schemes.categorical(0.7, 3), {}),
+    "flips": (scores, (WHOLE, Y), lambda: schemes.flips(0.1, 0.2), {}),
+    "mask": (scores, (X, Y), lambda: schemes.mask(keep_probability=0.5), {}),
+    "blocks": (scores, (WHOLE, Y), of_kinds, {}),
+    "semi-elastic": (scores, (X, Y), anchored, {}),
+    "list": (scores, (X, Y), lambda: DecisionList(RULE), {}),
+    "top-k": (scores, (X, Y), lambda: TopK(schemes.gaussian(0.5), 2), {}),
+    "values": (outputs, X, lambda: Values(schemes.gaussian(0.5), [0.1, 0.2]), {}),
+    "maps": (positions, X, lambda: Maps(schemes.gaussian(0.5), 0.75), {}),
+}
+COUNTS = {"select", "counts", "stage_select", "stage_counts", "chosen", "hits", "void"}
+#: What an audit calls stated, and the columns that stand for it.
+STANDS_FOR = {
+    "counts": COUNTS,
+    "outputs": {"low", "high", "quantile", "void"},
+    "data": {"label", "input"},
+    "times": {"time"},
+    "sigma": {"sigma"},
+}
+#: Columns of which less, or of ``z_b`` more, is a weaker claim.
+WEAKER = {"radius": 1, "p_a": 1, "z_a": 1, "z_b": -1}
+#: Entries of another value that may prove the same: a larger alpha, another rank.
+PROVED_ALIKE = {"alpha", "answer.p", "tolerance", "bound", "runner_up"}
+BY = {fact.name: fact.by for fact in MANIFEST}
+
+
+class Edit(NamedTuple):
+    """One edit that passed: where, what, and what it was and is."""
+
+    run: str
+    place: str
+    before: Any
+    after: Any
+
+
+class Files(NamedTuple):
+    """An honest file, what its audit says, and its card."""
+
+    name: str
+    path: Path
+    rows: list[dict[str, str]]
+    manifest: dict[str, Any]
+    card: dict[str, Any]
+    stated: tuple[str, ...]
+
+    @classmethod
+    def of(cls, folder: Path, name: str) -> "Files":
+        model, data, question, numbers = RUNS[name]
+        path = folder / f"{name.replace(' ', '-')}.tsv"
+        known = {"n0": 20, "n": 300} | numbers
+        certify_dataset(model, data, question(), out=path, **known)
+        header, *lines = (line.split("\t") for line in path.read_text().splitlines())
+        rows = [dict(zip(header, line, strict=True)) for line in lines]
+        audit = verify(path)
+        assert audit.findings == (), name
+        made = card(read(path), verified=verified(audit, path))
+        write_card(made, path.with_suffix(".json"))
+        own = json.loads(place_of(path).read_text())
+        again = json.loads(path.with_suffix(".json").read_text())
+        return cls(name, path, rows, own, again, audit.stated)
+
+    def restore(self) -> None:
+        self.save(self.rows)
+        place_of(self.path).write_text(json.dumps(self.manifest))
+        self.path.with_suffix(".json").write_text(json.dumps(self.card))
+
+    def save(self, rows: list[dict[str, str]]) -> None:
+        lines = ["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)]
+        self.path.write_text("".join(f"{line}\n" for line in lines))
+
+
+def place_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.manifest.json")
+
+
+def leaves(tree: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of all entries of a value of JSON, of objects and lists too."""
+    if above:
+        yield above
+    if isinstance(tree, dict | list):
+        inside = tree.items() if isinstance(tree, dict) else enumerate(tree)
+        for key, each in inside:
+            yield from leaves(each, (*above, key))
+
+
+def with_another(tree: Any, place: tuple[Any, ...], value: Any) -> Any:
+    """A value of JSON with another entry at a place."""
+    copy = json.loads(json.dumps(tree))
+    node = copy
+    for key in place[:-1]:
+        node = node[key]
+    if value is DELETED:
+        del node[place[-1]]
+    else:
+        node[place[-1]] = value
+    return copy
+
+
+def entry(tree: Any, place: tuple[Any, ...]) -> Any:
+    for key in place:
+        tree = tree[key]
+    return tree
+
+
+DELETED = object()
+OTHERS = (None, True, False, 0, 1, 2, 2.0, 0.5, 1e-9, 1e9, -1, "", "x", [], {}, [1])
+
+
+def another(rng: np.random.Generator, value: Any) -> Any:
+    """Another value, most often of the same kind."""
+    choice = rng.integers(4)
+    if choice == 0:
+        return OTHERS[rng.integers(len(OTHERS))]
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        factors = (0.5, 0.9, 1 - 1e-9, 1 + 1e-9, 1.001, 1.1, 2.0)
+        scaled = value * factors[rng.integers(len(factors))]
+        if isinstance(value, int):
+            return value + int(rng.choice([-2, -1, 1, 2, 10]))
+        return scaled
+    if isinstance(value, str):
+        return other_text(rng, value)
+    return DELETED
+
+
+def other_text(rng: np.random.Generator, text: str) -> str:
+    """A text with another number in it, or one of another row's form."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = None
+    if number is not None and rng.random() < 0.8:
+        factors = (0.5, 1 - 1e-7, 1 - 1e-12, 1 + 1e-12, 1 + 1e-9, 1.001, 1.3, -1.0)
+        value = number * factors[rng.integers(len(factors))]
+        return str(int(value) + 1) if text.lstrip("-").isdecimal() else repr(value)
+    digits = [i for i, c in enumerate(text) if c.isdecimal()]
+    if digits and rng.random() < 0.8:
+        i = digits[rng.integers(len(digits))]
+        return f"{text[:i]}{rng.integers(10)}{text[i + 1 :]}"
+    ends = ("", "-", "0", "inf", "nan", f"{text}x", f"{text},1", "9" * 15)
+    return ends[rng.integers(len(ends))]
+
+
+def audited(files: Files) -> Audit | None:
+    """The audit of an edited file; None where it is refused."""
+    try:
+        return verify(files.path)
+    except ValueError:
+        return None
+
+
+def of_a_row(
+    files: Files, rng: np.random.Generator
+) -> tuple[str, Edit | None, Audit | None]:
+    """Edit a cell, or several of one row together, or take another row's."""
+    i = int(rng.integers(len(files.rows)))
+    row = dict(files.rows[i])
+    many = 1 if rng.random() < 0.7 else int(rng.integers(2, 5))
+    names = [str(name) for name in rng.choice([*row], size=many, replace=False)]
+    for name in names:
+        if rng.random() < 0.2:
+            row[name] = files.rows[int(rng.integers(len(files.rows)))][name]
+        else:
+            row[name] = other_text(rng, row[name])
+    if is_alike(files.rows[i], row):
+        return "same", None, None
+    files.save([*files.rows[:i], row, *files.rows[i + 1 :]])
+    audit = audited(files)
+    if audit is None:
+        return "refused", None, None
+    if audit.findings:
+        return "found", None, None
+    free = set().union(*(STANDS_FOR.get(name, set()) for name in audit.stated))
+    for name in names:
+        before, after = files.rows[i][name], row[name]
+        if is_alike({name: before}, {name: after}) or name in free:
+            continue
+        if name == "correct" and "label" in free and "label" in names:
+            continue  # it follows from the label
+        if name in WEAKER and WEAKER[name] * (float(before) - float(after)) >= 0:
+            continue
+        if name in WEAKER and is_true(before, after):
+            continue
+        return "passed", Edit(files.name, name, before, after), audit
+    return "weaker or stated", None, audit
+
+
+def says_less(before: Any, after: Any) -> bool:
+    """Whether an object, or nothing, stands there that says nothing new."""
+    if after is None or not isinstance(before, dict) or not isinstance(after, dict):
+        return after is None
+    return all(before.get(name) == own for name, own in after.items())
+
+
+def is_true(before: str, after: str) -> bool:
+    """Whether a number differs by its rounding alone: the balls proved the other."""
+    return abs(float(after) - float(before)) <= 1e-10 * (1 + abs(float(before)))
+
+
+def is_alike(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether two rows say the same, numbers as numbers."""
+    return all(same_text(one[name], other[name]) for name in one)
+
+
+def same_text(one: str, other: str) -> bool:
+    try:
+        return one.strip() == other.strip() or float(one) == float(other)
+    except ValueError:
+        return False
+
+
+def of_a_manifest(
+    files: Files, rng: np.random.Generator
+) -> tuple[str, Edit | None, Audit | None]:
+    """Edit, delete or add an entry of the manifest."""
+    places = [*leaves(files.manifest)]
+    place = places[int(rng.integers(len(places)))]
+    before = entry(files.manifest, place)
+    value = DELETED if rng.random() < 0.1 else another(rng, before)
+    if rng.random() < 0.1 and isinstance(before, dict):
+        place, value, before = (*place, "reviewed"), "ImageNet", None
+    if value is not DELETED and value == before and type(value) is type(before):
+        return "same", None, None
+    changed = with_another(files.manifest, place, value)
+    place_of(files.path).write_text(json.dumps(changed))
+    audit = audited(files)
+    if audit is None:
+        return "refused", None, None
+    if audit.findings:
+        return "found", None, None
+    name = ".".join(str(part) for part in place if not isinstance(part, int))
+    status = {name_of(key): str(own) for key, own in audit.facts.items()}
+    own = {key for key in status if f"{name}.".startswith(f"{key}.")}
+    inside = {key for key in status if key.startswith(f"{name}.")}
+    known = own | inside
+    if value is DELETED or says_less(before, value):
+        return "says less", None, audit  # an entry that is gone says nothing
+    if known and all(status[key] == "stated" for key in known):
+        return "weaker or stated", None, audit
+    # radii are proved under the noise that is stated: that samples were of it is
+    # among what "counts" stands for
+    declared = next((BY[key] for key in BY if f"{name}.".startswith(f"{key}.")), None)
+    if name in PROVED_ALIKE or declared is By.COUNTS:
+        return "proved as it stands", Edit(files.name, name, before, value), audit
+    return "passed", Edit(files.name, name, before, value), audit
+
+
+def of_a_card(
+    files: Files, rng: np.random.Generator
+) -> tuple[str, Edit | None, Audit | None]:
+    """Edit, delete or add an entry of the card."""
+    places = [*leaves(files.card)]
+    place = places[int(rng.integers(len(places)))]
+    before = entry(files.card, place)
+    value = DELETED if rng.random() < 0.1 else another(rng, before)
+    if value is not DELETED and value == before:
+        return "same", None, None
+    changed = with_another(files.card, place, value)
+    own = files.path.with_suffix(".json")
+    own.write_text(json.dumps(changed))
+    try:
+        findings = check_card(read_card(own), files.path)
+    except ValueError:
+        return "refused", None, None
+    if findings:
+        return "found", None, None
+    name = ".".join(str(part) for part in place if not isinstance(part, int))
+    if name == "rsbounds":
+        return "weaker or stated", None, None
+    return "passed", Edit(files.name, f"card {name}", before, value), None
+
+
+EDITS = (of_a_row, of_a_row, of_a_row, of_a_manifest, of_a_manifest, of_a_card)
+
+
+def attacked(files: Files, many: int, seed: int) -> tuple[Counter[str], list[Edit]]:
+    """How many edits of a file ended how, and those that pass unexplained."""
+    rng = np.random.default_rng(seed)
+    ends: Counter[str] = Counter()
+    passed: list[Edit] = []
+    while sum(ends.values()) < many:
+        kind = EDITS[int(rng.integers(len(EDITS)))]
+        end, edit, _ = kind(files, rng)
+        files.restore()
+        if end == "same":
+            continue
+        ends[f"{kind.__name__[5:]}: {end}"] += 1
+        if end == "passed" and edit is not None:
+            passed.append(edit)
+    return ends, passed
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_few_edits_pass_only_as_stated(tmp_path, name):
+    pytest.importorskip("flint")
+    _, passed = attacked(Files.of(tmp_path, name), 25, seed=1)
+    assert passed == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNS)
+def test_edits_pass_only_as_stated(tmp_path, name):
+    pytest.importorskip("flint")
+    _, passed = attacked(Files.of(tmp_path, name), 10_000 // len(RUNS), seed=2)
+    assert passed == []
+
+
+def main(many: int) -> None:
+    total: Counter[str] = Counter()
+    unexplained: Counter[tuple[str, str]] = Counter()
+    with TemporaryDirectory() as folder:
+        for i, name in enumerate(RUNS):
+            files = Files.of(Path(folder), name)
+            ends, passed = attacked(files, many // len(RUNS), seed=i)
+            total += ends
+            for edit in passed:
+                unexplained[edit.run, edit.place] += 1
+                print(edit, flush=True)
+            print(name, dict(ends), flush=True)
+    print(sum(total.values()), "edits:", dict(sorted(total.items())))
+    print("unexplained:", dict(unexplained))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

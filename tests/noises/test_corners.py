@@ -1,0 +1,178 @@
+"""Noises at the ends of the doubles, in types of more digits, and of wrong types."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mpmath import mp
+
+from rsbounds import schemes
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.rationals import exact_probability
+from rsbounds.noises._exact import float_above, float_down, float_up
+from rsbounds.noises.categorical import CategoricalCurve
+
+LARGEST = 1.7e308
+SCHEMES = {
+    "uniform": schemes.uniform(0.5),
+    "laplace": schemes.laplace(0.5),
+    "splitting": schemes.splitting(0.5, 4),
+    "categorical": schemes.categorical(0.8, 3),
+    "flips": schemes.flips(0.01, 0.6),
+    "mask": schemes.mask(50, 5),
+    "deletion": schemes.deletion(0.9),
+}
+
+
+def test_twice_the_largest_half_width_is_no_width_without_end():
+    """The step was 0, and NaN at an infinite radius."""
+    scheme = schemes.uniform(LARGEST)
+    z, radius = 0.4992067706625214, 1.020155407968892e308
+    low, high = scheme.transport(z, radius)
+    with mp.workdps(40):
+        step = mp.mpf(radius) / (2 * mp.mpf(LARGEST))
+        assert mp.ncdf(low) <= mp.ncdf(z) - step < mp.ncdf(low) + 1e-12
+        assert mp.ncdf(high) >= min(mp.ncdf(z) + step, 1) > mp.ncdf(high) - 1e-12
+    assert scheme.transport(z, math.inf) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize("width", [5e-324, 2.3e-308, 1.0, 8.9e307, 1.7e308])
+def test_a_step_of_any_half_width_has_its_size(width):
+    """Radii from a share of the width to all of it, against exact shares."""
+    scheme = schemes.uniform(width)
+    for share in (0.0, 0.1, 0.25, 0.6):
+        radius = min(2 * share * Fraction(width), Fraction(LARGEST))
+        given = float(radius)
+        low, high = scheme.transport(0.3, given)
+        with mp.workdps(40):
+            exact = Fraction(given) / (2 * Fraction(width))
+            step = mp.mpf(exact.numerator) / exact.denominator
+            assert mp.ncdf(low) <= max(mp.ncdf(mp.mpf(0.3)) - step, 0)
+            assert mp.ncdf(high) >= min(mp.ncdf(mp.mpf(0.3)) + step, 1)
+
+
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).nmant <= 52, reason="long doubles are doubles here"
+)
+def test_an_array_of_long_doubles_is_taken_as_the_numbers_that_it_holds():
+    """To the nearest double it gave a least probability that was too large."""
+    curve = CategoricalCurve(0.8, 3)
+    p = np.longdouble("0.9000000000000001054711873393898713")
+    exact = curve.low(exact_probability("p", p), 1)
+    largest = curve.high(exact_probability("p", p), 1)
+    assert Fraction(float(p)) > Fraction(*p.as_integer_ratio())
+    for given in (p, np.array(p), np.array([p, p])):
+        for low in np.ravel(curve.low(given, 1)):
+            assert Fraction(float(low)) <= exact
+            assert low == curve.low(p, 1)
+        for high in np.ravel(curve.high(given, 1)):
+            assert Fraction(float(high)) >= largest
+
+
+def test_quotients_below_full_precision_are_rounded_to_their_side():
+    """Against the doubles on either side, which are counted in whole steps."""
+    step = Fraction(1, 2**1074)
+    tiny = [Fraction(k, 7) * step for k in (1, 6, 7, 8, 700, 7 * 2**52 - 3, 7 * 2**53)]
+    for value in [*tiny, Fraction(3, 10**310), Fraction(1, 2**1022)]:
+        parts = value.numerator, value.denominator
+        below, above, beyond = float_down(*parts), float_up(*parts), float_above(*parts)
+        assert Fraction(below) <= value <= Fraction(above)
+        assert value < Fraction(beyond)
+        assert Fraction(math.nextafter(below, 1)) > value
+        assert above == 0 or Fraction(math.nextafter(above, 0)) < value
+        assert Fraction(math.nextafter(beyond, 0)) <= value
+    assert float_down(10**400, 3) == np.finfo(float).max
+    assert float_up(10**400, 3) == math.inf
+
+
+@pytest.mark.parametrize("size", [1, 0])
+def test_the_largest_probability_survives_flushed_denormals(size):
+    """It was -0.0 for 6e-323: the processor's own arithmetic takes it for 0."""
+    torch = pytest.importorskip("torch")
+    curve = CategoricalCurve(0.8, 3)
+    p = 6e-323
+    expected = curve.high(p, 1)
+    assert expected > 0
+    given = np.array([p, 0.0, p]) if size else p
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor does not flush")
+    try:
+        high = curve.high(given, 1)
+    finally:
+        torch.set_flush_denormal(False)
+    bits = np.ravel(high).view(np.int64)
+    assert bits[0] == np.float64(expected).view(np.int64)
+    if size:
+        assert bits[1] == 0
+        assert bits[2] == bits[0]
+
+
+@pytest.mark.parametrize(
+    ("curve", "changes"),
+    [
+        (schemes.flips(0.01, 0.6).curve, 180),
+        (schemes.flips(0.001, 0.8).curve, (140, 0)),
+        (schemes.categorical(0.2, 256).curve, 200),
+    ],
+)
+def test_ratios_beyond_the_largest_double_have_a_transport(curve, changes):
+    """q/p of a region overflowed."""
+    low, high = curve.transport([-3.0, 0.0, 3.0], changes)
+    for z, below, above in zip((-3, 0, 3), low, high, strict=True):
+        p = Fraction(float(mp.ncdf(z)))
+        least, most = curve.low(p, changes), curve.high(p, changes)
+        with mp.workdps(400):
+            room = mp.mpf(2) ** -40
+            assert mp.ncdf(below) <= mp.mpf(least.numerator) / least.denominator + room
+            assert mp.ncdf(above) >= mp.mpf(most.numerator) / most.denominator - room
+
+
+WRONG = ["1.0", None, [1.0, 2.0], [[1.0]], 1j, b"1", {}, True]
+
+
+def require_named(argument, *calls):
+    for call in calls:
+        with pytest.raises(ArgumentError) as refusal:
+            call()
+        assert refusal.value.name == argument
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+@pytest.mark.parametrize("name", SCHEMES)
+def test_a_score_of_a_wrong_type_is_named(name, wrong):
+    """A text, None or a list was a TypeError."""
+    scheme = SCHEMES[name]
+    level = scheme.own_level
+    require_named("z_a", lambda: scheme.radius(wrong, level, 0.0))
+    if scheme.columns:
+        require_named("z_a", lambda: scheme.further(wrong, 0.0))
+    if hasattr(scheme.noise, "curve"):
+        require_named(
+            "z_a",
+            lambda: scheme.curve.certified_by_scores(wrong, 1),
+            lambda: scheme.curve.frontier_of_scores(wrong),
+        )
+    if np.ndim(wrong) == 0:  # of arrays there is a transport
+        require_named("z", lambda: scheme.transport(wrong, 1.0))
+    if wrong is None:  # which stands for -z_a
+        return
+    require_named("z_b", lambda: scheme.radius(1.0, level, wrong))
+    if scheme.columns:
+        require_named("z_b", lambda: scheme.further(1.0, wrong))
+    if hasattr(scheme.noise, "curve"):
+        require_named(
+            "z_b",
+            lambda: scheme.curve.certified_by_scores(1.0, 1, wrong),
+            lambda: scheme.curve.frontier_of_scores(1.0, wrong),
+        )
+
+
+@pytest.mark.parametrize(
+    ("z_a", "z_b"), [(1e-17, -1.6e-17), (1e-4, -1e-4), (6.0 + 1e-9, 6.0), (-8.0, -8.1)]
+)
+def test_uniform_radii_of_close_scores_keep_their_digits(z_a, z_b):
+    with mp.workdps(60):
+        exact = (mp.ncdf(mp.mpf(z_a)) - mp.ncdf(mp.mpf(z_b))) / 2
+        radius = schemes.uniform(0.5).radius(z_a, 0.5, z_b)
+        assert exact * (1 - mp.mpf("1e-12")) <= radius <= exact

@@ -1,0 +1,40 @@
+"""What completion and help() show of the public modules."""
+
+import importlib
+import inspect
+import sys
+
+import pytest
+
+import rsbounds
+
+
+def shown_modules():
+    """The public modules that can be imported here, by name."""
+    modules = {}
+    for name in dir(rsbounds):
+        value = getattr(rsbounds, name, None)
+        if inspect.ismodule(value):
+            modules[name] = value
+    return modules
+
+
+@pytest.mark.parametrize("name", sorted(shown_modules()))
+def test_completion_shows_what_is_public(name):
+    module = importlib.import_module(f"rsbounds.{name}")
+    assert dir(module) == sorted(module.__all__)
+
+
+def test_a_missing_package_is_an_attribute_error_that_names_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for name in [word for word in sys.modules if word.startswith("rsbounds.torch")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(rsbounds, "torch", raising=False)
+    monkeypatch.delitem(sys.modules, "rsbounds.sampling.torch_modules", raising=False)
+    with pytest.raises(AttributeError, match=r"needs torch: pip install"):
+        rsbounds.torch  # noqa: B018
+
+
+def test_all_members_of_the_package_can_be_listed():
+    names = dict(inspect.getmembers(rsbounds))
+    assert {"gaussian", "schemes", "__version__"} <= set(names)
