@@ -68,15 +68,7 @@ def table(quick: bool = False) -> Table:
             lip = scheme.parameters["lip"]
             for method in ("paper", "integrated", "exact"):
                 radius = partial(certified_by, method, level)
-                rows.append(
-                    (
-                        data.name,
-                        name,
-                        method,
-                        level.freeze(DIM).lip,
-                        *row(data, found, radius),
-                    )
-                )
+                rows.append((data.name, name, method, lip, *row(data, found, radius)))
     return as_table("data sigma certificate lip", rows)
 
 
