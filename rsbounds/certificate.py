@@ -20,13 +20,15 @@ ABSTAIN = -1
 EDIT = "edit"
 #: Norms whose radii are whole numbers: of changed coordinates, and of edits.
 WHOLE = (0.0, EDIT)
+#: The norm of a radius that bounds the sum of changes which are all at least 0.
+UPWARD = "l1, a >= 0"
 
 
 def norm_of(value: Any) -> float | str:
-    """``value`` as a norm of radii: at least 1, 0 or "edit", or ValueError."""
-    for whole in WHOLE:
-        if np.ndim(value) == 0 and value == whole:
-            return whole
+    """``value`` as a norm of radii: at least 1, 0 or a text above; else ValueError."""
+    for other in (*WHOLE, UPWARD):
+        if np.ndim(value) == 0 and value == other:
+            return other
     return NORM.one("norm", value)
 
 

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from rsbounds._numerics.decimals import truncated
 from rsbounds.audit import verified, verify, verify_printed
 from rsbounds.audit._finding import Audit, Kind
-from rsbounds.audit._published import count_of, earned, style_of
 from rsbounds.results import Results, card, manifest_path, read, read_card
 
 HERE = Path(__file__).resolve().parent
@@ -147,7 +146,7 @@ def make_card(
     elif stated is None:
         proof = _quoted(verify(path), path)
     else:
-        proof = _printed(path, file, stated)
+        proof = _printed(path, stated)
     made = card(file, grid(group, file), verified=proof)
     if stated is not None:
         _state(made, stated, group)
@@ -164,19 +163,12 @@ def _quoted(audit: Audit, path: Path) -> dict[str, Any]:
     return proof
 
 
-def _printed(path: Path, file: Results, stated: Stated) -> dict[str, Any]:
-    """What an audit of printed radii gives, and how many findings are of the kind that
-    printing to nearest explains.
+def _printed(path: Path, stated: Stated) -> dict[str, Any]:
+    """What an audit of printed radii gives, and how many findings printing alone
+    explains.
     """
     audit = verify_printed(path, **stated._asdict())
-    radii = stated.sigma * earned(stated.n, stated.alpha)
-    style = style_of(file.rows)
-    rounded = 0
-    for finding in audit.findings:
-        if finding.kind is Kind.RADIUS and finding.line is not None:
-            # rows are numbered from the second line on
-            radius = file.rows[finding.line - 2].radius
-            rounded += count_of(radius, radii, style) is not None
+    rounded = audit.of_kind().get(Kind.ROUNDED, 0)
     return _quoted(audit, path) | {"rounded": rounded}
 
 

@@ -24,7 +24,8 @@ from scipy.stats import norm
 
 from rsbounds.audit import _bounds
 from rsbounds.audit._balls import event
-from rsbounds.audit._published import count_of, earned, style_of
+from rsbounds.audit._printing import Printing
+from rsbounds.audit._published import earned
 from rsbounds.confidence import lower_bound
 from rsbounds.results import read
 
@@ -93,9 +94,11 @@ def printed(path: Path, sigma: float) -> Printed | None:
         return None
     if not rows:
         return None
-    style, levels = style_of(rows), radii_of(sigma, ALPHA)
+    levels = radii_of(sigma, ALPHA)
     held = [row for row in rows if row.radius]
-    known = {r: number(r, sigma, ALPHA, style) for r in {row.radius for row in held}}
+    printing = Printing.of_radii([row.radius for row in held], levels)
+    distinct = {row.radius for row in held}
+    known = {r: printing.count(r, levels) for r in distinct}
     sound = {r: below(r, levels) for r in known}
     lost = [row for row in held if known[row.radius] is None]
     up = [
@@ -108,14 +111,11 @@ def printed(path: Path, sigma: float) -> Printed | None:
     right = [row.radius for row in rows if row.correct]
     acr = math.fsum(right) / len(rows)
     own = math.fsum(sound.get(r, 0.0) for r in right) / len(rows)
-    fits = bool(lost) and None not in {number(r, sigma, OTHER, style) for r in known}
+    other = radii_of(sigma, OTHER)
+    printing = Printing.of_radii([row.radius for row in held], other)
+    fits = bool(lost) and None not in {printing.count(r, other) for r in known}
     numbers = len(rows), len(held), len(lost), fits, above, len(up), excess, acr, own
     return Printed(sigma, *numbers)
-
-
-@cache
-def number(r: float, sigma: float, alpha: float, style: str) -> int | None:
-    return count_of(r, radii_of(sigma, alpha), style)
 
 
 def below(r: float, levels: np.ndarray) -> float:

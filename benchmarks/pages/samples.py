@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from machine import machine
 
-from rsbounds.audit._published import count_of, earned, style_of
+from rsbounds.audit._printing import Printing
+from rsbounds.audit._published import earned
 from rsbounds.confidence import BOUNDS, anytime_lower_bound, lower_bound
 from rsbounds.confidence.entry import Looks, part_of
 from rsbounds.results import read
@@ -101,18 +102,19 @@ def published(root: Path) -> Iterator[Inputs]:
     ):
         path = folder / network / f"noise_{sigma}" / "test" / f"sigma_{sigma}"
         rows = read(path).rows
-        style = style_of(rows)
         radius = [row.radius for row in rows]
         tables = [float(sigma) * earned(N, level) for level in LEVELS]
         # a row that abstains says no count; one that no count earns has all
         counts = min(
             (
-                [N if (k := count_of(r, table, style)) is None else k for r in radius]
-                for table in tables
+                np.where(
+                    (k := Printing.of_radii(radius, table).counts(r, table)) < 0, N, k
+                )
+                for r, table in ((np.array(radius), table) for table in tables)
             ),
-            key=lambda counts: sum(k == N for k in counts),
+            key=lambda counts: int((counts == N).sum()),
         )
-        p = np.array(counts) / N
+        p = counts / N
         abstains = np.array(radius) == 0
         p[abstains] = rng.uniform(0.25, 0.5, int(abstains.sum()))
         correct = np.array([row.correct for row in rows])

@@ -1,6 +1,7 @@
 """What an audit returns."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -27,6 +28,21 @@ class Kind(StrEnum):
     )
     COUNTS = "counts"  # the model doesn't draw them again
     CARD = "card"  # an entry of it that its file gives otherwise
+    TOO_LARGE = "too large"  # above every count, by more than printing explains
+    ROUNDED = "rounded up"  # above what its count earns, by printing alone
+    UNEARNED = "no count earns it"  # and some count earns more
+
+    @property
+    def fails(self) -> bool:
+        """Whether a file with such a finding is wrong; what printing alone explains,
+        and a radius below what some count earns, is told and no more.
+        """
+        return self not in (Kind.ROUNDED, Kind.UNEARNED)
+
+    @property
+    def rank(self) -> int:
+        """The order in which findings are told: the worst first."""
+        return {Kind.ROUNDED: 1, Kind.UNEARNED: 2}.get(self, 0)
 
 
 Said = tuple[Kind, str]
@@ -83,6 +99,8 @@ class Audit:
         tried.
     seed : int
         What chose the rows of a sample.
+    notes : tuple of str
+        What holds for the file as a whole, each said once.
     facts : mapping
         Each entry of the manifest, and whether it is proved, compared or stated.
     votes : rsbounds.sampling.margins.Difference or None
@@ -98,7 +116,18 @@ class Audit:
     corrupt: tuple[int, ...]
     seed: int
     votes: Difference | None = None
+    notes: tuple[str, ...] = ()
     facts: Mapping[str, Status] = field(default_factory=dict)
+
+    @property
+    def fails(self) -> bool:
+        """Whether a finding says that the file is wrong: not of printing alone."""
+        return any(finding.kind.fails for finding in self.findings)
+
+    def of_kind(self) -> dict[str, int]:
+        """How many findings there are of each kind, the worst first."""
+        kinds = sorted(self.findings, key=lambda finding: finding.kind.rank)
+        return dict(Counter(finding.kind.value for finding in kinds))
 
     def missed(self, share: float) -> float:
         """The probability that no forged row was drawn again, of this share of all

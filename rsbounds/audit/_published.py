@@ -1,39 +1,55 @@
-"""A file without counts: whether any count could have earned its radii, as they are
+"""A file without a manifest: whether any count could have earned its radii, as they are
 printed.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from math import nan
 from pathlib import Path
 
 import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
+from rsbounds._numerics.decimals import number, truncated
 from rsbounds._numerics.extras import need
 from rsbounds.audit import _bounds, _rows
-from rsbounds.audit._balls import arb, ctx, event
+from rsbounds.audit._balls import Event, arb, ctx, event
 from rsbounds.audit._finding import Audit, Finding, Kind, Said
+from rsbounds.audit._printing import Printing
 from rsbounds.confidence import lower_bound
+from rsbounds.gaussian import radius as gaussian_radius
 from rsbounds.procedure import Procedure
-from rsbounds.results import Row, load, manifest_path
+from rsbounds.results import Results, Row, load, manifest_path
+
+#: What others call the lower bound of the top class's probability.
+_P_A = ("p_a", "pA", "pa", "p_A", "pABar")
+_UNCHECKED = (
+    "without counts a radius that some count earns stands as it is; whether the model "
+    "drew that count, labels, predictions and times can't be checked"
+)
 
 
 def verify_printed(
     path: str | os.PathLike[str], *, sigma: float, n: int, alpha: float
 ) -> Audit:
-    """Audit l2 radii of fixed Gaussian noise in a file that has no manifest and no
-    counts.
+    """Audit l2 radii of fixed Gaussian noise in a file that has no manifest.
 
-    Each radius must be one that some count of ``n`` samples earns by Clopper and
+    Radii are compared with those that counts of ``n`` samples earn by Clopper and
     Pearson's bound at level ``alpha``, with 1 - p_a for the rest, as the field
-    certifies: of a radius with all its digits, one within a relative 1e-6 of it, and
-    where a file prints three digits or four decimals, one whose radius prints as the
-    row's. A row is a finding if there is none, or unless ball arithmetic proves that
-    the largest of them earns it. So are rows that contradict themselves or what is
-    stated here.
+    certifies. How the column was printed (digits, rounded or cut, a common factor) is
+    inferred from the column. A finding's kind says what is wrong with a radius:
+
+    - too large: above every count's radius, by more than printing explains; or above
+      that of its own count, in a column ``count``,
+    - rounded up: above every count's radius that prints so, by printing alone,
+    - no count earns it: below the largest, but no count's radius prints so,
+    - contradiction: the row has something otherwise than itself, or than is stated.
+
+    The first and the last fail; a radius that is at most what some count earns never
+    does. Bounds are decided in ball arithmetic. A column ``p_a`` (or ``pA``) is
+    compared with the counts and with the radii; other columns are said to be unused.
 
     Parameters
     ----------
@@ -46,8 +62,8 @@ def verify_printed(
     Raises
     ------
     ValueError, OSError
-        If the file is damaged, or has counts, which a manifest belongs to; if a number
-        is out of its domain; if the file can't be read.
+        If the file is damaged, or has the columns of rsbounds, which a manifest belongs
+        to; if a number is out of its domain; if the file can't be read.
 
     Examples
     --------
@@ -66,23 +82,17 @@ def verify_printed(
     numbered = list(enumerate(file.rows, start=2))
     stated = {"sigma": level, "n": procedure.n}
     stated = {name: value for name, value in stated.items() if name in file.columns}
-    printed = _Printed(
-        level=level,
-        n=procedure.n,
-        alpha=procedure.alpha,
-        radii=level * earned(procedure.n, procedure.alpha),
-        style=style_of(file.rows),
-    )
+    printed = _Published.of(file, level, procedure)
     findings = [] if numbered else [Finding(Kind.ROWS, None, "has no rows")]
     findings += _rows.twice(numbered)
     for line, row in numbered:
         texts = [
             *_rows.of_itself(row),
             *_otherwise(row, stated | {"norm": 2.0}),
-            *printed.unearned(row.radius),
+            *printed.findings(row),
         ]
         findings += [Finding(kind, row.idx, text, line) for kind, text in texts]
-    findings.sort(key=lambda finding: finding.line or 0)
+    findings.sort(key=lambda finding: (finding.kind.rank, finding.line or 0))
     return Audit(
         findings=tuple(findings),
         stated=("sigma", "n", "alpha"),
@@ -91,6 +101,7 @@ def verify_printed(
         drawn=0,
         corrupt=(),
         seed=0,
+        notes=tuple(printed.notes(file)),
     )
 
 
@@ -105,62 +116,154 @@ def _otherwise(row: Row, stated: Mapping[str, float]) -> Iterator[Said]:
 
 
 @dataclass(frozen=True)
-class _Printed:
-    """The radii that counts earn, and how a file prints them."""
+class _Published:
+    """The radii that counts earn, and how a file prints its own.
+
+    ``counts``: whether a column has the counts; ``column``: that of p_a, and how it is
+    printed, or "".
+    """
 
     level: float
     n: int
     alpha: float
     radii: Array
-    style: str
+    printing: Printing
+    counts: bool
+    column: str
+    printing_p: Printing
 
-    def unearned(self, radius: float) -> Iterator[Said]:
-        """Why no count earns a radius."""
-        if not radius:
+    @classmethod
+    def of(cls, file: Results, level: float, procedure: Procedure) -> "_Published":
+        radii = level * earned(procedure.n, procedure.alpha)
+        numbers = [row.radius for row in file.rows]
+        counted = all(0 <= row.count <= procedure.n for row in file.rows)
+        names = [name for name in _P_A if name in file.columns]
+        column = names[0] if names else ""
+        bounds = [_p_a(row, column) for row in file.rows]
+        bounds = [p for p in bounds if p == p]
+        if not bounds or not all(0 <= p <= 1 for p in bounds):
+            column = ""
+        return cls(
+            level=level,
+            n=procedure.n,
+            alpha=procedure.alpha,
+            radii=radii,
+            printing=Printing.of_radii(numbers, radii),
+            counts="count" in file.columns and counted,
+            column=column,
+            printing_p=Printing.of(bounds),
+        )
+
+    def notes(self, file: Results) -> Iterator[str]:
+        """What holds for the file as a whole, each said once."""
+        known = {"idx", "label", "predict", "radius", "correct", "time"}
+        known |= {"sigma", "n", "norm", self.column, "count" if self.counts else ""}
+        unused = [name for name in file.columns if name not in known]
+        if any(row.radius for row in file.rows):
+            yield f"radii are printed with {self.printing}"
+        if self.printing.factor != 1:
+            factor = f"{self.printing.factor:.6g}"
+            level = f"{self.printing.factor * self.level:.6g}"
+            yield (
+                f"radii are {factor} times those of counts at sigma {self.level:g}, as "
+                f"they are at sigma {level}"
+            )
+        if unused:
+            yield f"columns that nothing is compared with: {', '.join(unused)}"
+        if file.rows and not self.counts:
+            yield _UNCHECKED
+
+    def findings(self, row: Row) -> Iterator[Said]:
+        """What is wrong with a row's radius, count and p_a."""
+        p_a = _p_a(row, self.column)
+        if p_a == p_a:
+            yield from self._of_bound(row, p_a)
+        if not row.radius:
             return
-        stated = f"radius is {radius}"
-        count = count_of(radius, self.radii, self.style)
-        if count is None and radius < self.radii[-1]:
-            text = f"{stated}, which no count of {self.n} samples earns"
-            yield Kind.RADIUS, text
+        if self.counts:
+            yield from self._of_count(row)
+            return
+        stated = f"radius is {row.radius}"
+        count = self.printing.count(row.radius, self.radii)
+        if row.radius > self.radii[-1] and not self._fits(row.radius, self.n):
+            most = f"the most that {self.n} of {self.n} samples earn"
+            yield Kind.TOO_LARGE, f"{stated}, above {_cut(self.radii[-1])}, {most}"
         elif count is None:
-            text = f"{stated}, more than any count shows: {self.radii[-1]:.9g}"
-            yield Kind.RADIUS, text
-        elif not self._shown(radius, count):
-            which = f"{count} of {self.n}, which print so, show"
-            text = f"{stated}, more than {which}: {self.radii[count]:.9g}"
-            yield Kind.RADIUS, text
+            text = f"{stated}, which no count of {self.n} samples earns"
+            yield Kind.UNEARNED, text
+        elif self.printing.factor >= 1 and not self._shown(row.radius, count):
+            which = f"{count} of {self.n}, the most that print so, earn"
+            text = f"{stated}, rounded up: {which} {_cut(self.radii[count])}"
+            yield Kind.ROUNDED, text
+
+    def _of_count(self, row: Row) -> Iterator[Said]:
+        """What is wrong with a radius beside its count."""
+        if self._shown(row.radius, row.count):
+            return
+        most = f"its {row.count} of {self.n} samples earn {_cut(self.radii[row.count])}"
+        if self._fits(row.radius, row.count):
+            yield Kind.ROUNDED, f"radius is {row.radius}, rounded up: {most}"
+        else:
+            yield Kind.TOO_LARGE, f"radius is {row.radius}, but {most}"
+
+    def _of_bound(self, row: Row, p_a: float) -> Iterator[Said]:
+        """What is wrong with a bound of the top class's probability."""
+        stated = f"{self.column} is {p_a}"
+        count = row.count if self.counts else self.n
+        low, high = (
+            float(end[0]) for end in self.printing_p.ends(np.array([p_a]))
+        )  # what prints so
+        if not self._is_bound(p_a, count):
+            rounded = low <= 0 or self._is_bound(low, count)
+            kind = Kind.ROUNDED if rounded else Kind.TOO_LARGE
+            most = float(lower_bound(count, self.n, self.alpha))
+            text = f"{stated}, above {_cut(most)}, that of {count} of {self.n} samples"
+            yield kind, text
+        if not row.radius or high >= 1:
+            return
+        least, _ = self.printing.ends(np.array([row.radius]))
+        shown = float(gaussian_radius(high, self.level))
+        if least[0] > shown * (1 + self.printing.slack):
+            text = f"radius is {row.radius}, but {stated}, which gives {_cut(shown)}"
+            yield Kind.CONTRADICTION, text
+
+    def _fits(self, radius: float, count: int) -> bool:
+        """Whether printing alone can have made a radius of a count's."""
+        low, _ = self.printing.ends(np.array([radius]))
+        return bool(low[0] <= self.radii[count])
 
     def _shown(self, radius: float, count: int) -> bool:
         """Whether a count is proved to earn a radius; what can't be decided is not."""
+        if not 0 < radius < np.inf:
+            return radius == 0
         with ctx.workprec(_bounds.PRECISION):
             at = event(arb(radius) / arb(self.level))
             return bool(_bounds.tail(count, self.n, *at) <= arb(self.alpha))
+
+    def _is_bound(self, p: float, count: int) -> bool:
+        """Whether a count is proved to show a bound."""
+        with ctx.workprec(_bounds.PRECISION):
+            at = Event(arb(p), 1 - arb(p))
+            return p == 0 or bool(_bounds.tail(count, self.n, *at) <= arb(self.alpha))
+
+
+def _p_a(row: Row, column: str) -> float:
+    """The bound in a column; NaN if there is none."""
+    if column == "p_a":
+        return row.p_a
+    try:
+        return number(row.extra.get(column, "").strip())
+    except ValueError:
+        return nan
+
+
+def _cut(limit: float) -> str:
+    """A limit as text that is not above it."""
+    text = truncated(max(limit, 0.0), 9)
+    return text if float(text) == limit else f"{text}..."
 
 
 def earned(n: int, alpha: float) -> Array:
     """The scores z_a of all counts from 0 to n, in order."""
     scores: Array = lower_bound(np.arange(n + 1), n, alpha, scores=True)
     return scores
-
-
-def count_of(radius: float, radii: Array, style: str) -> int | None:
-    """The largest count whose radius prints as this one; None if none does."""
-    half = 0.6e-4 if style == ".4f" else 1e-6 * radius
-    if style == ".3":
-        half = 0.6 * 10.0 ** (Decimal(repr(radius)).adjusted() - 2)
-    k = int(np.searchsorted(radii, radius + half, "right")) - 1
-    while k >= 0 and radii[k] >= radius - half:
-        if not style or float(f"{radii[k]:{style}}") == radius:
-            return k
-        k -= 1
-    return None
-
-
-def style_of(rows: Sequence[Row]) -> str:
-    """How a file prints radii: three digits, four decimals, or "" for all digits."""
-    styles = (".3", ".4f")
-    fits = (
-        s for s in styles if all(float(f"{r.radius:{s}}") == r.radius for r in rows)
-    )
-    return next(fits, "")

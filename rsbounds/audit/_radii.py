@@ -21,7 +21,7 @@ _EQUAL = 2.0**-100
 #: Methods whose noise is the same at every input.
 FIXED = ("gaussian", "anisotropic")
 #: Methods whose radii are in l_1, by a curve of their own.
-ABSOLUTE = ("laplace", "uniform", "splitting")
+ABSOLUTE = ("laplace", "uniform", "exponential", "splitting")
 #: Methods of discrete noise, whose radii count changes.
 DISCRETE = ("categorical", "flips", "mask", "deletion", "blocks")
 #: Methods of which any event's least probability is known, at all inputs the same.
@@ -97,6 +97,10 @@ def least(
     here = event(z)
     if method == "laplace":
         return _laplace_event(_laplace_quantile(here) - arb(radius) / arb(sigma))
+    if method == "exponential":
+        # what lies outside of the event grows by the largest ratio of densities
+        q = here.q * (arb(radius) * arb(parameters["rate"])).exp()
+        return Event(1 - q, q) if q < 1 else Event(arb(0), arb(1))
     step = arb(radius) / (2 * _half_width(method, parameters, sigma))
     p = here.p - step
     return Event(p, here.q + step) if p > 0 else Event(arb(0), arb(1))
@@ -118,6 +122,11 @@ def _in_l1(
             return True  # of an event that is sure nothing is lost
         gap = _laplace_quantile(first) - _laplace_quantile(second)
         return bool(2 * arb(radius) <= arb(sigma) * gap)
+    if method == "exponential":
+        # A's complement and B may grow until they fill what is there
+        rest = first.q + second.p
+        grown = rest * (arb(radius) * arb(parameters["rate"])).exp()
+        return bool(grown <= 1)
     # in whichever tail both are small
     lead = second.q - first.q if second.p > 0.5 else first.p - second.p
     return bool(arb(radius) <= _half_width(method, parameters, sigma) * lead)

@@ -15,7 +15,7 @@ from rsbounds.schemes import Scheme
 
 #: Inputs that each further one is compared with, the first of a run.
 MOST = 256
-_ROUNDING = 1e-6  # relative: what levels and distances in float32 may be off by
+_SLACK = 1e-6  # relative: what levels and distances in float32 may be off by
 
 
 class Asserted:
@@ -63,11 +63,11 @@ class Asserted:
     def _least(self, level: float, before: float, away: float) -> float:
         """The least constant that two levels so far apart allow, rounding aside."""
         larger, smaller = max(level, before), min(level, before)
-        larger *= 1 - _ROUNDING
+        larger *= 1 - _SLACK
         if not larger > smaller > 0:
             return 0.0
         apart = larger - smaller
         if self._name == "rate":
             apart = math.log(larger / smaller)
-        away *= 1 + _ROUNDING
+        away *= 1 + _SLACK
         return apart / away if away else math.inf

@@ -50,12 +50,15 @@ def told(
         names = {"line": "line", "input": "index", "kind": "kind", "finding": "text"}
         each = {name: getattr(finding, own) for name, own in names.items()}
         yield Told(abridged(finding.at(args.file)), {"findings": [each]})
+    for note in result.notes:
+        yield Told(f"{args.file}: {note}", {"notes": [note]})
     for text, entries in _notes(args, result, manifest):
         yield Told(f"{args.file}: {text}", entries)
     yield Told(
         f"{args.file}: {_summary(result, manifest)}",
         {
             "rows": result.rows,
+            "kinds": result.of_kind(),
             "proved": result.proved,
             "drawn": result.drawn,
             "seed": result.seed,
@@ -117,8 +120,10 @@ def _notes(
 def _summary(result: audit.Audit, manifest: Manifest) -> str:
     some = f" ({result.proved} of them proved)" if result.proved < result.rows else ""
     many = len(result.findings)
+    each = ", ".join(f"{k} {kind}" for kind, k in result.of_kind().items())
     return (
         f"{result.rows} rows{some}, {many or 'no'} finding{'s' * (many != 1)}"
+        f"{f' ({each})' if each else ''}"
         f"{_besides(result.stated, manifest)}"
     )
 

@@ -61,6 +61,11 @@ def add_options(parser: Any) -> None:
     )
     add("--jobs", type=int, default=1, help="processes (1)")
     add_json(parser)
+    add(
+        "--strict",
+        action="store_true",
+        help="exit status 1 on any finding, of radii rounded up in print too",
+    )
     text = "of a file without a manifest, as its paper states it"
     for name, kind in (
         ("--sigma", float),
@@ -164,7 +169,7 @@ def _published(args: argparse.Namespace) -> int:
 
 def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> int:
     show(args, [*told(args, result, manifest)])
-    return int(bool(result.findings))
+    return int(result.fails or (args.strict and bool(result.findings)))
 
 
 def _scheme(

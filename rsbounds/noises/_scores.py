@@ -13,7 +13,7 @@ from rsbounds._numerics.checks import Array, as_floats
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, SMALLEST, round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
-from rsbounds.special import log_ndtr
+from rsbounds.special import error_bound, log_ndtr, log_ndtr_gap
 
 #: What a curve makes of an array of probabilities, rounded to one side.
 Moved = Callable[[Array], Array]
@@ -74,3 +74,23 @@ def score_pair(p_a: Any, p_b: Any) -> tuple[float, float | None]:
         return z_a, None
     second = _one("p_b", p_b, low=0.0, high=1.0, towards=np.inf)
     return z_a, float(round_up(ndtri(np.asarray(second)), NDTRI_ERROR))
+
+
+@np.errstate(under="ignore")  # tails may be smaller than any double
+def lead(z_a: float, z_b: float | None) -> float:
+    """Phi(z_a) - Phi(z_b) rounded down, at least 0; z_b = None stands for -z_a."""
+    first, given = checked_scores(z_a, z_b)
+    second = -first if given is None else given
+    if not first > second:
+        return float(np.where(np.isnan(first) | np.isnan(second), np.nan, 0.0))
+    if first < 0:  # both are small
+        difference = share_below(first) - share_above(second)
+    elif second > 0:  # both are near 1
+        difference = share_below(-second) - share_above(-first)
+    else:
+        difference = 1.0 - share_above(-first) - share_above(second)
+    # of close scores both probabilities lose the digits of their difference
+    log = log_ndtr_gap(first, second)
+    close = np.exp(log - error_bound("log_ndtr_gap", log))
+    apart = np.nextafter(difference, -1.0) - EPS
+    return max(float(apart), float(round_down(close, 2 * EPS)), 0.0)

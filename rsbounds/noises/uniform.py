@@ -24,13 +24,10 @@ from rsbounds._numerics.rounding import (
 from rsbounds.noises._named import NamedNoise
 from rsbounds.noises._noise import Bits, noise_level, single
 from rsbounds.noises._scores import (
-    checked_scores,
+    lead,
     moved_score,
     score_pair,
-    share_above,
-    share_below,
 )
-from rsbounds.special import error_bound, log_ndtr_gap
 
 
 class Uniform(NamedNoise):
@@ -106,27 +103,7 @@ class Uniform(NamedNoise):
 
 def l1_radius(z_a: float, z_b: float | None, half_width: float) -> float:
     """Half the width times the lead of the first probability, rounded down."""
-    return float(round_down(product(_lead(z_a, z_b), half_width), EPS))
-
-
-@np.errstate(under="ignore")  # tails may be smaller than any double
-def _lead(z_a: float, z_b: float | None) -> float:
-    """Phi(z_a) - Phi(z_b) rounded down, at least 0; z_b = None stands for -z_a."""
-    first, given = checked_scores(z_a, z_b)
-    second = -first if given is None else given
-    if not first > second:
-        return float(np.where(np.isnan(first) | np.isnan(second), np.nan, 0.0))
-    if first < 0:  # both are small
-        difference = share_below(first) - share_above(second)
-    elif second > 0:  # both are near 1
-        difference = share_below(-second) - share_above(-first)
-    else:
-        difference = 1.0 - share_above(-first) - share_above(second)
-    # of close scores both probabilities lose the digits of their difference
-    log = log_ndtr_gap(first, second)
-    close = np.exp(log - error_bound("log_ndtr_gap", log))
-    apart = np.nextafter(difference, -1.0) - EPS
-    return max(float(apart), float(round_down(close, 2 * EPS)), 0.0)
+    return float(round_down(product(lead(z_a, z_b), half_width), EPS))
 
 
 @np.errstate(under="ignore")

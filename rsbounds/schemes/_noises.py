@@ -6,6 +6,7 @@ A noise is a file of :mod:`rsbounds.noises`, and its import and its line here.
 from rsbounds.noises.blocks import Blocks
 from rsbounds.noises.categorical import Categorical
 from rsbounds.noises.deletion import Deletion
+from rsbounds.noises.exponential import Exponential
 from rsbounds.noises.flips import Flips
 from rsbounds.noises.laplace import Laplace
 from rsbounds.noises.mask import Mask
@@ -15,6 +16,7 @@ from rsbounds.schemes._noise import method
 
 laplace = method(Laplace)
 uniform = method(Uniform)
+exponential = method(Exponential)
 splitting = method(Splitting)
 categorical = method(Categorical)
 flips = method(Flips)

@@ -45,6 +45,7 @@ SCHEMES = {
 SCHEMES |= {
     "laplace": ("laplace", {"sigma": 0.5}),
     "uniform": ("uniform", {"sigma": 0.5}),
+    "exponential": ("exponential", {"rate": 2.0}),
 }
 COUNTS = [(9900, 60), (5100, 4000), (4500, 700), (5100, 4900), (10000, 0), (300, 200)]
 BOUNDS = {
@@ -159,6 +160,7 @@ def rows_of(draw, method):
     parameters = {
         **{name: {"sigma": sigma} for name in ("laplace", "uniform")},
         "splitting": {"sigma": sigma, "levels": 255},
+        "exponential": {"rate": 1 / sigma},
         "gaussian": {"sigma": sigma, "norm": draw(st.floats(1, 9)), "dim": draw(DIM)},
         "anisotropic": {"inner": draw(POSITIVE)},
         "semi-elastic": {"rate": draw(RATE), "dim": draw(DIM)},
@@ -182,6 +184,8 @@ def rows_of(draw, method):
 def test_what_the_kernels_certify_is_proved(method, data):
     """At every magnitude, and hardly anything more."""
     parameters, sigma, z_a, z_b = data.draw(rows_of(method))
+    if method == "exponential":
+        sigma = 1 / parameters["rate"]
     if method == "splitting":
         sigma = parameters["sigma"] = max(round(100 * sigma), 1) / 2
     radius = METHODS[method].from_parameters(parameters).radius(z_a, sigma, z_b)

@@ -46,7 +46,13 @@ def test_a_radius_printed_upwards_is_found_and_one_downwards_is_not(
         best[text] = max(best[text], radius(count))
     expected = [i for i, text in enumerate(texts) if float(text) > best[text]]
     assert 0 < len(expected) < len(texts)
-    assert inputs(published(texts)) == expected
+    name = published(texts)
+    found = verify_printed(name, sigma=SIGMA, n=N, alpha=ALPHA)
+    assert [finding.index for finding in found.findings] == expected
+    assert found.of_kind() == {"rounded up": len(expected)}
+    assert not found.fails
+    assert main(["verify", name, *STATED]) == 0
+    assert main(["verify", name, *STATED, "--strict"]) == 1
 
 
 def test_a_radius_above_every_count_is_found(tmp_path, monkeypatch, capsys):
@@ -62,7 +68,7 @@ def test_a_radius_above_every_count_is_found(tmp_path, monkeypatch, capsys):
     assert inputs(published(texts)) == [1, 2]
     assert main(["verify", "sigma_0.50", *STATED]) == 1
     text = capsys.readouterr().out
-    assert "input 2: radius is 9.0, more than any count shows" in text
+    assert "input 2: radius is 9.0, above 1." in text
     assert "taken as stated" in text
     assert "alpha" in text
 

@@ -39,9 +39,9 @@ GOOD = [line(repr(earned(count)), idx=count) for count in (700, 900, 950, N)]
 
 
 PUBLISHED = {
-    "an infinite radius": ([line("inf")], "radius is inf, more than any count shows"),
-    "1e30": ([line("1e30")], "radius is 1e+30, more than any count shows"),
-    "1e308": ([line("1e308")], "radius is 1e+308, more than any count shows"),
+    "an infinite radius": ([line("inf")], "radius is inf, above 1.2"),
+    "1e30": ([line("1e30")], "radius is 1e+30, above 1.2"),
+    "1e308": ([line("1e308")], "radius is 1e+308, above 1.2"),
     "correct with another class": (
         [line("0.0", predict=4)],
         "correct is 1, but predict 4 and label 3",
@@ -68,16 +68,24 @@ def test_a_published_row_that_nothing_earns_is_a_finding(
     assert said in says(capsys, published(*lines, *kept), 1)
 
 
-def test_published_radii_that_were_stretched_are_all_found(
+def test_published_radii_that_were_stretched_are_all_told(
     tmp_path, monkeypatch, capsys
 ):
-    """Where all digits are printed, once only the largest was compared."""
+    """Some count earns as much, so none is an accusation; the factor is said once."""
     monkeypatch.chdir(tmp_path)
     counts = range(600, 990, 10)
-    for factor, rows in ((1.0, 0), (1.3, len(counts))):
-        lines = [line(repr(earned(k) * factor), idx=k) for k in counts]
-        text = says(capsys, published(*lines), int(factor > 1))
-        assert text.count("which no count of 1000 samples earns") == rows
+    lines = [line(repr(earned(k) * 1.3), idx=k) for k in counts]
+    text = says(capsys, published(*lines), 0)
+    assert text.count("radii are 1.3 times those of counts") == 1
+    assert "as they are at sigma 0.65" in text
+    lines.append(line(repr(earned(N) * 1.3)))
+    text = says(capsys, published(*lines), 1)
+    assert text.count("the most that 1000 of 1000 samples earn") == 1
+    # counts in a column leave no doubt
+    head = f"{HEAD}\tcount"
+    lines = [f"{line(repr(earned(k) * 1.3), idx=k)}\t{k}" for k in counts]
+    text = says(capsys, published(*lines, head=head), 1)
+    assert text.count("of 1000 samples earn") == len(counts)
 
 
 def test_published_columns_are_compared_with_what_is_stated(

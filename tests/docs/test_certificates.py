@@ -11,6 +11,7 @@ import pytest
 from pages import BROWSER, OWNED, Parsed, dom
 
 from rsbounds import certify_dataset, schemes
+from rsbounds.audit._published import earned as scores
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("entries", "make", "enter", "check", "published")
@@ -173,7 +174,7 @@ def test_a_card_alone_is_its_writer_s_word(board, run, tmp_path, capsys):
 
 def test_radii_that_printing_rounded_up_stand_and_are_shown_so(board, tmp_path, capsys):
     pytest.importorskip("flint")
-    earned = 0.5 * board("entries").earned(1000, 0.001)
+    earned = 0.5 * scores(1000, 0.001)
     # each count from 990 on, of which some round up to three digits
     lines = [f"{i}\t3\t3\t{r:.3}\t1\t0:00:01" for i, r in enumerate(earned[990:])]
     head = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
@@ -251,7 +252,7 @@ def test_the_best_of_several_runs_says_of_how_many(board, tmp_path):
     pytest.importorskip("flint")
     published = board("published")
     head = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
-    largest = 0.5 * board("entries").earned(published.N, published.ALPHA)
+    largest = 0.5 * scores(published.N, published.ALPHA)
     base = tmp_path / published.COHEN / "data" / "certify" / "cifar10" / "resnet110"
     for train, radius in (("0.25", largest[90_000]), ("0.50", largest[95_000])):
         for name in ("test", "again"):  # of the same content, or not of the test set

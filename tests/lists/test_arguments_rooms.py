@@ -135,6 +135,10 @@ CALLS = {
         {**SCORES, "levels": [0.3, 0.7], "norm": 2.0},
     ),
     "laplace": (of_scheme(schemes.laplace, "scale"), {**SCORES, "scale": 0.3}),
+    "exponential": (
+        of_scheme(schemes.exponential),
+        {**SCORES, "rate": 0.3},
+    ),
     "uniform": (
         of_scheme(schemes.uniform, "half_width"),
         {**SCORES, "half_width": 0.3},

@@ -30,6 +30,7 @@ def whole_numbers(largest, size=6):
 NOISES = {
     "laplace": (schemes.laplace(0.5), None),
     "uniform": (schemes.uniform(0.5), None),
+    "exponential": (schemes.exponential(2.0), None),
     "splitting": (schemes.splitting(0.5, 10), whole_numbers(10) / 10),
     "categorical": (schemes.categorical(0.9, 4), whole_numbers(3)),
     "flips": (schemes.flips(0.05, 0.1), whole_numbers(1)),

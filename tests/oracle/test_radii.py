@@ -194,7 +194,7 @@ def test_what_is_proved_of_result_files_has_its_evaluations():
     """An entry may have neither: its rows are refused then."""
     # these have no level to be at two points, and an oracle of their own
     counted = {"categorical", "flips", "mask", "deletion", "blocks"}
-    of_a_curve = counted | {"laplace", "uniform", "splitting"}
+    of_a_curve = counted | {"laplace", "uniform", "exponential", "splitting"}
     proved = {
         "gaussian",
         "semi-elastic",

@@ -28,6 +28,7 @@ LEVELS = {
         "0.4",
     ),
     "uniform": (partial(schemes.uniform, 0.75), "0.75"),
+    "exponential": (partial(schemes.exponential, 4.0), "0.25"),
     "splitting": (partial(schemes.splitting, 0.5, 4), "0.5"),
 }
 
@@ -43,7 +44,7 @@ def test_rows_state_the_level_of_their_noise(name, tmp_path):
     numbers = {"n0": 10, "n": 100}
     if name == "splitting":
         numbers = {"n": scheme.outcomes, "bound": "exact"}
-    kind = np.float32 if scheme.norm == 1 else np.int64
+    kind = np.float32 if not scheme.whole else np.int64
     data = (np.zeros((2, 8), kind), np.zeros(2, np.int64))
     results = certify_dataset(always_first, data, scheme, out=out, **numbers)
     assert [row.sigma for row in results.rows] == [float(level)] * 2

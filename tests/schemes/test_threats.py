@@ -428,6 +428,7 @@ RUNS = {
     ),
     "laplace": (["--sigma", ".25"], {"data": "grid.npz"}),
     "uniform": (["--sigma", ".25"], {"data": "grid.npz"}),
+    "exponential": (["--rate", "4"], {"data": "grid.npz"}),
     "splitting": (
         ["--sigma", ".5", "--levels", "255"],
         {"data": "grid.npz", "n": None},

@@ -144,14 +144,14 @@ def _extreme_range(call: Call, given: list[Range]) -> Range:
     return Range(max(a.size, b.size), max(a.error, b.error))
 
 
-_SUM = Record(BOTH, _sum, zero, _sum_range, affine=True, several=True)
+_ADDITION = Record(BOTH, _sum, zero, _sum_range, affine=True, several=True)
 _PRODUCT = Record(BOTH, _product, zero, _product_range, affine=True, plain=_one_number)
 _QUOTIENT = replace(_PRODUCT, inputs=("self",))
 _EXTREME = Record(BOTH, _extreme, none, _extreme_range, root=True, several=True)
 
 ARITHMETIC = {
     **{
-        f"aten.{name}.{kind}": _SUM
+        f"aten.{name}.{kind}": _ADDITION
         for name in ("add", "sub", "rsub")
         for kind in ("Tensor", "Scalar")
     },

@@ -162,12 +162,12 @@ def _picked(constant: float | Callable[[Call], float], argument: str = "self") -
     return Record((argument,), one_term(found), none, same)
 
 
-_SUM = _linear(lambda call: root(_group(call)), _sum_range)
+_SUMS = _linear(lambda call: root(_group(call)), _sum_range)
 _MEAN = _linear(_mean, _mean_range)
 
 REDUCTIONS = {
-    "aten.sum.default": _SUM,
-    "aten.sum.dim_IntList": _SUM,
+    "aten.sum.default": _SUMS,
+    "aten.sum.dim_IntList": _SUMS,
     "aten.mean.default": _MEAN,
     "aten.mean.dim": _MEAN,
     **{

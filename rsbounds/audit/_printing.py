@@ -1,0 +1,189 @@
+"""How a column of radii was printed, inferred from the column itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import lru_cache
+from math import isfinite, sqrt
+
+import numpy as np
+
+from rsbounds._numerics.checks import Array
+
+#: How a number is shortened: which radii print as r, in units of its last digit below
+#: and above r. Of those that fit a column alike, the first is taken.
+WAYS = {"cut": (0.0, 1.0), "rounded": (0.5, 0.5), "rounded up": (1.0, 0.0)}
+#: Rows of another style than most: a column may have so many, as a share.
+_STRANGE = 0.05
+#: Relative errors of radii computed in double and in single precision.
+_DOUBLE, _SINGLE = 1e-10, 2.0**-21
+#: So far below a count's radius one is still taken to be that count's.
+_NEAR = 1e-6
+#: A number of so many digits may be one in single precision.
+_DIGITS_OF_SINGLE = 7
+#: Factors that people print radii with; 255 is for pixels.
+_FACTORS = (1 / 2, 2.0, 1 / sqrt(2), sqrt(2), 255.0, 1 / 255)
+#: Logarithm of the chance with which a factor may fit that is none.
+_CHANCE = -25.0
+_MOST = 400  # radii that are compared with each factor
+
+
+@dataclass(frozen=True)
+class Printing:
+    """How numbers were printed.
+
+    Attributes
+    ----------
+    decimals, significant : int or None
+        Digits after the point, and in all, of most numbers; None if the column isn't
+        of so many. Where both fit, a number has the fewer digits of the two.
+    single : bool
+        Whether the numbers are of single precision.
+    way : str
+        One of ``WAYS``.
+    factor : float
+        What all radii were multiplied by.
+    """
+
+    decimals: int | None
+    significant: int | None
+    single: bool
+    way: str = "rounded"
+    factor: float = 1.0
+
+    @classmethod
+    def of(cls, numbers: Sequence[float]) -> Printing:
+        """The digits of a column."""
+        held = [number for number in set(numbers) if number and isfinite(number)]
+        digits = [_digits(number)[:2] for number in held]
+        if not digits:
+            return cls(decimals=0, significant=None, single=False)
+        styles: list[int | None] = []
+        for each in zip(*digits, strict=True):
+            usual: int = Counter(each).most_common(1)[0][0]
+            longer = sum(number > usual for number in each)
+            styles.append(usual if longer <= _STRANGE * len(each) else None)
+        if styles == [None, None]:  # a mixed column
+            styles = [int(np.median(each)) for each in zip(*digits, strict=True)]
+        most = max(significant for _, significant in digits)
+        single = most >= _DIGITS_OF_SINGLE and all(map(_is_single, held))
+        return cls(decimals=styles[0], significant=styles[1], single=single)
+
+    @classmethod
+    def of_radii(cls, numbers: Sequence[float], earned: Array) -> Printing:
+        """The digits of a column of radii, how they were shortened, and their factor.
+
+        ``earned`` are the radii of all counts, in order: what fits them best.
+        """
+        printed = cls.of(numbers)
+        held = np.array(sorted({r for r in numbers if 0 < r <= earned[-1] * 256}))
+        if not held.size:
+            return printed
+        best, lost = printed._fitting(held, earned)
+        if not lost or held.size < 5:
+            return best
+        some = held[:: -(-held.size // _MOST)]
+        most = min(_STRANGE, lost / held.size / 2) * some.size
+        for factor in _factors(held[-1], earned):
+            other, strange = replace(printed, factor=factor)._fitting(some, earned)
+            if strange <= most and other._chance(some, earned) < _CHANCE:
+                return other
+        return best
+
+    def _fitting(self, held: Array, earned: Array) -> tuple[Printing, int]:
+        """The way that most numbers fit, and how many don't."""
+        ways = [replace(self, way=way) for way in WAYS]
+        lost = [int((way.counts(held, earned) < 0).sum()) for way in ways]
+        least = lost.index(min(lost))
+        if min(lost) == lost[1] > 0:  # nothing speaks for another way than the usual
+            least = 1
+        return ways[least], lost[least]
+
+    def _chance(self, held: Array, earned: Array) -> float:
+        """Logarithm of the chance with which numbers print as counts' radii."""
+        table = self.factor * earned
+        above = np.clip(np.searchsorted(table, held), 1, table.size - 1)
+        widths = self.units(held) + 2 * self.slack * held
+        return float(np.log(np.minimum(widths / np.diff(table)[above - 1], 1)).sum())
+
+    @property
+    def slack(self) -> float:
+        """The relative error of the arithmetic that computed a number."""
+        return _SINGLE if self.single else _DOUBLE
+
+    def unit(self, number: float) -> float:
+        """The place of a number's last digit; of one with more digits, its own."""
+        if not isfinite(number):
+            return 0.0
+        decimals, significant, first = _digits(number)
+        units = []
+        if self.decimals is not None:
+            units.append(10.0 ** -max(self.decimals, decimals))
+        if self.significant is not None:
+            units.append(10.0 ** (first + 1 - max(self.significant, significant)))
+        return max(units)
+
+    def units(self, numbers: Array) -> Array:
+        return np.array([self.unit(float(number)) for number in numbers])
+
+    def ends(self, numbers: Array) -> tuple[Array, Array]:
+        """The least and the largest that print so."""
+        below, above = WAYS[self.way]
+        units = self.units(numbers)
+        error = np.where(np.isfinite(numbers), numbers, 0.0)
+        low = numbers - below * units - self.slack * error
+        return low, numbers + above * units + _NEAR * error
+
+    def counts(self, numbers: Array, earned: Array) -> Array:
+        """The largest count whose radius prints so, for each number; -1 for none."""
+        low, high = self.ends(numbers)
+        table = self.factor * earned
+        largest = np.searchsorted(table, high, "right") - 1
+        fits = (largest >= 0) & (table[np.maximum(largest, 0)] >= low)
+        return np.where(fits, largest, -1)
+
+    def count(self, number: float, earned: Array) -> int | None:
+        """The largest count whose radius prints as this one; None if none does."""
+        largest = int(self.counts(np.array([number]), earned)[0])
+        return None if largest < 0 else largest
+
+    def __str__(self) -> str:
+        parts = []
+        if self.decimals is not None:
+            parts.append(f"{self.decimals} decimals")
+        if self.significant is not None:
+            parts.append(f"{self.significant} significant digits")
+        words = "single precision" if self.single else " or ".join(parts)
+        return f"{words}, {self.way}"
+
+
+@lru_cache(maxsize=2**16)
+def _digits(number: float) -> tuple[int, int, int]:
+    """Decimals and significant digits of a number, without trailing zeros, and the
+    power of ten of its first digit.
+    """
+    exact = Decimal(repr(float(number))).normalize()
+    _, digits, exponent = exact.as_tuple()
+    return max(0, -int(exponent)), len(digits), exact.adjusted()
+
+
+def _is_single(number: float) -> bool:
+    """Whether a number is one of single precision, or its shortest decimal."""
+    with np.errstate(over="ignore"):
+        near = np.float32(number)
+    return bool(float(near) == number or float(str(near)) == number)
+
+
+def _factors(largest: float, earned: Array) -> Iterator[float]:
+    """What radii may have been multiplied by; last of all what makes the largest that
+    of a count.
+    """
+    yield from _FACTORS
+    for radius in earned[:-100:-1]:
+        if radius <= 0:
+            return
+        factor = largest / radius
+        yield from (float(f"{factor:.2}"), float(f"{factor:.3}"), factor)
