@@ -232,7 +232,8 @@ def _title(files: Sequence[Results]) -> str:
 
 def _width(ax: Any) -> float:
     """Inches of a figure in which these axes would stand alone."""
-    width = float(ax.get_figure().get_size_inches()[0])
+    figure = ax.get_figure()  # or a part of one, which has no size in inches
+    width = float(figure.bbox.width) / float(figure.dpi)
     return width * float(ax.get_position().width) / ALONE
 
 

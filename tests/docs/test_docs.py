@@ -136,8 +136,12 @@ def test_links_lead_somewhere():
             file = (page.parent / target).resolve() if target else page
             assert file.exists(), f"{page} links to {link}"
             assert not anchor or anchor in anchors(file), f"{page} links to {link}"
-        shown = re.findall(r"\{(?:figure|include)\} (\S+)|^:file: (\S+)", text, re.M)
-        for file in ("".join(pair) for pair in shown):
+        shown = re.findall(
+            r"\{(?:figure|include)\} (\S+)|^:file: (\S+)|!\[[^\]]*\]\(([^)\s]+)\)",
+            text,
+            re.M,
+        )
+        for file in ("".join(each) for each in shown):
             assert (page.parent / file).is_file(), f"{page} shows {file}"
 
 

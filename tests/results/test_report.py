@@ -450,6 +450,8 @@ def test_narrow_axes_of_a_wide_figure_are_drawn_as_a_column():
     assert beside.get_legend().get_texts()[0].get_fontsize() == size
     _, whole = plt.subplots(figsize=(7, 4.5))
     assert plot([run], ax=whole).get_title() != ""
+    part, _ = plt.figure(figsize=(7, 2.5)).subfigures(1, 2)
+    assert plot([run], ax=part.subplots()).get_title() == ""
     plt.close("all")
 
 
