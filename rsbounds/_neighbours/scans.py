@@ -315,13 +315,11 @@ def begin(
                     best, starts.guard[row] = margin, guards[0]
         starts.best[row] = best
         if rivals[0] >= 0:
-            shift = (
-                x[row] * x[row]
-            ).sum() - slack  # with it products give less than distances
+            # less than |x|^2, so that products give less than distances
+            shift = (x[row] * x[row]).sum() - slack
             own = points[nearest]
-            corner = np.where(
-                high - own > own - low, high, low
-            )  # of the box, the furthest
+            # the corner of the box that is furthest from the nearest anchor
+            corner = np.where(high - own > own - low, high, low)
             reach = _dual(own, corner, norm) * (1 + 4 * ERROR)
             starts.floor[row] = square * (1 + 2 * ERROR) - shift
             starts.limit[row] = _threshold(square, reach, stretch, best) - shift

@@ -59,9 +59,8 @@ def semielastic_move(r: Array, sigma: Array, up: Mask, rate: Array) -> Move:
 def lipschitz_move(r: Array, sigma: Array, up: Mask, lip: Array, floor: Array) -> Move:
     side = np.where(up, 1.0, -1.0)
     t = lip * r / sigma
-    held = ~up & (
-        sigma - lip * r <= floor
-    )  # the floor, and not the constant, holds sigma1
+    # where the floor, and not the constant, bounds sigma1
+    held = ~up & (sigma - lip * r <= floor)
     t = np.where(held, (sigma - floor) / sigma, t)
     ratio = np.where(held, floor / sigma, 1 + side * t)
     free = np.where(held, 0.0, 1.0)
@@ -99,12 +98,12 @@ def slopes(
         rho = np.sqrt(ncx2_ppf_exp(log_ndtr(scores[tiny]), n, a**2))
         t = a * rho
         series = t / n * (1 - t**2 / (n * (n + 2)))
-        bessel[tiny] = r = np.where(t < 1e-3, series, bessel[tiny])
-        q0[tiny], q1[tiny] = rho - a * r, rho / ratio - b * r
-        slope[tiny], weight[tiny] = (
-            _radius_slope(rho, n, a),
-            _radius_slope(rho / ratio, n, b),
-        )
+        quotient = np.where(t < 1e-3, series, bessel[tiny])
+        bessel[tiny] = quotient
+        q0[tiny] = rho - a * quotient
+        q1[tiny] = rho / ratio - b * quotient
+        slope[tiny] = _radius_slope(rho, n, a)
+        weight[tiny] = _radius_slope(rho / ratio, n, b)
     by_distance = (weight * bessel).sum(0)
     by_level = side * (weight * q1).sum(0)
     by_sigma = -side * (weight * q0).sum(0)
