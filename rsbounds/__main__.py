@@ -12,8 +12,9 @@ PATIENCE = (
 
 
 def main() -> int:
-    """The command line: Ctrl-C and SIGTERM end it in good order, and when repeated, at
-    once.
+    """Run the command line.
+
+    Ctrl-C and SIGTERM end it in good order, and when repeated, at once.
     """
     first: tuple[int, float] | None = None
 

@@ -1,5 +1,4 @@
-"""The special functions inside numba: ``rsbounds.special`` names work in ``@njit``
-code.
+"""The special functions of ``rsbounds.special`` for use in numba's ``@njit`` code.
 
 Each compiled scalar is registered under a named symbol, so that functions that call it
 can be cached. numba calls :func:`register` through its entry point before it compiles

@@ -54,8 +54,7 @@ def radius(
     norm: ArrayLike = 2,
     scores: bool = False,
 ) -> Floats:
-    """Largest l_p ball inside the certified ellipsoid of Gaussian noise N(0,
-    diag(sigma^2)).
+    """Largest l_p ball inside the certified ellipsoid of noise N(0, diag(sigma^2)).
 
     The ellipsoid is |delta/sigma|_2 < K = (z_a - z_b)/2. By Hoelder's inequality the
     ball has radius K / (sum sigma_i^(-1/u))^u with u = max(1/2 - 1/norm, 0): K
@@ -290,8 +289,7 @@ def laplace_radius(
 def laplace_transport(
     z: ArrayLike, radius: ArrayLike, scale: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """How far the probability of an event can move in l_1 under Laplace noise, in
-    normal scores.
+    """Bounds on an event's probability moved in l_1 under Laplace noise, as scores.
 
     With Q the quantile and F the distribution function of the standard Laplace law, an
     event of probability p has, wherever the input moves by at most R in l_1, a
@@ -399,8 +397,9 @@ def _laplace_paper(p_a: Array, p_b: Array) -> Array:
 
 
 def _log_ratio(larger: Array, smaller: Array, difference: Array) -> Array:
-    """log(larger/smaller) from their difference; from both logs where the ratio may
-    overflow.
+    """Compute log(larger/smaller) from their difference.
+
+    Where the ratio may overflow it is the difference of both logarithms.
     """
     far = difference > 1e10 * smaller
     return np.where(

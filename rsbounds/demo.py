@@ -62,9 +62,7 @@ def train(
     seed: int = 0,
     epochs: int = 12,
 ) -> nn.Module:
-    """A small convolutional network trained under Gaussian noise of the level or
-    levels.
-    """
+    """Train a small convolutional network under Gaussian noise of some levels."""
     levels = torch.as_tensor(sigma, dtype=torch.float32).reshape(-1)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -88,8 +86,9 @@ def train(
 
 
 def schemes_of(anchors: datasets.Images) -> dict[str, Scheme | Rule]:
-    """Fixed noise, a decision list, and two levels that grow with the distance to
-    ``anchors``.
+    """Make the demo's schemes: fixed noise, a decision list, and two growing levels.
+
+    These levels grow with the distance to ``anchors``.
     """
     flat = anchors.reshape(len(anchors), -1)
     dim = flat.shape[1]

@@ -1,5 +1,6 @@
-"""Models of any framework as functions from a NumPy batch to scores; none is imported
-here.
+"""Models of any framework as functions from a NumPy batch to scores.
+
+No framework is imported here.
 """
 
 import importlib
@@ -121,8 +122,9 @@ def labels_of(model: Any) -> list[Any] | None:
 
 
 def require_columns(model: Any, data: Any) -> None:
-    """ArgumentError for a frame whose columns are not those that an estimator was
-    fitted on, in their order: frames are read by position.
+    """Raise ArgumentError for a frame whose columns an estimator was not fitted on.
+
+    Their order counts: frames are read by position.
 
     Examples
     --------
@@ -144,8 +146,7 @@ def require_columns(model: Any, data: Any) -> None:
 
 
 class FromLabels:
-    """Scores of a function that returns labels: 1 in the column of the label, 0 in the
-    others.
+    """Scores of a function that returns labels: 1 in the label's column, 0 elsewhere.
 
     Parameters
     ----------
@@ -213,8 +214,7 @@ class FromLabels:
 
 
 def one_shape(function: Function) -> Function:
-    """A function that is compiled for each shape of its batch, given one shape for each
-    input.
+    """Give one shape for each input to a function that is compiled for each shape.
 
     Batches are cut in pieces of as many rows as about 2^18 numbers make, 16 to 512; the
     last one is filled up with zeros.
@@ -228,9 +228,7 @@ def one_shape(function: Function) -> Function:
 
 
 def in_pieces(function: Function, batch: NDArray[Any], rows: int) -> NDArray[Any]:
-    """What a function of batches of exactly ``rows`` rows returns for another number of
-    them.
-    """
+    """Call a function of batches of exactly ``rows`` rows on any number of rows."""
     filler = np.zeros((-len(batch) % rows, *batch.shape[1:]), batch.dtype)
     filled = np.concatenate([batch, filler])
     returned = [function(part) for part in np.split(filled, len(filled) // rows)]

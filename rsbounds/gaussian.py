@@ -264,8 +264,7 @@ def lipschitz_radius(p_a: ArrayLike, p_b: ArrayLike | None, lip: ArrayLike) -> F
 
 
 def max_radius(n: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Floats:
-    """Largest l_2 radius that n samples can certify: all of them fall into the top
-    class.
+    """Largest l_2 radius that n samples can certify: when all are of the top class.
 
     The Clopper-Pearson lower bound of n successes in n trials is alpha^(1/n), so no
     input, however easy, is certified beyond sigma Phi^-1(alpha^(1/n)). Source: [S] A.2,

@@ -226,8 +226,9 @@ class LocallyBiased:
         return classes.reshape(np.shape(x)[:-1])
 
     def certify(self, x: ArrayLike) -> tuple[Labels, Floats]:
-        """The class of each x of shape (..., d) and the radius within which it is
-        constant.
+        """Return the class of each x and the radius within which it is constant.
+
+        x is of shape (..., d).
 
         Without NaN in x; both results are of shape (...). The radius is in the chosen
         norm, never above the true value for the values and gradients that

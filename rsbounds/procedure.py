@@ -1,6 +1,4 @@
-"""The numbers of a Monte Carlo certificate: how many samples, at which level, by which
-bound.
-"""
+"""The numbers of a Monte Carlo certificate: samples, level, bound."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -20,8 +18,9 @@ MOST_SAMPLES = 10**9  # of a file's rows: a bound of more takes minutes to prove
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """The numbers that certify an input; ValueError at once for one that is out of its
-    domain.
+    """The numbers that certify an input, each checked against its domain.
+
+    ValueError at once for a number outside.
 
     Parameters
     ----------
@@ -191,8 +190,9 @@ class Procedure:
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:
-        """The procedure of :meth:`to_dict`'s entries; ValueError if one is missing or
-        wrong.
+        """Make the procedure of :meth:`to_dict`'s entries.
+
+        ValueError if one is missing or wrong.
         """
         if not isinstance(entries, Mapping):
             raise ArgumentError(
@@ -217,9 +217,7 @@ def _bound_at_any_time(bound: str) -> str:
 
 
 def _bound_with_looks(bound: str) -> str:
-    """``bound`` itself if it looks at fixed numbers of samples, or the first of the
-    list that does.
-    """
+    """Return ``bound`` if it looks at fixed sample sizes, or the first that does."""
     if BOUNDS[bound].looks is not None:
         return bound
     return next(entry.name for entry in BOUNDS.values() if entry.looks is not None)

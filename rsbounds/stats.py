@@ -24,8 +24,7 @@ def _method(function: Any) -> Any:
 
 
 class ncx2_gen(_Ncx2):  # type: ignore[misc]
-    """A noncentral chi-square random variable: :data:`scipy.stats.ncx2` with accurate
-    tails.
+    """A noncentral chi-square variable: :data:`scipy.stats.ncx2` with accurate tails.
 
     It takes the place of SciPy's object: the same shape parameters, methods, frozen
     form, ``loc`` and ``scale``. Distribution functions, density and quantiles are those

@@ -1,6 +1,4 @@
-"""Anchor points in memory: their labels, the noise level of the k nearest; dot products
-to scan.
-"""
+"""Anchor points in memory: labels, dot products, and k-nearest noise levels."""
 
 from __future__ import annotations
 
@@ -41,9 +39,7 @@ _BLOCK = 2**24  # dot products held at a time: 128 MiB; with fewer rows BLAS los
 
 
 class Anchors:
-    """Points (N, d) and their squared norms; arrays of its own, which no caller can
-    change.
-    """
+    """Points (N, d) and their squared norms, in arrays that no caller can change."""
 
     def __init__(self, points: ArrayLike) -> None:
         given = on_host("anchors", points)
@@ -68,17 +64,14 @@ class Anchors:
         return np.ascontiguousarray(x.reshape(-1, dim))
 
     def slacks(self, x: Array) -> Array:
-        """For each row, twice the error of |x|^2 + squares - 2 dots, in any order of
-        sums.
-        """
+        """Twice the error of |x|^2 + squares - 2 dots for each row, in any order."""
         size = np.sqrt(np.einsum("nd,nd->n", x, x)) + self._largest
         slack: Array = 2 * (x.shape[1] + 16) * EPS * size**2
         return slack
 
     @np.errstate(under="ignore")  # as of their products
     def scan(self, x: Array, kernel: Kernel) -> None:
-        """Call kernel(x[a:b], dots, minima, a, b) for all rows, in pieces on every
-        core.
+        """Call kernel(x[a:b], dots, minima, a, b) for all rows, in parallel pieces.
 
         dots = x[a:b] @ points.T, minima the least of squares - 2 dots in each block of
         anchors.
@@ -108,8 +101,9 @@ class Anchors:
 
 
 class Starts(NamedTuple):
-    """For each row of x: its nearest anchor, and ``best``, the least margin of a few
-    rivals.
+    """For each row of x: its nearest anchor, and the least margin of a few rivals.
+
+    ``best`` is that margin.
 
     ``guard`` is the anchor with that margin. No rival whose squares - 2 dots is
     ``limit`` or more has a margin below ``best``; its squared distance exceeds the
@@ -183,9 +177,7 @@ class LabelledAnchors(Anchors):
     @cached_property
     @np.errstate(under="ignore")  # coordinates may be smaller than any normal double
     def _geometry(self) -> tuple[Array, Array, Array, Codes]:
-        """The box around the anchors, their dual distances to their mean, and their
-        codes.
-        """
+        """Box around the anchors, their dual distances to their mean, their codes."""
         from rsbounds._neighbours import scans, sieve
 
         points = self.points
@@ -198,8 +190,9 @@ class LabelledAnchors(Anchors):
 
 
 class KNNSigma:
-    """sigma(x) = sigma_base exp(rate (dist(x) - shift)), dist the mean of the k
-    nearest.
+    """sigma(x) = sigma_base exp(rate (dist(x) - shift)), dist over the k nearest.
+
+    dist(x) is the mean distance to the k nearest anchors.
 
     Each distance to an anchor is 1-Lipschitz in x, so is the mean of the k least of
     them, and log sigma is `rate`-Lipschitz: the `rate` is the one to give to
@@ -260,8 +253,9 @@ class KNNSigma:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What its levels are computed from besides the rate: sigma, k, shift, and the
-        SHA-256 of the anchors in float64.
+        """Everything the levels are computed from besides the rate.
+
+        That is sigma, k, shift, and the SHA-256 of the anchors in float64.
         """
         digest = hashlib.sha256(self._anchors.points.tobytes()).hexdigest()
         return {
@@ -272,8 +266,9 @@ class KNNSigma:
         }
 
     def distance(self, x: ArrayLike) -> Floats:
-        """Mean distance to the k nearest anchors: as :meth:`sigma`, within 1e-13
-        (relative).
+        """Mean distance to the k nearest anchors, within 1e-13 (relative).
+
+        Parameters as in :meth:`sigma`.
         """
         rows = self._anchors.queries(x)
         result: Floats = flag_nan(self._distances(rows)).reshape(np.shape(x)[:-1])[()]
@@ -296,8 +291,7 @@ class KNNSigma:
         return result
 
     def slack(self) -> float:
-        """How far two computed log sigma may differ beyond rate \\|x - y\\|, on the
-        grid.
+        """Bound on the rounding by which log sigma breaks its rate, on the grid.
 
         For x and y on the grid of 1/255 in [0, 1]^d, each given to :meth:`sigma` as
         whole numbers over 255 in float64, in any batch: \\|log sigma(x) - log

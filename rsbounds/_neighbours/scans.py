@@ -148,8 +148,9 @@ def _margin(x, p, q, norm, sharp):
 
 @njit(cache=True, nogil=True)
 def _reaches(p, q, norm, length):
-    """Whether |p - q|_* is ``length`` at least, up to rounding: often known after a few
-    terms.
+    """Return whether |p - q|_* is at least ``length``, up to rounding.
+
+    A few terms often decide it.
     """
     limit = length * length if norm == 2.0 else length
     reached = 0.0
@@ -164,8 +165,9 @@ def _reaches(p, q, norm, length):
 
 @njit(cache=True, nogil=True)
 def spreads(points, centre, norm, out):
-    """Upper bounds of |p - centre|_* for each point: p and q are at most their sum
-    apart.
+    """Upper bounds of |p - centre|_* for each point.
+
+    Two points are at most the sum of their bounds apart.
     """
     for i in range(points.shape[0]):
         out[i] = _dual(points[i], centre, norm) * (1 + 4 * ERROR)
@@ -191,8 +193,9 @@ def _nearest(x, dots, points, squares, minima, slack):
 
 @njit(cache=True, nogil=True)
 def _nearest_rivals(dots, squares, minima, labels, own, rivals, values):
-    """The anchors of another label with the least squares - 2 dots, in order, and
-    these.
+    """The anchors of another label with the least squares - 2 dots, and these values.
+
+    Both are sorted by value.
 
     ``rivals`` is -1 and ``values`` inf where there are fewer.
     """
@@ -211,8 +214,9 @@ def _nearest_rivals(dots, squares, minima, labels, own, rivals, values):
 
 @njit(cache=True, nogil=True)
 def _guards(dots, squares, minima, labels, first, limit, guards, values):
-    """``first``, anchors of its label with squares - 2 dots < limit, and all these
-    values.
+    """Collect ``first`` and anchors of its label that are near, and their values.
+
+    Near means squares - 2 dots < limit.
     """
     guards[0], values[0], count = first, squares[first] - 2 * dots[first], 1
     for block in range(minima.size):
@@ -273,8 +277,9 @@ def _best_margin(x, points, q, guards, values, above, limit, norm):
 def begin(
     x, dots, points, squares, labels, low, high, norm, tight, minima, slacks, starts
 ):
-    """Fill ``starts``; best is NaN where x has NaN, inf without a rival, the limit then
-    -inf.
+    """Fill ``starts``.
+
+    ``best`` is NaN where x has NaN; without a rival it is inf and the limit -inf.
     """
     stretch = np.sqrt(x.shape[1]) if norm not in (1.0, 2.0) else 1.0
     rivals, values = np.empty(SEEDS, np.int64), np.empty(SEEDS)
@@ -366,31 +371,49 @@ def refine(
 
 @njit(cache=True, nogil=True)
 def knn_means(x, dots, points, squares, k, skip, minima, slacks, out):
-    """Mean distance to the k nearest anchors for each row; row r leaves out anchor skip
-    + r.
+    """Mean distance to the k nearest anchors for each row.
+
+    Row r leaves out anchor skip + r.
     """
     rough, exact = np.empty(k), np.empty(k)
     for row in range(x.shape[0]):
         if not slacks[row] < np.inf:
             continue
         left_out = skip + row if skip >= 0 else -1
-        rough[:] = np.inf
-        for block in range(minima.shape[1]):
-            if minima[row, block] < rough[0]:
-                for j in range(block * BLOCK, min((block + 1) * BLOCK, squares.size)):
-                    if j != left_out:
-                        _keep_least(rough, squares[j] - 2 * dots[row, j])
+        _rough_least(dots[row], squares, minima[row], left_out, rough)
         limit = rough[0] + slacks[row]
-        exact[:] = np.inf
-        for block in range(minima.shape[1]):
-            if minima[row, block] <= limit:
-                for j in range(block * BLOCK, min((block + 1) * BLOCK, squares.size)):
-                    if squares[j] - 2 * dots[row, j] <= limit and j != left_out:
-                        _keep_least(exact, squared_distance(x[row], points[j]))
+        _exact_least(
+            x[row], points, dots[row], squares, minima[row], left_out, limit, exact
+        )
         total = 0.0
         for square in exact:
             total += np.sqrt(square)
         out[row] = total / k
+
+
+@njit(cache=True, nogil=True)
+def _rough_least(dots, squares, minima, left_out, rough):
+    """Fill ``rough``, a heap, with the least squares - 2 dots."""
+    rough[:] = np.inf
+    for block in range(minima.size):
+        if minima[block] < rough[0]:
+            for j in range(block * BLOCK, min((block + 1) * BLOCK, squares.size)):
+                if j != left_out:
+                    _keep_least(rough, squares[j] - 2 * dots[j])
+
+
+@njit(cache=True, nogil=True)
+def _exact_least(x, points, dots, squares, minima, left_out, limit, exact):
+    """Fill ``exact``, a heap, with the least squared distances of the near anchors.
+
+    Near are those whose squares - 2 dots are at most ``limit``.
+    """
+    exact[:] = np.inf
+    for block in range(minima.size):
+        if minima[block] <= limit:
+            for j in range(block * BLOCK, min((block + 1) * BLOCK, squares.size)):
+                if squares[j] - 2 * dots[j] <= limit and j != left_out:
+                    _keep_least(exact, squared_distance(x, points[j]))
 
 
 @njit(cache=True, nogil=True)

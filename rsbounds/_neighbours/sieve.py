@@ -1,6 +1,5 @@
 # mypy: ignore-errors
-"""Which anchors of another label can lower a neighbour radius at all: cheap bounds, no
-digits.
+"""Find the rivals that can lower a neighbour radius, by bounds that lose no digits.
 
 The radius at x is the least margin (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*) over the
 rivals j, i the nearest anchor. Half of rho_j^2 - rho_i^2, rounded down, is at hand from
@@ -63,8 +62,9 @@ NONE = Codes(np.empty((0, 0), np.uint8), np.empty(0), 1.0)
 
 
 def encode(points: Array, low: Array, high: Array) -> Codes:
-    """Codes for points that lie in the box; none for more coordinates than can be
-    summed.
+    """Codes for points that lie in the box.
+
+    There are none for more coordinates than can be summed.
     """
     dim, width = len(low), float((high - low).max())
     if dim > _MOST:

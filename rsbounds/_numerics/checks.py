@@ -49,8 +49,9 @@ def operand(
     towards: float | None = None,
     exact: bool = False,
 ) -> Array:
-    """:func:`as_floats`, but a plain number stays one, np.float64: for calls that must
-    be quick.
+    """Check as :func:`as_floats` does, but keep a plain number one np.float64.
+
+    For calls that must be quick.
 
     It has an array's methods, but can't be assigned to or be an ``out``.
     """
@@ -91,8 +92,9 @@ def operand(
 
 
 def on_host(name: str, value: Any) -> Any:
-    """A tensor as a NumPy array: off its device, without its gradient, exactly; all
-    else as it is.
+    """Copy a tensor to a NumPy array, exactly; return anything else as it is.
+
+    The copy is off the tensor's device and without its gradient.
 
     For points, which nothing is differentiated by. Types that NumPy lacks become
     float32.
@@ -110,8 +112,9 @@ def on_host(name: str, value: Any) -> Any:
 
 
 def as_integers(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
-    """``value`` as an int64 array (one int: np.int64) with every element >= low, or
-    ValueError.
+    """Return ``value`` as int64, or raise ValueError unless every element >= low.
+
+    One int becomes an np.int64.
     """
     number: Any = natural(value, low)
     if number is not None:
@@ -164,8 +167,9 @@ def number(
     closed: str = "both",
     towards: float | None = None,
 ) -> float:
-    """``value`` as one finite number in the interval, or ValueError; rounded as
-    `as_floats` does.
+    """Return ``value`` as one finite number in the interval, or raise ValueError.
+
+    It is rounded as `as_floats` does.
     """
     unbounded = high - low == np.inf  # a NaN is then refused as not finite
     array = as_floats(
@@ -186,8 +190,9 @@ def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
 
 
 def are_numbers(values: Iterable[Any]) -> bool:
-    """Whether no value is an array or needs to be made one: they broadcast, whatever
-    they are.
+    """Return whether no value is an array, or has to be made one.
+
+    Plain numbers broadcast, whatever they are.
     """
     return _NUMBERS.issuperset(map(type, values))
 

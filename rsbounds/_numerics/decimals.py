@@ -1,6 +1,4 @@
-"""Numbers and class counts as text: read more strictly than Python reads, never rounded
-up.
-"""
+"""Numbers and class counts as text: read strictly, never rounded up."""
 
 import math
 import re
@@ -27,9 +25,7 @@ def number(text: str) -> float:
 
 
 def dense_counts(text: str) -> tuple[int, ...]:
-    """Class counts from ``class:count,class:count`` in the order of the classes, or
-    ``-``.
-    """
+    """Read ``class:count,class:count`` or ``-`` as counts in order of the classes."""
     dense: list[int] = []
     for part in text.split(",") if text != "-" else ():
         pair = re.fullmatch(r"([0-9]{1,18}):([0-9]{1,18})", part)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 
 class ArgumentError(ValueError):
-    """A ValueError that names the argument, so that a command can spell it as its
-    option.
+    """A ValueError that names its argument, so that a command can name its option.
 
     ``name`` is the argument's, ``problem`` the rest of the sentence: "must be >= 1; got
     0". A problem that recommends another argument names it as ``name=True``.

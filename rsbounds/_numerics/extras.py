@@ -1,6 +1,4 @@
-"""Packages that only some uses need: loaded when used, and named with their extra if
-missing.
-"""
+"""Optional packages: loaded when used; an error names the extra that installs them."""
 
 import importlib
 from types import ModuleType
@@ -16,9 +14,7 @@ _EXTRAS = {  # what each brings
 
 
 def need(module: str, what: str) -> ModuleType:
-    """Import a module that ``what`` needs; an ImportError says how to install a missing
-    one.
-    """
+    """Import a module that ``what`` needs; ImportError says how to install it."""
     package = module.partition(".")[0]
     try:
         return importlib.import_module(module)

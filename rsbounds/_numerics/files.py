@@ -14,8 +14,9 @@ LARGE, SMALL = 2**32, 2**26
 
 
 def opened(path: str | os.PathLike[str]) -> BufferedReader:
-    """A regular file, open for reading; ValueError for devices and pipes, which may
-    have no end.
+    """Open a regular file for reading; ValueError for devices and pipes.
+
+    Those may have no end.
     """
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise ValueError(

@@ -1,6 +1,4 @@
-"""Outward rounding: the one machine epsilon, and the one way to round by an error
-bound.
-"""
+"""Outward rounding: the machine epsilon, and rounding by an error bound."""
 
 from typing import Any
 
@@ -39,7 +37,7 @@ def _rounded(rounded: np.ufunc, value: Any, error: Any) -> Array:
 
 
 def product(a: Any, b: Any) -> Array:
-    """a b, the largest float64 where it overflows and neither of them is infinite."""
+    """Product a b; the largest float64 where it overflows and neither is infinite."""
     with np.errstate(over="ignore", under="ignore"):
         return capped(np.multiply(a, b), np.isfinite(a) & np.isfinite(b))
 

@@ -32,9 +32,7 @@ SCORE_LIMIT = 1e6  # of finite scores, in the kernels
 
 
 class ScorePair(NamedTuple):
-    """The scores of two probabilities p_a and p_b and half their gap, each on its safe
-    side.
-    """
+    """The scores of p_a and p_b and half their gap, each rounded to its safe side."""
 
     z_a: Floats  # at most Phi^-1(p_a)
     z_b: Floats  # at least Phi^-1(p_b)
@@ -66,8 +64,7 @@ class ScorePair(NamedTuple):
         )
 
     def limited(self) -> ScorePair:
-        """The scores moved into the range of the kernels, |z| <= SCORE_LIMIT, to the
-        safe side.
+        """Move the scores into the range of the kernels, |z| <= SCORE_LIMIT, safely.
 
         Infinite scores stay; a score that would have to move to the other side becomes
         infinite.
@@ -89,8 +86,7 @@ class ScorePair(NamedTuple):
 def score_of(
     name: str, p: ArrayLike, *, scores: bool = False, limit: bool = False
 ) -> Floats:
-    """The score of a probability, relative error NDTRI_ERROR; ``p`` itself if it is a
-    score.
+    """Score of a probability, relative error NDTRI_ERROR; ``p`` itself if it is one.
 
     ``limit`` refuses finite scores beyond the range of the kernels.
     """
@@ -103,14 +99,15 @@ def score_of(
 
 
 def ndtri(p: Array) -> Floats:
-    """Phi^-1 of checked probabilities within a relative NDTRI_ERROR; NaN passes,
-    unflagged.
+    """Phi^-1 of checked probabilities, relative error NDTRI_ERROR.
+
+    NaN passes without a flag.
     """
     return apply(kernels.ndtri, p, cost=0.03)
 
 
 def moved_scores(z: Floats, step: Floats) -> tuple[Floats, Floats]:
-    """z - step and z + step, rounded outward; an infinite z stays.
+    """Return z - step and z + step, rounded outward; an infinite z stays.
 
     A NaN in either gives NaN, without the flag.
     """

@@ -11,9 +11,7 @@ Accepted = Callable[[Array], NDArray[np.bool_]]
 
 
 def mean_power(a: Array, b: Array) -> Array:
-    """Half way between two positive numbers, between their exponents where they are far
-    apart.
-    """
+    """Halfway between two positive numbers; between their exponents if far apart."""
     far = np.maximum(a, b) / 4 > np.minimum(a, b)
     return np.where(far, np.sqrt(a) * np.sqrt(b), a / 2 + b / 2)
 
@@ -27,8 +25,9 @@ def bisect(
     within: float = 0.0,
     middle: Callable[[Array, Array], Array] | None = None,
 ) -> Array:
-    """The last accepted point on the way from ``safe`` to ``other``, halved or cut at
-    ``middle``.
+    """Return the last accepted point on the way from ``safe`` to ``other``.
+
+    Brackets are halved, or cut at ``middle``.
 
     It ends after ``steps`` halvings, or as soon as every bracket is no wider than
     ``within`` of its safe end or no longer shrinks, as no number lies between its ends.

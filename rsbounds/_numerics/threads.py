@@ -1,6 +1,4 @@
-"""Compiled ufuncs over large arrays, split over threads; results computed ahead of
-their use.
-"""
+"""Run compiled ufuncs on several threads, and compute results ahead of their use."""
 
 import os
 import platform
@@ -23,8 +21,9 @@ U = TypeVar("U")
 
 
 def apply(ufunc: Any, *args: Any, cost: float) -> Floats:
-    """``ufunc(*args)`` without warnings; ``cost`` is one element's time in
-    microseconds.
+    """Return ``ufunc(*args)`` without warnings, computed on several threads.
+
+    ``cost`` is the time of one element in microseconds.
 
     NumPy releases the GIL, so work of more than a few milliseconds is cut into pieces,
     four for each core. Arguments that have ways of their own with ufuncs, such as

@@ -1,6 +1,4 @@
-"""Workers in the place of a model: the next inputs to whoever is free, what one lost
-again.
-"""
+"""Deal inputs to workers that stand for a model, and repeat those of a lost worker."""
 
 import os
 from abc import ABC, abstractmethod
@@ -24,8 +22,9 @@ class LostWorker(Exception):
 
 
 class Executor(Protocol):
-    """Workers that can be called, ``count`` of them; a lost one is replaced under its
-    number.
+    """Workers that can be called, ``count`` of them; a lost one is replaced.
+
+    The new worker has the number of the lost one.
 
     ``call`` starts a method of :class:`rsbounds.certify.Here` and gives a ticket,
     ``finished`` waits until a call has ended and gives those that have, ``result`` is
@@ -108,8 +107,9 @@ class Dealt:
         size: int,
         alone: Callable[[], bool],
     ) -> None:
-        """Give the free workers the next inputs, ``size`` at most; when none is left,
-        one that is missing and that nobody has repeated yet.
+        """Give the free workers the next inputs, ``size`` at most.
+
+        When none is left, a worker gets a missing input that nobody has repeated yet.
         """
         worker = self._free()
         while worker is not None:
@@ -131,8 +131,9 @@ class Dealt:
     def _repeatable(
         self, worker: int, missing: Iterable[int], repeated: set[int]
     ) -> int | None:
-        """The first missing input that nobody repeats; None for a worker that still has
-        inputs of its own to do.
+        """The first missing input that nobody repeats.
+
+        None for a worker that still has inputs of its own to do.
         """
         for call in self._running.values():
             if call.worker == worker and call.name == "several" and call.args[0]:
@@ -150,8 +151,9 @@ class Dealt:
         return worker if load[worker] < AHEAD else None
 
     def _ended(self) -> Iterator[tuple[_Call, Any]]:
-        """Wait for calls to end; what they returned. Those of lost workers are begun
-        again.
+        """Wait for calls to end and return their results.
+
+        The calls of lost workers are begun again.
         """
         for ticket in list(self._executor.finished(list(self._running))):
             call = self._running.pop(ticket)
@@ -194,8 +196,9 @@ def _handful(outcomes: Sequence[Outcome]) -> int:
 
 
 class Member:
-    """A worker's side: the model is made at the first call, so that its errors are
-    answers.
+    """A worker's side of the port.
+
+    The model is made at the first call, so that its errors come back as answers.
     """
 
     def __init__(self, *recipe: Any) -> None:
@@ -212,8 +215,9 @@ class Member:
 
 
 class Workers(AbstractContextManager["Workers"], ABC):
-    """Workers in place of a model, for :func:`rsbounds.certify_dataset`; a context
-    manager.
+    """Workers in place of a model, for :func:`rsbounds.certify_dataset`.
+
+    It is a context manager.
 
     Parameters
     ----------

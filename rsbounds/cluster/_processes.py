@@ -67,9 +67,7 @@ class Processes(Workers):
 
 
 class Pools:
-    """The :class:`Executor` of processes: a pool of one each, so that one's death is
-    its own.
-    """
+    """The :class:`Executor` of processes: a pool each, so that each dies alone."""
 
     def __init__(
         self, environments: Sequence[Mapping[str, str]], member: Member
@@ -134,9 +132,7 @@ def _end_with(alive: Connection) -> None:
 
 
 def _visible(devices: Sequence[str], visible: str | None) -> list[str]:
-    """The names of devices, those that are places in ``CUDA_VISIBLE_DEVICES`` looked
-    up.
-    """
+    """Names of devices, after looking up places in ``CUDA_VISIBLE_DEVICES``."""
     several = isinstance(devices, Sequence) and not isinstance(devices, str)
     if not several or not all(map(_is_name, devices)):
         raise ArgumentError(
@@ -161,8 +157,9 @@ def _is_name(device: Any) -> bool:
 
 @contextmanager
 def _inherited(changes: Mapping[str, str]) -> Iterator[None]:
-    """A process inherits these, before any library reads them; Ctrl-C is the writing
-    one's.
+    """Set these variables for a new process, before any library reads them.
+
+    Ctrl-C goes to the writing process alone.
     """
     mask = getattr(signal, "pthread_sigmask", lambda *_: ())  # Windows has none
     masked = mask(getattr(signal, "SIG_BLOCK", 0), {signal.SIGINT})

@@ -33,8 +33,9 @@ CountsOf = Callable[[int], NDArray[np.int64]]
 
 @dataclass(frozen=True, slots=True)
 class CompositeCertificate(Certificate):
-    """One input's certificate from a decision list; the other fields are of the item's
-    stage.
+    """One input's certificate from a decision list.
+
+    The other fields are those of the item's stage.
 
     Parameters
     ----------
@@ -172,9 +173,7 @@ def estimate(
     counts_of: CountsOf,
     procedure: Procedure,
 ) -> CompositeCertificate:
-    """The certificate of a plan; a stage's counts are asked for only where the radius
-    depends on them.
-    """
+    """Certify by a plan; ask for a stage's counts only where the radius needs them."""
     n = procedure.n
     level = divided(procedure.alpha, len(chosen.items))
     stages = _Bounds(counts_of, n, level, procedure.void_against)
@@ -351,6 +350,6 @@ def _upper_coordinate(
 
 
 def _down(sigma: float, z: Any) -> Array:
-    """sigma z, rounded down."""
+    """Return sigma z, rounded down."""
     value = product(sigma, z)
     return np.asarray(value - EPS * np.where(np.isfinite(value), np.abs(value), 0.0))

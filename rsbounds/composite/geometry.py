@@ -59,8 +59,9 @@ def radius(rule: Rule, scores: Any, cls: Any) -> Any:
 
 
 def classify(rule: Rule, scores: Any) -> Any:
-    """The class that a decision list returns, from exact probabilities; ABSTAIN (-1) if
-    none.
+    """Class that a decision list returns from exact probabilities; ABSTAIN if none.
+
+    ABSTAIN is -1.
 
     Parameters as in :func:`radius`, without NaN; int or ndarray of int, shape (...).
 
@@ -76,8 +77,7 @@ def classify(rule: Rule, scores: Any) -> Any:
 
 
 def route_radius(scores: Any, sigma: Any, radii: Any, quantile: float = 0.5) -> Any:
-    """Distance within which a class keeps, whatever route a quantile of routes then
-    takes.
+    """Distance within which a class stays, whatever route a quantile of routes takes.
 
     The router votes on ordered routes under its own noise; the route taken is the first
     k with p_(route <= k) > quantile. Route k comes within reach at the distance max(t -
@@ -138,9 +138,7 @@ def route_radius(scores: Any, sigma: Any, radii: Any, quantile: float = 0.5) -> 
 
 
 def through_items(fires: Array, blocks: Array) -> Array:
-    """The radius through each item j: min(f_j, min over i < j of w_i), on the last
-    axis.
-    """
+    """Radius through each item j, min(f_j, min over i < j of w_i), on the last axis."""
     first = np.full((*fires.shape[:-1], 1), np.inf)
     before = np.minimum.accumulate(
         np.concatenate([first, blocks[..., :-1]], axis=-1), axis=-1
@@ -194,7 +192,7 @@ def coordinate(rule: Rule, q: Cond, own: Array, others: Array) -> tuple[Array, A
 
 
 def less(a: Any, b: Any) -> Array:
-    """a - b, rounded down."""
+    """Return a - b, rounded down."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         difference = np.asarray(a - b)
         return difference - _rounding(difference)

@@ -9,9 +9,7 @@ from rsbounds._numerics.errors import ArgumentError
 
 
 class WorstRatio(NamedTuple):
-    """The least ratio, the radius beyond which it holds, and both certified accuracies
-    there.
-    """
+    """The least ratio, the radius where it starts, and both certified accuracies."""
 
     ratio: float
     radius: float
@@ -20,8 +18,7 @@ class WorstRatio(NamedTuple):
 
 
 def worst_ratio(radii: Any, constants: Any, *, least: float = 0.05) -> WorstRatio:
-    """Certified accuracy relative to the best of the constants, at the radius where it
-    is least.
+    """Least certified accuracy relative to the best of the constants, and its radius.
 
     Both curves are steps, so no grid of radii is needed.
 

@@ -41,8 +41,7 @@ class Plan:
 
 
 def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Plan:
-    """Choose class, items, references and blocking conditions from the selection
-    counts.
+    """Choose class, items, references and blocking conditions from selection counts.
 
     Parameters and errors as in :func:`certify_counts`. The plan has the class and the
     item of largest plug-in radius, and every item that would be better were its

@@ -1,6 +1,4 @@
-"""Conditions and decision lists: what a composite classifier is, in a form that a file
-can hold.
-"""
+"""Conditions and decision lists: a composite classifier in a form a file can hold."""
 
 from __future__ import annotations
 

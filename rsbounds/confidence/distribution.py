@@ -105,8 +105,9 @@ class CDFCertificate:
         return cls(thresholds=t, scores=z)
 
     def lower_mean(self, distance: Any, sigma: Any) -> Any:
-        """Lower bound on the mean score at any input within ``distance`` (l2), rounded
-        down.
+        """Lower bound on the mean score at any input within ``distance`` (l2).
+
+        It is rounded down.
 
         ``distance`` >= 0 and ``sigma`` > 0, in the units of the input, arrays that
         broadcast; ValueError otherwise. Within 1e-11 of the exact value (relative); 0
@@ -122,8 +123,7 @@ class CDFCertificate:
             return self._mean(round_up(shift, EPS))[()]
 
     def radius(self, sigma: Any, level: Any = 0.5) -> Any:
-        """Largest distance within which the mean is certified > ``level``, rounded
-        down.
+        """Largest distance at which the mean is certified > ``level``, rounded down.
 
         ``sigma`` > 0 and finite and ``level`` in (0, 1), arrays that broadcast;
         ValueError otherwise. 0 where the bound at the input itself does not exceed the

@@ -28,8 +28,7 @@ from rsbounds.confidence.histogram import require_histogram
 
 
 class End(NamedTuple):
-    """A lower bound p, its complement q = 1 - p and its score: rounded down, up and
-    down.
+    """A lower bound p, q = 1 - p and its score: rounded down, up and down.
 
     For the failures the same three are an upper bound on the successes: q, and the
     score -z.
@@ -41,8 +40,9 @@ class End(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Normal scores and probabilities of the top class's lower bound and the others'
-    upper one.
+    """Normal scores and probabilities of both bounds of a pair.
+
+    The lower bound is the top class's, the upper one that of the other classes.
 
     The former are rounded down, the latter up. Where ``p_b`` stands for 1 - p_a,
     ``z_b`` is ``-z_a`` exactly.
@@ -249,8 +249,7 @@ class Bound:
     def optimistic(
         self, evidence: Any, top: int, n: int, alpha: float, *, runner_up: bool
     ) -> tuple[float, float]:
-        """The scores at the favourable ends: the most for A and the least for the
-        others.
+        """Scores at the favourable ends: highest for A, lowest for the others.
 
         A radius that even they do not reach is out of reach. Only for a bound that
         holds ``at_any_time``: looking at another one as it goes would have no level.
@@ -307,8 +306,7 @@ def half(alpha: Any) -> Array:
 
 
 def divided(alpha: Any, parts: int) -> Array:
-    """``alpha``/``parts``, the level of each of so many bounds that hold together,
-    rounded down.
+    """Return ``alpha``/``parts``, rounded down: the level of bounds that hold together.
 
     ValueError where that isn't above 0.
     """
@@ -328,9 +326,7 @@ def divided(alpha: Any, parts: int) -> Array:
 
 
 def capped_end(lower: End, upper: End) -> tuple[Array, Array]:
-    """(z_b, p_b) from the failures' end of B, capped at the complement of A's lower
-    end.
-    """
+    """Return (z_b, p_b) of B's failures, capped at the complement of A's lower end."""
     capped = upper.z <= lower.z
     return either(capped, -lower.z, -upper.z), either(capped, lower.q, upper.q)
 

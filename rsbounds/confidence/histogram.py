@@ -12,9 +12,7 @@ from rsbounds._numerics.errors import ArgumentError
 
 
 def default_edges() -> Array:
-    """Cell edges: steps of 2^-12, and near 0 and 1 relative steps of 2^-6 down to
-    2^-30.
-    """
+    """Cell edges: steps of 2^-12; near 0 and 1 relative steps of 2^-6, to 2^-30."""
     uniform = np.arange(2**12 + 1) / 2.0**12
     octaves = np.ldexp(1.0 + np.arange(64) / 64.0, np.arange(-30, -6)[:, None]).ravel()
     return np.unique(np.concatenate([uniform, octaves, 1.0 - octaves]))

@@ -64,8 +64,9 @@ class SequentialTest:
         object.__setattr__(self, "alpha", alpha)
 
     def log_wealth(self, hits: Any, trials: Any) -> Any:
-        """Log of the wealth after ``hits`` successes in ``trials`` >= 1, arrays that
-        broadcast.
+        """Log of the wealth after ``hits`` successes in ``trials`` >= 1.
+
+        Arrays broadcast.
 
         Rounded down, by 1e-12 or so where it is above 0 and hits and misses are below
         1e4, by a little more than 1/trials beyond. Where hits/trials is far below p0
@@ -79,8 +80,9 @@ class SequentialTest:
             return kernels.log_wealth(hits, trials, null)[()]
 
     def proves(self, hits: Any, trials: Any) -> Any:
-        """Whether the wealth, rounded down, has reached 1/alpha: the radius is
-        certified.
+        """Return whether the wealth has reached 1/alpha and certifies the radius.
+
+        The wealth is rounded down.
 
         ``hits`` and ``trials`` as for `log_wealth`; one bool for each pair of counts.
         """

@@ -1,6 +1,4 @@
-"""A bound for runs that look at fixed numbers of samples, and stop where more gain
-little.
-"""
+"""A bound for runs that stop, at fixed looks, once more samples gain little."""
 
 from fractions import Fraction
 from typing import Any

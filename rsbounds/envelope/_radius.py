@@ -186,8 +186,9 @@ def _budget(
 def _by_kernel(
     kernel: np.ufunc, budget: Budget, envelope: Compiled, *branch: float
 ) -> Floats:
-    """The kernels answer NaN outside the domain: only then is sigma0 compared with the
-    levels.
+    """Radius by a kernel, which answers NaN outside its domain.
+
+    Only then is sigma0 compared with the levels.
     """
     parameters = envelope._parameters()
     try:
@@ -220,8 +221,7 @@ def _broadcast(budget: Budget, *parameters: Floats) -> None:
 
 @np.errstate(under="ignore")
 def _search(budget: Budget, envelope: Envelope) -> Array:
-    """For a user's own envelope: the largest distance that the pair test accepts at
-    both its ends.
+    """Largest distance that the pair test accepts at both ends, for any envelope.
 
     The test adds its own error bound, and only an accepted distance is returned, so the
     result is sound whatever the number of steps; the bisection leaves 1e-12 or less.

@@ -73,8 +73,9 @@ class Budget(NamedTuple):
 
 @dataclass(frozen=True)
 class SemiElastic(Compiled):
-    """log sigma is `rate`-Lipschitz: sigma0 exp(-rate R) <= sigma <= sigma0 exp(rate
-    R).
+    """An envelope for a `rate`-Lipschitz log sigma.
+
+    sigma0 exp(-rate R) <= sigma <= sigma0 exp(rate R).
 
     Examples
     --------
@@ -280,8 +281,9 @@ class Widened:
 
     @np.errstate(all="ignore")  # a bound may end at 0 or inf, without a flag
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
-        """Smallest and largest sigma at `distance` from a point with sigma0, rounded
-        outward.
+        """Smallest and largest sigma at `distance` from a point with sigma0.
+
+        Both are rounded outward.
         """
         sigma, distance = _at(sigma0, distance)
         low, high = self.envelope.bounds(np.asarray(sigma), np.asarray(distance))

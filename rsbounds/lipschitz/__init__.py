@@ -1,5 +1,4 @@
-"""Lipschitz sigma networks ([B]): sigma(x) with a proven Lipschitz constant and a
-floor.
+"""Lipschitz sigma networks ([B]): sigma(x) with a proven constant and a floor.
 
 Three certificates, each at least the one before: "paper" ([B] Theorem 3, one global
 constant), "integrated" (the same differential inequality integrated with the local

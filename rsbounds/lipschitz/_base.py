@@ -27,8 +27,7 @@ def base_radius(
     p_b: ArrayLike | None = None,
     scores: bool = False,
 ) -> Floats:
-    """Certified l_2 radius under noise of one level, each base score L-Lipschitz in [0,
-    1].
+    """Certified l_2 radius at one noise level for L-Lipschitz base scores in [0, 1].
 
     Of all L-Lipschitz scores with the mean p_a, a ramp of slope L loses it fastest:
     with M(c) = L int_{c - 1/L}^c Phi(s/sigma) ds, M^-1 of each smoothed score is
@@ -97,8 +96,9 @@ def base_radius(
 
 
 def _half_reach(*, z_a: Array, z_b: Array, half: Array, width: Array) -> Array:
-    """(T(z_a) - T(z_b))/2, T the map from scores to centres of ramps, in units of
-    sigma.
+    """Compute (T(z_a) - T(z_b))/2, T from scores to centres of ramps.
+
+    Centres are in units of sigma.
     """
     c_a = _centre(z_a, width)
     c_b = _centre(z_b, width)

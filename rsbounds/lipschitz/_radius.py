@@ -29,8 +29,9 @@ def radius(
     p_min: ArrayLike | None = None,
     scores: bool = False,
 ) -> Floats:
-    """Certified l_2 radius at a point with sigma(x0) = `sigma`, sigma Lipschitz with a
-    floor.
+    """Certified l_2 radius at a point with sigma(x0) = `sigma`, sigma Lipschitz.
+
+    sigma has a floor.
 
     Source: [B] Theorem 3 ("paper"); the other two are proved in the theory pages.
 
@@ -132,8 +133,7 @@ def _integrated(
     floor: Array,
     dim: Array,
 ) -> Array:
-    """The path length at which half the gap is spent, one unit of score costing
-    sigma/k.
+    """Path length at which half the gap is spent, one unit of score costing sigma/k.
 
     With v the score along the path, \\|dv\\| <= k(v) dr/sigma, k = 1 + 2 lip
     R(Phi(-\\|v\\|)), and sigma falls no faster than lip, to no less than ``floor``.
@@ -163,8 +163,9 @@ def _integrated(
 
 
 def _budget(a: Array, b: Array, half: Array, lip: Array, dim: Array) -> Array:
-    """Half the integral of 1/k(v), k(v) = 1 + 2 lip R(Phi(-|v|)), from b to a = b + 2
-    half.
+    """Half the integral of 1/k(v) from b to a = b + 2 half.
+
+    k(v) = 1 + 2 lip R(Phi(-|v|)).
     """
     inner = np.minimum(np.abs(a), np.abs(b))
     outer = np.maximum(np.abs(a), np.abs(b))

@@ -1,6 +1,4 @@
-"""The factor R_d by which a change of sigma moves a normal score, and [B]'s constant
-made of it.
-"""
+"""The factor by which a change of sigma moves a normal score, and [B]'s constant."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +14,10 @@ RATIO_ERROR = 2e-13
 
 
 def ratio(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
-    """R_d(p) = eps0 f(eps0)/phi(Phi^-1(p)), eps0 the 1 - p quantile of chi-square with
-    d degrees.
+    """Factor R_d(p) by which a change of sigma moves a normal score.
+
+    R_d(p) = eps0 f(eps0)/phi(Phi^-1(p)), eps0 the 1 - p quantile of chi-square with d
+    degrees of freedom.
 
     The factor by which a change of sigma moves a normal score: \\|dz\\| <= 2 R \\|d
     sigma\\|/sigma. R_d is strictly decreasing on (0, 1) in every dimension (theorem in
@@ -82,8 +82,9 @@ def ratio_derivative(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> F
 
 @np.errstate(under="ignore")  # the ratio falls below any double
 def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
-    """Smallest p such that R_d decreases on [p, 1 - p], verified numerically down to
-    `floor`.
+    """Smallest p such that R_d decreases on [p, 1 - p], checked numerically.
+
+    The check goes down to `floor`.
 
     By a theorem (theory pages) every p in (0, 1/2) will do, in every dimension, so the
     result is `floor`, a probability in (0, 1/2). This function checks it on a grid,
@@ -123,8 +124,9 @@ def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
 def constant(
     dim: ArrayLike, lip: ArrayLike, sigma_min: ArrayLike, p_min: ArrayLike
 ) -> Floats:
-    """[B] eq. (5): Lipschitz constant (1 + 2 lip R_d(p_min))/sigma_min of Phi^-1 of the
-    scores.
+    """Lipschitz constant (1 + 2 lip R_d(p_min))/sigma_min of Phi^-1 of the scores.
+
+    Source: [B] eq. (5).
 
     Parameters
     ----------
@@ -165,8 +167,9 @@ def constant(
 
 
 def normalize_scores(scores: ArrayLike, p_min: float) -> Array:
-    """[B] Remark 2: scores that sum to 1, moved affinely so that each is at least
-    p_min.
+    """Scores that sum to 1, moved affinely so that each is at least p_min.
+
+    Source: [B] Remark 2.
 
     Parameters
     ----------

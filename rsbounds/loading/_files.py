@@ -1,6 +1,4 @@
-"""Models in files: ``onnx:FILE``, and scikit-learn's estimators by skops,
-``sklearn:FILE``.
-"""
+"""Models in files: ``onnx:FILE``, and estimators saved by skops, ``sklearn:FILE``."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -54,8 +52,7 @@ _TRUSTED = {
 
 
 def onnx(request: Request) -> Loaded:
-    """The first output of the network in that file, which has one input, run by
-    onnxruntime.
+    """Load a network from an ONNX file: one input, the first output, by onnxruntime.
 
     ``args``: ``providers``, names of onnxruntime's, joined by "+"
     (CPUExecutionProvider); ``threads`` of an operator (onnxruntime's choice). A file
@@ -127,8 +124,9 @@ def _beside(message: Any) -> Iterator[str]:
 
 
 def sklearn(request: Request) -> Loaded:
-    """The estimator of that file; types that neither skops nor the caller trusts are
-    refused, scikit-learn's own trees, networks and kernels aside.
+    """Load an estimator from a skops file, unless it holds types that nobody trusts.
+
+    scikit-learn's own trees, networks and kernels are trusted.
     """
     where = request.where
     if request.checkpoint is not None or request.args:

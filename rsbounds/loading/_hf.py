@@ -1,5 +1,6 @@
-"""Hugging Face: image and text classifiers ``hf:ID_OR_DIRECTORY``, data
-``hf:ID_OR_DIRECTORY[:SPLIT]``.
+"""Hugging Face classifiers and data sets, ``hf:ID_OR_DIRECTORY``.
+
+Data may name a split: ``hf:ID_OR_DIRECTORY:SPLIT``.
 """
 
 import importlib.metadata
@@ -102,8 +103,9 @@ def _is_text(config: Any) -> bool:
 
 
 def located(where: str, name: str, *files: str, download: bool) -> Path:
-    """The first of the files there is: in a directory, the cache or (``download``) the
-    hub.
+    """First of the files that exists: in a directory, the cache or the hub.
+
+    The hub is asked only with ``download``.
     """
     directory = Path(name)
     if directory.is_dir():
@@ -130,8 +132,9 @@ def located(where: str, name: str, *files: str, download: bool) -> Path:
 
 
 def _require_online(what: str, endpoint: str) -> None:
-    """ValueError where the hub cannot be reached, which its library tries for a minute
-    to do.
+    """Raise ValueError where the hub cannot be reached.
+
+    Its library would try for a minute.
     """
     if not online(endpoint):
         raise ValueError(f"{what}, and {shown(endpoint)} cannot be reached from here")
@@ -155,8 +158,7 @@ def online(endpoint: str) -> bool:
 def _processor(
     where: str, name: str, settings: dict[str, Any]
 ) -> tuple[Any, Any, Preprocess | None]:
-    """Mean, standard deviation and the rest of a model's processor; nothing if it has
-    none.
+    """Mean, standard deviation and preprocessing of a model's processor, if it has one.
 
     Resizing and cropping are carried out by Pillow. A test picture goes through both: a
     processor that does anything else (turns channels round, pads, normalises twice) is
@@ -298,8 +300,9 @@ class HfData(Data):
             raise CorruptInput(f"{self.name}: input {i}: {reason(error)}") from error
 
     def _inside(self, path: Path) -> Path:
-        """The file that a row names, if it belongs to the data: a row may name any
-        file.
+        """The file that a row names, checked to lie inside the data.
+
+        A row may name any file.
         """
         path = path.resolve()
         if not any(path.is_relative_to(folder) for folder in self._folders):

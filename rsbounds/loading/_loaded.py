@@ -16,9 +16,7 @@ from rsbounds.loading.images import Preprocess
 
 @dataclass(frozen=True)
 class Request:
-    """What a backend is asked for: the name behind its prefix, and the options beside
-    it.
-    """
+    """What a backend is asked for: the name behind its prefix, and the options."""
 
     spec: str
     name: str
@@ -33,9 +31,7 @@ class Request:
         return shown(self.spec)
 
     def require_classes(self, classes: int) -> None:
-        """ValueError if published weights have another number of classes than is asked
-        for.
-        """
+        """Raise ValueError if published weights have another number of classes."""
         wanted = self.args.get("num_classes", classes)
         if wanted != classes:
             raise ArgumentError(
@@ -83,7 +79,7 @@ def logits(returned: Any) -> Any:
 
 
 def span(input_range: Any) -> tuple[float, float]:
-    """low and high of a range of inputs, by default (0, 1)."""
+    """Low and high end of a range of inputs, by default (0, 1)."""
     ends = as_floats("input_range", (0.0, 1.0) if input_range is None else input_range)
     if ends.shape != (2,) or not -np.inf < ends[0] < ends[1] < np.inf:
         raise ValueError(

@@ -46,6 +46,7 @@ class Stored(NamedTuple):
     dtype: np.dtype[Any]
 
     def rows(self, start: int, count: int) -> NDArray[Any]:
+        """Read ``count`` rows from row ``start`` on; OSError if the file ends early."""
         numbers = math.prod(self.shape[1:])
         self.file.seek(self.offset + start * numbers * self.dtype.itemsize)
         x = np.fromfile(self.file, self.dtype, count * numbers)
@@ -59,9 +60,7 @@ class Stored(NamedTuple):
 
 
 def inputs(path: Path) -> NDArray[np.float32]:
-    """The array ``x`` of an npz file, read at once: finite floating-point inputs,
-    float32.
-    """
+    """Read the array ``x`` of an npz file at once: finite inputs, as float32."""
     with ExitStack() as files:
         (stored,) = stored_arrays(path, files, "x")
         _require_inputs(shown(path), stored, "f")
@@ -73,8 +72,9 @@ def inputs(path: Path) -> NDArray[np.float32]:
 
 
 class ArrayData(Data):
-    """Rows of an array x with labels y: ``FILE.npz``, or ``FILE.npy`` with
-    ``FILE.labels.npy``.
+    """Rows of an array x with labels y.
+
+    They lie in ``FILE.npz``, or in ``FILE.npy`` and ``FILE.labels.npy``.
     """
 
     def __init__(
@@ -223,8 +223,9 @@ def _stored(file: IO[bytes], size: int, start: int) -> Stored:
 
 
 def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype[Any], int]:
-    """Shape and type of the array of ``size`` bytes that a file is at, and the length
-    of its header.
+    """Shape and type of the array that a file is at, and the length of its header.
+
+    The array has ``size`` bytes, header included.
     """
     start = file.tell()
     version = npy.read_magic(file)

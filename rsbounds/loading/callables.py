@@ -1,5 +1,6 @@
-"""The user's own code: ``MODULE:CALLABLE``, ``path/to/file.py:CALLABLE``, and what it
-raises.
+"""The user's own code: ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
+
+Also what is said where that code raises.
 """
 
 import hashlib

@@ -14,8 +14,9 @@ _NESTED = ("state_dict", "model_state_dict", "model")
 
 
 def read_weights(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The tensors of a checkpoint by name, on the CPU; ValueError if it would run code
-    when read.
+    """Read a checkpoint's tensors by name, on the CPU, without running its code.
+
+    ValueError if the file would run code when read.
 
     Parameters
     ----------

@@ -1,6 +1,4 @@
-"""Data sets by place: ``open_data`` reads one input at a time, ``prefetched`` one
-ahead.
-"""
+"""Data sets by place: ``open_data`` reads one input at a time, ``prefetched`` ahead."""
 
 import os
 import sys
@@ -38,8 +36,7 @@ def open_data(
     whole: bool = False,
     download: bool = False,
 ) -> Data:
-    """The data set of that name or file; its inputs stay where they are until they are
-    read.
+    """Open the data set of that name or file; inputs are read when they are used.
 
     Parameters
     ----------
@@ -148,9 +145,7 @@ def as_data(
     whole: bool = False,
     labels: Sequence[Any] | None = None,
 ) -> Data:
-    """What a Python caller has: a :class:`Data`, a place, arrays (x, y), or pairs (x,
-    y).
-    """
+    """Make a :class:`Data` of a place, arrays (x, y), pairs (x, y), or a Data."""
     if isinstance(data, Data):
         return data
     if isinstance(data, str | os.PathLike):
@@ -285,9 +280,7 @@ class SequenceData(Data):
 def check_labels(
     data: Data, classes: int, indices: Iterable[int] | None = None
 ) -> None:
-    """ValueError if a label known without reading inputs is none of the model's
-    classes.
-    """
+    """Raise ValueError if a label known in advance is not a class of the model."""
     if data.labels is None:
         return
     labels = data.labels
@@ -319,8 +312,7 @@ def counted_from_one(labels: Any, classes: int) -> str:
 def prefetched(
     data: Data, indices: Iterable[int], *, ahead: int = 16, skip_corrupt: bool = False
 ) -> Iterator[Item]:
-    """The items at ``indices`` in their order, read by a thread that is up to ``ahead``
-    ahead.
+    """Yield the items at ``indices`` in order, read by a thread up to ``ahead`` ahead.
 
     Where an input can't be decoded CorruptInput is raised; with ``skip_corrupt`` it is
     an item with ``x = None`` and ``problem``.

@@ -82,8 +82,9 @@ def takes_mask(net: Any) -> bool:
 
 
 class Denoiser(NamedTuple):
-    """A denoiser before its noise level is known: :func:`load_denoiser` says what its
-    parts are.
+    """A denoiser before its noise level is known.
+
+    :func:`load_denoiser` describes the parts.
     """
 
     net: Any
@@ -158,8 +159,9 @@ def denoised(loaded: Loaded, denoiser: Denoiser, sigma: float) -> Loaded:
 
 
 class Denoised(nn.Module):
-    """Scores of ``classifier``, which takes images in ``input_range`` ([0, 1]),
-    denoised.
+    """Scores of ``classifier`` on denoised images.
+
+    It takes images in ``input_range`` ([0, 1]).
 
     ``denoiser`` is the network; the other parameters are those of
     :func:`load_denoiser`. ``timestep`` is the schedule's for ``sigma``, on the input's
@@ -218,8 +220,9 @@ class Denoised(nn.Module):
 
 
 def timestep(alphas_cumprod: Any, level: float) -> int:
-    """The timestep whose level sqrt((1 - alpha)/alpha), on [-1, 1], is nearest in its
-    logarithm.
+    """Timestep whose level sqrt((1 - alpha)/alpha), on [-1, 1], is nearest.
+
+    Levels are compared by their logarithms.
 
     ValueError where ``level`` lies outside the schedule's levels by more than one of
     its steps.

@@ -24,8 +24,7 @@ def file_hash(path: str | os.PathLike[str]) -> str:
 
 
 def code_hash(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a Python file without its empty lines and the comments that fill
-    lines.
+    """SHA-256 of a Python file without its empty lines and comment lines.
 
     (Not of its syntax tree, which differs between versions of Python.)
     """
@@ -36,8 +35,9 @@ def code_hash(path: str | os.PathLike[str]) -> str:
 
 
 def parameters_hash(model: Any) -> str | None:
-    """SHA-256 of a torch module's parameters and buffers, or of the arrays that
-    another model holds (:mod:`rsbounds.loading.held`); None where there are none.
+    """SHA-256 of the parameters and buffers, or arrays, of a model; None without.
+
+    Arrays are found by :mod:`rsbounds.loading.held`.
     """
     if not is_torch(model):
         return _arrays_hash(model)

@@ -20,8 +20,10 @@ Held = tuple[str, NDArray[Any]]
 
 
 def held_arrays(model: Any) -> Iterator[Held]:
-    """Arrays and where they lie: in a module, a Keras model, an estimator, a function's
-    closure, defaults and globals, and in what these hold.
+    """Yield the arrays that a model holds, and where they lie.
+
+    They are sought in a module, a Keras model, an estimator, a function's closure,
+    defaults and globals, and in what these hold.
 
     Numbers alone, outside of arrays, are not among them: counters change as a model
     runs.

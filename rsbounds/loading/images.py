@@ -1,6 +1,4 @@
-"""Images: from an encoded one to the pixels that noise is added to, and folders of
-them.
-"""
+"""Images in folders, and the way from an encoded image to the pixels under noise."""
 
 import hashlib
 import io
@@ -40,8 +38,7 @@ _DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")
 
 @dataclass(frozen=True)
 class Preprocess:
-    """What happens to an image before noise: resized, cropped in the middle, 8 bits a
-    channel.
+    """What happens to an image before noise: resize, centre crop, 8 bits a channel.
 
     Parameters
     ----------
@@ -127,8 +124,9 @@ class Preprocess:
 
 
 def _sides(name: str, value: Any, *, or_number: bool) -> Any:
-    """(height, width), one number if that may stand for both, or None; ValueError for
-    anything else.
+    """Return (height, width), None, or one number if ``or_number`` allows it.
+
+    ValueError for anything else.
     """
     if value is None:
         return None
@@ -142,9 +140,7 @@ def _sides(name: str, value: Any, *, or_number: bool) -> Any:
 
 
 def read_image(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of an encoded image; ValueError if they are too many, or may have no
-    end.
-    """
+    """Read an encoded image; ValueError if it is too large or may have no end."""
     with opened(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > LARGEST_FILE:

@@ -82,15 +82,10 @@ def load_model(
     [[2.0, 0.0]]
     >>> del sys.modules["mine"]
     """
-    for name, value, kind in (
-        ("the model's name", spec, str),
-        ("args", args or {}, Mapping),
-        ("checkpoint", checkpoint or "", str | os.PathLike),
-        ("preprocess", preprocess or {}, Mapping),
-    ):
-        if not isinstance(value, kind):
-            wanted = getattr(kind, "__name__", "path")
-            raise ArgumentError(name, f"must be a {wanted}; got {type(value).__name__}")
+    _require("the model's name", spec, str)
+    _require("args", args or {}, Mapping)
+    _require("checkpoint", checkpoint or "", str | os.PathLike)
+    _require("preprocess", preprocess or {}, Mapping)
     options = dict(args or {})
     prefix, _, name = spec.partition(":")
     normalisation: dict[str, Any] = {}
@@ -135,6 +130,13 @@ def load_model(
     return _normalised(request, loaded, args or {}, span(input_range))
 
 
+def _require(name: str, value: Any, kind: Any) -> None:
+    """Raise ArgumentError for an argument of another type."""
+    if not isinstance(value, kind):
+        wanted = getattr(kind, "__name__", "path")
+        raise ArgumentError(name, f"must be a {wanted}; got {type(value).__name__}")
+
+
 def _types(argument: str, names: Any, prefix: str) -> tuple[str, ...]:
     """Full names of types, which models in files of skops alone take."""
     several = isinstance(names, list | tuple | set | frozenset)
@@ -148,8 +150,9 @@ def _types(argument: str, names: Any, prefix: str) -> tuple[str, ...]:
 
 
 def _load(load: Callable[[Request], Loaded], request: Request, prefix: str) -> Loaded:
-    """What a backend loads; its errors are of the model, with a hint where the prefix
-    may be a misspelt one.
+    """Load a model by a backend, whose errors become errors about the model.
+
+    They hint at the prefix where it may be a misspelt one.
     """
     try:
         with naming("model"):
@@ -176,9 +179,7 @@ def _changed(preprocess: Preprocess | None, changes: Mapping[str, Any]) -> Prepr
 
 
 def _backend(prefix: str) -> Callable[[Request], Loaded]:
-    """What loads the models of a prefix; imported when one is asked for, as it needs
-    packages of its own.
-    """
+    """Return the loader of a prefix, imported only now for the packages it needs."""
     if prefix == "hf":
         from rsbounds.loading._hf import hf
 
@@ -193,8 +194,9 @@ def _backend(prefix: str) -> Callable[[Request], Loaded]:
 
 
 def _own_code(request: Request) -> Loaded:
-    """``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``, which returns a model or a
-    Loaded.
+    """Load from ``MODULE:CALLABLE`` or ``path/to/file.py:CALLABLE``.
+
+    The callable returns a model or a Loaded.
     """
     built = call("model", request.spec, **request.args)
     loaded = built if isinstance(built, Loaded) else Loaded(built)
@@ -327,7 +329,10 @@ def _normalised(
 def _affine(
     mean: Any, std: Any, low: float, high: float
 ) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:
-    """shift and spread: (x - shift)/spread = ((x - low)/(high - low) - mean)/std."""
+    """Return shift and spread of one map for range, mean and standard deviation.
+
+    (x - shift)/spread = ((x - low)/(high - low) - mean)/std.
+    """
     centre = as_floats("mean", mean, closed="neither", nan=False)
     spread = as_floats("std", std, 0, closed="neither", nan=False)
     if centre.ndim > 1 or spread.ndim > 1:

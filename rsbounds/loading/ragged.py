@@ -1,6 +1,4 @@
-"""Sequences of different lengths in one npz file: their values, and where each
-begins.
-"""
+"""Sequences of different lengths in one npz file: values, and where each begins."""
 
 import hashlib
 from collections.abc import Sequence

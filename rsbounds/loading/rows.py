@@ -1,6 +1,4 @@
-"""The port between certification and a data set: one input at a time, each with its
-hash.
-"""
+"""The port between certification and data: one input at a time, each with its hash."""
 
 from __future__ import annotations
 
@@ -80,9 +78,7 @@ class Data(AbstractContextManager["Data"], ABC):
 
     @cached_property
     def identity(self) -> Mapping[str, Any]:
-        """For the manifest: how inputs are read, hashes of their labels and of their
-        contents.
-        """
+        """How inputs are read, with hashes of labels and contents, for the manifest."""
         facts = {
             "rows": len(self),
             "scale": self._scale,
@@ -100,13 +96,15 @@ class Data(AbstractContextManager["Data"], ABC):
 
     @abstractmethod
     def _read(self, i: int) -> tuple[bytes | None, Any, int]:
-        """What is stored of input i (None: its numbers), its numbers before scaling,
-        its label.
+        """Return input i as stored (None: its numbers), as numbers, and its label.
+
+        The numbers are those before scaling.
         """
 
     def _contents(self) -> str:
-        """A hash of inputs spread over the data: reading all may take as long as
-        certifying.
+        """Hash of inputs spread over the data.
+
+        Reading all of them may take as long as certifying.
         """
         contents = hashlib.sha256()
         for i in range(0, len(self), -(-len(self) // _SPREAD)):
@@ -182,8 +180,7 @@ class Data(AbstractContextManager["Data"], ABC):
 
 
 def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np.int64]:
-    """Labels as numbers of classes: their places among ``labels``, where these are such
-    labels.
+    """Labels as class numbers: their places among ``labels``, where they occur there.
 
     ``labels`` that are text name the classes that numbers stand for, so numbers stay.
     """
@@ -215,8 +212,9 @@ def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np
 
 
 def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:
-    """ValueError for whole numbers without a scale: 0 ... 255 under noise of 0.25 is a
-    trap.
+    """Raise ValueError for whole numbers without a scale.
+
+    Noise of 0.25 on 0 ... 255 would hardly show.
     """
     if scale is None and dtype.kind in "iu":
         raise ValueError(

@@ -10,8 +10,9 @@ _RANKS = (("torchrun", "RANK", "WORLD_SIZE"), ("SLURM", "SLURM_PROCID", "SLURM_N
 
 
 def share(text: str | None) -> tuple[int, int, str]:
-    """This process's share (i, N) of the inputs and where it comes from; ValueError if
-    unclear.
+    """Return this process's share (i, N) of the inputs and where it comes from.
+
+    ValueError if the environment is unclear.
 
     From ``i/N`` (i counts from 0). Else from the environment: a SLURM job array's
     elements each take a share, and within one the processes of torchrun or of SLURM

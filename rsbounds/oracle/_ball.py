@@ -1,5 +1,4 @@
-"""P(|Z - s e1| <= s + u), Z ~ N(0, I_dim), by two independent methods; scores, offsets,
-ncx2.
+"""P(|Z - s e1| <= s + u), Z ~ N(0, I_dim), by two methods; scores, offsets, ncx2.
 
 ``contour``: the steepest-descent path of the Bromwich integral, trapezoidal rule, the
 step halved until two results agree. ``series``: the Poisson mixture of central
@@ -91,7 +90,7 @@ def _tails(x: Mpf, dim: Mpf, nc: Mpf, method: str | None) -> Tails:
 
 
 def _log(p: Mpf, q: Mpf) -> Mpf:
-    """log p, from q = 1 - p where that is the small one."""
+    """Logarithm of p, from q = 1 - p where that is the small one."""
     return mp.log(p) if p < 0.9 else mp.log1p(-q)
 
 
@@ -221,12 +220,12 @@ def ball_offset(z: Real, dim: Real, s: Real, *, dps: int = 30) -> Mpf:
 
 
 def ncx2_logcdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """log P(X <= x), X noncentral chi-square with df degrees of freedom."""
+    """Logarithm of P(X <= x), X noncentral chi-square with df degrees of freedom."""
     return ncx2_tails(x, df, nc, dps=dps).log_lower
 
 
 def ncx2_logsf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """log P(X > x)."""
+    """Logarithm of P(X > x), X noncentral chi-square with df degrees of freedom."""
     return ncx2_tails(x, df, nc, dps=dps).log_upper
 
 
@@ -251,24 +250,24 @@ def ncx2_pdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
 
 
 def ncx2_ppf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """x with log P(X <= x) = log_p."""
+    """Quantile x of the noncentral chi-square with log P(X <= x) = log_p."""
     return _quantile(ndtri_exp(log_p, dps=dps + GUARD), df, nc, dps)
 
 
 def ncx2_isf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """x with log P(X > x) = log_p."""
+    """Quantile x of the noncentral chi-square with log P(X > x) = log_p."""
     with mp.workdps(dps + GUARD):
         return _quantile(-ndtri_exp(log_p, dps=dps + GUARD), df, nc, dps)
 
 
 def ncx2_ppf(p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """x with P(X <= x) = p."""
+    """Quantile x of the noncentral chi-square with P(X <= x) = p."""
     with mp.workdps(dps + 2 * GUARD):
         return ncx2_ppf_exp(mp.log(exact(p)), df, nc, dps=dps)
 
 
 def ncx2_isf(p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """x with P(X > x) = p."""
+    """Quantile x of the noncentral chi-square with P(X > x) = p."""
     with mp.workdps(dps + 2 * GUARD):
         return ncx2_isf_exp(mp.log(exact(p)), df, nc, dps=dps)
 
@@ -308,7 +307,10 @@ def log_radius(z: Mpf, dim: Mpf, s: Mpf, dps: int) -> Mpf:
 
 
 def _saddle_radius(z: Mpf, dim: Mpf, s: Mpf) -> Mpf:
-    """log rho where the leading-order score, the signed root of -2 K(saddle), is z."""
+    """Return log rho where the leading-order score, the root of -2 K(saddle), is z.
+
+    The root has the sign of the score.
+    """
 
     def leading(y: Mpf) -> Mpf:
         tau, k = saddle_point(mp.exp(2 * y), dim / 2, s**2)

@@ -19,8 +19,9 @@ from rsbounds.oracle._normal import (
 
 
 def lower_complement(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
-    """1 - p for the lower bound p: P(Binomial(n, p) >= count) = alpha (Clopper and
-    Pearson).
+    """Return 1 - p for the Clopper-Pearson bound p.
+
+    P(Binomial(n, p) >= count) = alpha.
     """
     with mp.workdps(dps + GUARD):
         log_q, _ = _log_bound(whole("count", count), whole("n", n), exact(alpha), dps)
@@ -60,7 +61,7 @@ def pair_scores(
 
 
 def _others(count: int, n: int) -> int:
-    """n - count, which a narrow type could not hold."""
+    """Return n - count, which a narrow type could not hold."""
     return whole("n", n) - whole("count", count)
 
 
@@ -95,7 +96,7 @@ def _log_bound(count: int, n: int, alpha: Mpf, dps: int) -> tuple[Mpf, Mpf]:
 
 
 def log_mass(count: int, n: int, log_p: Mpf, log_q: Mpf) -> Mpf:
-    """log P(Binomial(n, p) = count)."""
+    """Logarithm of P(Binomial(n, p) = count)."""
     log_choose = (
         mp.loggamma(n + 1) - mp.loggamma(count + 1) - mp.loggamma(n - count + 1)
     )
@@ -103,7 +104,7 @@ def log_mass(count: int, n: int, log_p: Mpf, log_q: Mpf) -> Mpf:
 
 
 def log_tail(count: int, n: int, z: Mpf, dps: int) -> Mpf:
-    """log P(Binomial(n, Phi(z)) >= count), count > 0."""
+    """Logarithm of P(Binomial(n, Phi(z)) >= count), count > 0."""
     p, q = ndtr(z, dps=dps + GUARD), ndtr(-z, dps=dps + GUARD)
     total = _tail_over_first(count, n, p / q, 3 * dps + 10)
     return log_mass(count, n, mp.log(p), mp.log(q)) + mp.log(total)
@@ -168,8 +169,9 @@ def bound_excess(
     *,
     dps: int = 20,
 ) -> Mpf:
-    """A number that is positive exactly where z is above the lower bound's score at
-    level alpha.
+    """Number that is positive exactly where z is above the lower bound's score.
+
+    The bound has level alpha.
 
     ``bound`` is a key of ``BOUNDS``, z the score of a claimed lower bound after
     ``count`` successes in n trials, u the uniform number of a randomized bound.
@@ -192,8 +194,9 @@ def _clopper_pearson(
 def _randomized(
     count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int
 ) -> Mpf:
-    """P(X > count) + u P(X = count) against alpha; never above what n + 1 of n + 1
-    would give.
+    """Compare P(X > count) + u P(X = count) with alpha.
+
+    The result is never above what n + 1 of n + 1 would give.
     """
     if u is None:
         raise ValueError("a randomized bound needs its number u")

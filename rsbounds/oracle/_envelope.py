@@ -72,8 +72,7 @@ def envelope_branch(
     mean_lip: Real = 0,
     dps: int = 30,
 ) -> Mpf:
-    """The zero R of X_B + X_A at distance (1 + mean_lip) R with the one-sided
-    sigma1(R).
+    """Zero R of X_B + X_A at distance (1 + mean_lip) R with the one-sided sigma1(R).
 
     It is 0 where that sum is positive at distance 0 already.
     """
@@ -165,8 +164,9 @@ def _polish(function: Callable[[Mpf, int], Mpf], start: Mpf, dps: int) -> Mpf | 
 
 
 def ratio_threshold(z_a: Real, dim: Real, *, dps: int = 30) -> Mpf:
-    """The sigma1/sigma0 at which the worst case at distance 0 reaches 1/2 (xi(0) =
-    1/2).
+    """Ratio sigma1/sigma0 at which the worst case at distance 0 reaches 1/2.
+
+    There xi(0) = 1/2.
 
     Below 1 for sigma1 < sigma0; with -z_a in place of z_a it is the one above 1.
     """

@@ -15,8 +15,9 @@ GUARD = 25  # decimal digits carried beyond those asked for
 
 
 def exact(value: Real) -> Mpf:
-    """``value`` as an mpf: a float of any width exactly, a string or a fraction to the
-    working precision.
+    """Return ``value`` as an mpf: a float exactly, strings to the working precision.
+
+    Fractions are divided at the working precision too.
     """
     if isinstance(value, str | mp.mpf | float | int):
         return mp.mpf(value)
@@ -64,7 +65,7 @@ def ndtr(z: Real, *, dps: int = 30) -> Mpf:
 
 
 def log_ndtr(z: Real, *, dps: int = 30) -> Mpf:
-    """log Phi(z)."""
+    """Logarithm of Phi(z)."""
     with mp.workdps(dps + GUARD):
         value = _log_ndtr(exact(z))
     return rounded(value, dps)
@@ -93,9 +94,7 @@ def ndtri_exp(log_p: Real, *, dps: int = 30) -> Mpf:
 
 
 def score(log_lower: Mpf, log_upper: Mpf, *, dps: int) -> Mpf:
-    """The normal score of a probability from the logs of both tails: the smaller one
-    counts.
-    """
+    """Normal score of a probability from the logs of both tails, by the smaller one."""
     if log_lower <= log_upper:
         return ndtri_exp(log_lower, dps=dps)
     with mp.workdps(dps):  # a minus sign rounds to the precision of the moment
@@ -103,7 +102,7 @@ def score(log_lower: Mpf, log_upper: Mpf, *, dps: int) -> Mpf:
 
 
 def log_tails(z: Mpf) -> tuple[Mpf, Mpf]:
-    """log Phi(z) and log Phi(-z), to the working precision."""
+    """Return log Phi(z) and log Phi(-z), to the working precision."""
     return _log_ndtr(z), _log_ndtr(-z)
 
 

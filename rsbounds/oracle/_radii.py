@@ -1,5 +1,6 @@
-"""Radii from normal scores (z_b = None means -z_a): fixed noise, Lipschitz sigma ([B])
-or base.
+"""Radii from normal scores: fixed noise, Lipschitz sigma ([B]) or Lipschitz base.
+
+z_b = None means -z_a.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,8 +44,9 @@ def anisotropic_radius(
     norm: Real = 2,
     dps: int = 30,
 ) -> Mpf:
-    """The l_p ball inside the ellipsoid sum delta_i^2/sigma_i^2 <= ((z_a - z_b)/2)^2
-    ([H]).
+    """Radius of the l_p ball inside the ellipsoid of [H].
+
+    The ellipsoid is sum delta_i^2/sigma_i^2 <= ((z_a - z_b)/2)^2.
     """
     with mp.workdps(dps + GUARD):
         sigmas = [exact(v) for v in sigma]
@@ -104,8 +106,9 @@ def renyi_radius(
     *,
     dps: int = 30,
 ) -> Mpf:
-    """From Rényi divergences ([S] Theorem 14), the supremum over its open range of
-    orders.
+    """Radius from Rényi divergences: the supremum over the open range of orders.
+
+    Source: [S] Theorem 14.
 
     0 where no order certifies.
     """
@@ -135,8 +138,7 @@ def renyi_radius(
 def renyi_square(
     order: Mpf, z_a: Mpf, sigma0: Mpf, sigma1: Mpf, dim: Mpf, z_b: Mpf
 ) -> Mpf:
-    """The squared distance at which D_order(Q|P) reaches the least value for a changed
-    class.
+    """Squared distance at which D_order(Q|P) reaches the value that changes a class.
 
     P = N(x0, sigma0^2 I) and Q = N(x1, sigma1^2 I); order > 0, not 1; may be negative.
     """
@@ -151,9 +153,7 @@ def renyi_square(
 
 
 def _maximum(function: Callable[[Mpf], Mpf], dps: int) -> Mpf:
-    """The largest value over the line: a grid, then golden section about its best
-    point.
-    """
+    """Largest value over the line: a grid, then golden section near its best point."""
     grid = [mp.mpf(k) / 4 + mp.mpf("1e-3") for k in range(-120, 160)]
     best = max(grid, key=function)
     low, high = best - mp.mpf("0.25"), best + mp.mpf("0.25")
@@ -244,8 +244,7 @@ def _slowness(z: Mpf, lip: Mpf, dim: Mpf, dps: int) -> Mpf:
 def base_radius(
     z_a: Real, sigma: Real, base_lip: Real, z_b: Real | None = None, *, dps: int = 20
 ) -> Mpf:
-    """(c_a - c_b)/2, where L int_{c - 1/L}^c Phi(s/sigma) ds is the probability of each
-    score.
+    """Return (c_a - c_b)/2 where L int_{c - 1/L}^c Phi(s/sigma) ds is each probability.
 
     For z_b = -z_a this is -s0 - 1/(2L), s0 = -c_a.
     """

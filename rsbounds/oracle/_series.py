@@ -1,5 +1,6 @@
-"""The Poisson mixture: P(X <= x) = sum_k w_k P(mu + k, y), w_k Poisson(h), y = x/2, h =
-nc/2.
+"""The noncentral chi-square as a Poisson mixture of central ones.
+
+P(X <= x) = sum_k w_k P(mu + k, y), w_k Poisson(h), y = x/2, h = nc/2.
 
 With g_a = y^a e^-y / Gamma(a + 1), P(a, y) = g_a + P(a + 1, y), so the lower tail is
 also sum_k g_{mu+k} W_k with W_k the Poisson CDF; the upper tail is sum_k w_k Q_k with
@@ -93,9 +94,7 @@ def _density(y: Mpf, mu: Mpf, h: Mpf) -> Terms:
 
 
 def gamma_q(a: Mpf, y: Mpf) -> Mpf:
-    """Q(a, y) = Gamma(a, y)/Gamma(a): continued fraction, or 1 - P near and below the
-    mean.
-    """
+    """Q(a, y) = Gamma(a, y)/Gamma(a): continued fraction, or 1 - P up to the mean."""
     if mp.sqrt(y) - mp.sqrt(a) > 1:
         # Legendre's fraction by the modified Lentz method.
         b = y + 1 - a
@@ -129,9 +128,7 @@ def _poisson(a: Mpf, y: Mpf) -> Mpf:
 
 
 def _start(y: Mpf, mu: Mpf, h: Mpf, *, upper: bool) -> int:
-    """The first term that matters: those before it are below 10^-(dps + 10) of the
-    largest.
-    """
+    """First term that matters: earlier ones are below 10^-(dps + 10) of the largest."""
     peak = (mp.sqrt(mu**2 + 4 * h * y) - mu) / 2
     first = int(max(peak, h) if upper else min(peak, h))
     if first == 0:

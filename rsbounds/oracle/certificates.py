@@ -48,8 +48,7 @@ def excess(
     *,
     dps: int = 20,
 ) -> Mpf:
-    """A number that is positive exactly where the radius exceeds the truth of its
-    method.
+    """Number that is positive exactly where the radius exceeds its method's truth.
 
     ``method`` is a key of ``METHODS``; ``parameters`` are those of the scheme, as the
     manifest has them; ``sigma`` and ``radius`` are the row's, ``z_a`` and ``z_b`` the
@@ -79,8 +78,9 @@ def _anisotropic(
 def _composite(
     parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int
 ) -> Mpf:
-    """From the counts of all stages, which ``parameters`` hold beside the rule and the
-    plan.
+    """Compute the excess of a decision list from the counts of all stages.
+
+    ``parameters`` hold them beside the rule and the plan.
     """
     evidence = (parameters[key] for key in ("rule", "plan", "counts", "n", "alpha"))
     return radius - composite_radius(*evidence, dps=dps)
@@ -144,8 +144,9 @@ def list_radius(
     *,
     dps: int = 30,
 ) -> Mpf:
-    """The radius of a class from exact class probabilities, their scores in rows by
-    level.
+    """Radius of a class from exact class probabilities, given as scores by level.
+
+    Each level has a row.
     """
     with mp.workdps(dps + GUARD):
         z = [[exact(v) for v in row] for row in scores]
@@ -194,8 +195,9 @@ def composite_radius(
         cls, level = plan["cls"], exact(alpha) / len(plan["items"])
 
         def beyond(q: Parameters, c: int, side: int) -> Mpf:
-            """A lower (side 1) or upper (-1) bound of the coordinate of c, less the
-            threshold.
+            """Bound the coordinate of c less the threshold, below (side 1) or above.
+
+            Above is side -1.
             """
             k = counts[q["stage"]]
             if k is None:

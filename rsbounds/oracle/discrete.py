@@ -63,9 +63,7 @@ def certified(
 
 
 def infimum(cases: Iterable[Case]) -> Fraction | None:
-    """The number that p must exceed so that :func:`low` exceeds 1/2; None: there is
-    none.
-    """
+    """Least number that p must exceed for :func:`low` to exceed 1/2; None: none."""
     result = Fraction(0)
     for case in cases:
         corners = _corners(case)
@@ -173,8 +171,9 @@ def flip_cases(
 
 
 def mask_cases(dim: int, kept: Fraction, r: int) -> list[Case]:
-    """All x' that differ from x in r coordinates; ``kept`` a whole number of them, or
-    below 1 the probability of each.
+    """Cases of all x' that differ from x in r coordinates.
+
+    ``kept`` is a whole number of coordinates, or below 1 the probability of each.
     """
     shown: Law = {}
     for size in range(dim + 1):
@@ -245,8 +244,9 @@ def block_cases(first: Iterable[Case], second: Iterable[Case]) -> list[Case]:
 
 
 def certified_votes(parts: Sequence[int], classes: int, reach: int) -> bool:
-    """Whether the class that most of ``parts`` vote for stays, whichever ``reach`` of
-    them vote anew; the smaller class wins a tie.
+    """Return whether the top class stays, whichever ``reach`` parts vote anew.
+
+    Each of ``parts`` votes for a class; the smaller class wins a tie.
     """
 
     def winner(votes: Sequence[int]) -> int:

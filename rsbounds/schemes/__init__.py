@@ -33,8 +33,9 @@ from rsbounds.schemes._scheme import is_own as is_own
 
 
 def _methods() -> list[type[Scheme]]:
-    """The schemes above that write result rows: classes whose ``help`` says what they
-    are, and the method of each noise.
+    """List the schemes above that write result rows.
+
+    They are the classes whose ``help`` describes them, and the method of each noise.
     """
     given = [getattr(value, "method", value) for value in globals().values()]
     schemes = [x for x in given if isinstance(x, type) and issubclass(x, Scheme)]

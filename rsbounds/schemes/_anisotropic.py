@@ -38,8 +38,9 @@ NOISE_OPTION = Option(
 
 
 class Anisotropic(Scheme):
-    """Noise of a fixed shape; see :func:`anisotropic` and
-    ``rsbounds.torch.FixedNoise.scheme``.
+    """Noise of a fixed shape.
+
+    See :func:`anisotropic` and ``rsbounds.torch.FixedNoise.scheme``.
 
     ``noise`` draws it: ``sampler(model, **options)``, with the name ``law``.
     """

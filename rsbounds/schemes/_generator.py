@@ -1,6 +1,4 @@
-"""Noise with a mean and a level on every axis that follow the input within proven
-bounds.
-"""
+"""Noise with a mean and level on every axis that follow the input within bounds."""
 
 from typing import Any, ClassVar
 
@@ -18,8 +16,9 @@ __all__ = ["Generator"]
 
 
 class Generator(Anisotropic):
-    """Noise that follows the input, made by
-    ``rsbounds.torch.CertifiedNoise.scheme``.
+    """Noise that follows the input.
+
+    ``rsbounds.torch.CertifiedNoise.scheme`` makes it.
     """
 
     name = "generator"

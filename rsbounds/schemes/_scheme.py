@@ -46,8 +46,7 @@ class Given(Protocol):
 
 
 class Scheme:
-    """A smoothing scheme: the noise level at an input, and the radius that scores earn
-    there.
+    """A smoothing scheme: the noise level at an input, and the radius of scores there.
 
     A scheme of your own is a subclass with a ``name``, a ``radius`` and a ``sigma``;
     its scope is "another package's method". With ``options`` and ``from_options`` it
@@ -171,8 +170,9 @@ class Scheme:
         return f"<{type(self).__name__} {self.name}: {', '.join(numbers)}>"
 
     def sigma(self, x: Any) -> float:
-        """The noise level (> 0) at one input; ValueError where it contradicts the
-        parameters.
+        """Noise level (> 0) at one input.
+
+        ValueError where it contradicts the parameters.
         """
         size = math.prod(np.shape(x))
         if not self.takes(size):
@@ -217,8 +217,7 @@ class Scheme:
     def transport(
         self, z: Any, radius: Any, sigma: float | None = None
     ) -> tuple[Any, Any]:
-        """How far the probability of an event can move within a radius, in normal
-        scores.
+        """Bounds on an event's probability moved within a radius, as normal scores.
 
         Parameters
         ----------
@@ -255,9 +254,7 @@ class Scheme:
         )
 
     def fixed_level(self, sigma: float | None = None) -> float:
-        """The level of noise that is the same at every input: ``sigma``, or the
-        scheme's own.
-        """
+        """Level of noise that is the same at every input: ``sigma``, or its own."""
         stated = self.own_level
         if sigma is None and stated is None:
             raise ArgumentError(
@@ -286,8 +283,9 @@ class Scheme:
         return self.parameters.get("sigma")
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
-        """The sampler of a model under the scheme's noise; options as for
-        ``as_sampler``.
+        """Make the sampler of a model under the scheme's noise.
+
+        Options are those of ``as_sampler``.
         """
         return as_sampler(model, noise=self.drawn, **options)
 
@@ -297,9 +295,7 @@ class Scheme:
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """ValueError unless ``parameters`` hold every number that the radius is
-        computed from.
-        """
+        """Raise ValueError unless ``parameters`` hold every number of the radius."""
         require(cls.domains, parameters, "parameters.")
 
     @classmethod
@@ -312,8 +308,9 @@ class Scheme:
     def for_inputs(
         cls, parameters: Mapping[str, Any], level: Callable[[Any], Any], dim: int
     ) -> Scheme:
-        """The scheme of stated parameters for inputs of ``dim`` numbers; ValueError if
-        they are for fewer.
+        """Return the scheme of stated parameters for inputs of ``dim`` numbers.
+
+        ValueError if the parameters are for fewer.
         """
         scheme = cls.from_parameters(parameters, level=level)
         stated = parameters.get("dim", dim)
@@ -337,15 +334,15 @@ class Scheme:
     def evaluate(
         cls, options: Options, p_a: float, p_b: float | None, scores: bool
     ) -> Any:
-        """The radius at the level ``sigma`` of the options, from probabilities or
-        ``scores``.
+        """Radius at the level ``sigma`` of the options.
+
+        It is computed from probabilities or ``scores``.
         """
         raise NotImplementedError(f"{cls.__name__} has no radius")
 
 
 class EnvelopeScheme(Scheme):
-    """A scheme whose radius follows from bounds of sigma(x), an envelope, by two
-    points.
+    """A scheme whose radius follows from an envelope of sigma(x), by two points.
 
     ``envelope`` makes it from the parameters named in ``bounds``, in this order.
     """
@@ -386,8 +383,7 @@ def check_entry(entry: Any) -> None:
 
 
 def level_slack(rounding: float, floor: float) -> float:
-    """What the logarithms of two computed levels may differ by beyond a Lipschitz
-    envelope.
+    """Bound on log sigma(x) beyond a Lipschitz envelope that comes from rounding.
 
     Where each level is at least ``floor`` > 0 and its error at most ``rounding``, in
     [0, floor/4], that is -log(1 - 2 rounding/floor), rounded up: see the theory page on

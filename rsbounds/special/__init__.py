@@ -1,12 +1,11 @@
-"""Special functions that hold at any dimension: noncentral chi-square, Marcum's Q,
-balls, normal.
+"""Special functions for any dimension: noncentral chi-square, Marcum's Q, normal.
 
 Every function takes array_like arguments, broadcasts like a NumPy ufunc and takes
 ``out`` and ``where`` as ufuncs do; scalars in, np.float64 out. NaN in gives NaN out
 with NumPy's invalid flag. A ValueError names the argument that is outside its domain or
 not numeric, or the shapes that do not broadcast. Errors hold at the exact doubles
-given. Those in docstrings are the largest that long searches found, with room;
-:func:`error_bound` has them as numbers, and the larger bounds that are proved.
+given. Docstrings give the largest error that long searches found, with room, and the
+one that is proved; :func:`error_bound` returns both as numbers.
 
 All of them can be called with scalars inside ``numba.njit`` functions under the same
 names.

@@ -1,6 +1,6 @@
 """How a compiled ufunc becomes a checked function."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -84,19 +84,30 @@ def call(ufunc: np.ufunc, out: Any, where: Any, **args: Any) -> Floats:
             k: np.array(v) if _shares_memory(v, out) else v for k, v in args.items()
         }
     try:
-        if any(np.asarray(v).dtype == bool for v in args.values()):
-            raise TypeError  # ufuncs take True for 1
-        if out is None and where is True:
-            result: Floats = apply(ufunc, *args.values(), cost=0.4)
-        else:
-            with np.errstate(all="ignore"):
-                result = ufunc(*args.values(), out=out, where=where)
+        result = _applied(ufunc, out, where, args)
     except (TypeError, ValueError, OverflowError):
         checked = {k: as_floats(k, v, *DOMAIN[k]) for k, v in args.items()}
         broadcast(**checked)
-        if any(np.asarray(v).dtype.char == "g" for v in args.values()):  # long double
-            return call(ufunc, out, where, **checked)
-        raise
+        if not any(np.asarray(v).dtype.char == "g" for v in args.values()):
+            raise
+        return call(ufunc, out, where, **checked)  # of long doubles
+    _explain_nans(result, where, args)
+    return result
+
+
+def _applied(ufunc: np.ufunc, out: Any, where: Any, args: Mapping[str, Any]) -> Floats:
+    """Apply the ufunc without warnings; TypeError for booleans, which it would take."""
+    if any(np.asarray(v).dtype == bool for v in args.values()):
+        raise TypeError("booleans are not numbers")
+    if out is None and where is True:
+        return apply(ufunc, *args.values(), cost=0.4)
+    with np.errstate(all="ignore"):
+        result: Floats = ufunc(*args.values(), out=out, where=where)
+    return result
+
+
+def _explain_nans(result: Floats, where: Any, args: Mapping[str, Any]) -> None:
+    """Raise ValueError for arguments out of their domain, or flag the NaN of others."""
     bad = np.isnan(result)
     if where is not True:  # & would not take the constant np.ma.masked
         bad = bad & where
@@ -104,4 +115,3 @@ def call(ufunc: np.ufunc, out: Any, where: Any, **args: Any) -> Floats:
         for key, value in args.items():
             as_floats(key, np.where(where, value, np.nan), *DOMAIN[key])
         flag_nan(np.where(bad, np.nan, 0.0))
-    return result

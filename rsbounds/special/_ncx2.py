@@ -1,6 +1,4 @@
-"""The noncentral chi-square distribution, and its tails as Marcum's Q; logarithms,
-quantiles.
-"""
+"""Noncentral chi-square and Marcum's Q: tails, logarithms, densities, quantiles."""
 
 from typing import TYPE_CHECKING
 
@@ -36,9 +34,20 @@ def ncx2_cdf(
     Returns
     -------
     Array
-        The lower tail. Of both tails the smaller one has a relative error, as measured,
-        of at most 4e-16, 8e-16 where df < 4, 2e-15 where df < 1, down to 1e-300; the
-        larger one is 1 less it. Proved: 1.2e-14, 8e-14 where df < 4.
+        The lower tail.
+
+    Notes
+    -----
+    The smaller of both tails, down to 1e-300, has this relative error at most; the
+    larger tail is 1 minus the smaller one.
+
+    ==========  =======  =======
+    df          found    proved
+    ==========  =======  =======
+    4 and more  4e-16    1.2e-14
+    1 to 4      8e-16    8e-14
+    below 1     2e-15    8e-14
+    ==========  =======  =======
 
     References
     ----------
@@ -87,11 +96,20 @@ def ncx2_logcdf(
     *,
     where: ArrayLike = True,
 ) -> Floats:
-    """log P(X <= x), down to -1e17: parameters as in :func:`ncx2_cdf`.
+    """Logarithm of P(X <= x), down to -1e17: parameters as in :func:`ncx2_cdf`.
 
-    The logarithm of the smaller tail is wrong, as measured, by at most 4e-16 + 1.2e-16
-    \\|log p\\|, where df < 4 by 8e-16 + 1.6e-16 \\|log p\\|, where df < 1 by 2e-15 +
-    3e-16 \\|log p\\|; the other by less.
+    Notes
+    -----
+    The logarithm of the smaller tail, l = \\|log p\\|, has this absolute error at most;
+    that of the larger tail has less.
+
+    ==========  ===================  ===================
+    df          found                proved
+    ==========  ===================  ===================
+    4 and more  4e-16 + 1.2e-16 l    1.2e-14 + 6e-16 l
+    1 to 4      8e-16 + 1.6e-16 l    8e-14 + 6e-16 l
+    below 1     2e-15 + 3e-16 l      8e-14 + 6e-16 l
+    ==========  ===================  ===================
 
     Examples
     --------
@@ -111,7 +129,7 @@ def ncx2_logsf(
     *,
     where: ArrayLike = True,
 ) -> Floats:
-    """log P(X > x): parameters as in :func:`ncx2_cdf`, error as in :func:`ncx2_logcdf`.
+    """Logarithm of P(X > x): parameters and error of :func:`ncx2_logcdf`.
 
     Examples
     --------
@@ -133,8 +151,17 @@ def ncx2_pdf(
 ) -> Floats:
     """Density at x: parameters as in :func:`ncx2_cdf`.
 
-    The relative error, as measured, is at most 8e-16, where df < 1 2e-15, down to
-    1e-300.
+    Notes
+    -----
+    Densities down to 1e-300 have this relative error at most.
+
+    ==========  =======  =======
+    df          found    proved
+    ==========  =======  =======
+    4 and more  8e-16    1.2e-14
+    1 to 4      8e-16    8e-14
+    below 1     2e-15    8e-14
+    ==========  =======  =======
 
     Examples
     --------
@@ -156,8 +183,17 @@ def ncx2_logpdf(
 ) -> Floats:
     """Log density at x: parameters as in :func:`ncx2_cdf`.
 
-    The error, as measured, is at most 6e-16 + 1.2e-16 \\|value\\|, where df < 4
-    8e-16 + 1.6e-16 \\|value\\|, where df < 1 2e-15 + 3e-16 \\|value\\|.
+    Notes
+    -----
+    The absolute error of a result of size l is at most:
+
+    ==========  ===================  ===================
+    df          found                proved
+    ==========  ===================  ===================
+    4 and more  6e-16 + 1.2e-16 l    1.2e-14 + 6e-16 l
+    1 to 4      8e-16 + 1.6e-16 l    8e-14 + 6e-16 l
+    below 1     2e-15 + 3e-16 l      8e-14 + 6e-16 l
+    ==========  ===================  ===================
 
     Examples
     --------
@@ -189,9 +225,20 @@ def ncx2_ppf(
     Returns
     -------
     Array
-        x, correct to two units in its last place or to a point whose score is (as
-        measured) within 1e-15 max(1, \\|score\\|), 3e-15 where df < 1, whichever is
-        coarser; 0 where x is below every double.
+        x, or 0 where x is below every double. It is correct to two units in its last
+        place, or to a point whose normal score has the error below, whichever is
+        coarser.
+
+    Notes
+    -----
+    The error of a score of size s is at most (the search's last step is not proved):
+
+    ==========  ===================  ===================
+    df          found                proved
+    ==========  ===================  ===================
+    1 and more  1e-15 max(1, s)      6e-14 + 3e-14 s
+    below 1     3e-15 max(1, s)      6e-14 + 3e-14 s
+    ==========  ===================  ===================
 
     References
     ----------
@@ -217,7 +264,7 @@ def ncx2_isf(
     *,
     where: ArrayLike = True,
 ) -> Floats:
-    """The x with P(X > x) = p, otherwise as :func:`ncx2_ppf`.
+    """Upper quantile, the x with P(X > x) = p; otherwise as :func:`ncx2_ppf`.
 
     Examples
     --------
@@ -237,7 +284,9 @@ def ncx2_ppf_exp(
     *,
     where: ArrayLike = True,
 ) -> Floats:
-    """The x with log P(X <= x) = `log_p`, in [-inf, 0], otherwise as :func:`ncx2_ppf`.
+    """Quantile, the x with log P(X <= x) = `log_p`; otherwise as :func:`ncx2_ppf`.
+
+    `log_p` is in [-inf, 0].
 
     Examples
     --------
@@ -257,7 +306,9 @@ def ncx2_isf_exp(
     *,
     where: ArrayLike = True,
 ) -> Floats:
-    """The x with log P(X > x) = `log_p`, in [-inf, 0], otherwise as :func:`ncx2_ppf`.
+    """Upper quantile, the x with log P(X > x) = `log_p`; else as :func:`ncx2_ppf`.
+
+    `log_p` is in [-inf, 0].
 
     Examples
     --------
@@ -325,8 +376,9 @@ def marcum_p(
     *,
     where: ArrayLike = True,
 ) -> Floats:
-    """The complement P(|Z| <= b) = 1 - Q_m(a, b), without the subtraction, as
-    :func:`marcum_q`.
+    """Complement of Marcum's Q: P(|Z| <= b) = 1 - Q_m(a, b), without the subtraction.
+
+    Parameters and error are those of :func:`marcum_q`.
 
     Examples
     --------
@@ -346,8 +398,9 @@ def marcum_logq(
     *,
     where: ArrayLike = True,
 ) -> Floats:
-    """log Q_m(a, b): parameters as in :func:`marcum_q`, error of :func:`ncx2_logcdf` at
-    df = 2 m.
+    """Logarithm of Marcum's Q_m(a, b): parameters as in :func:`marcum_q`.
+
+    The error is that of :func:`ncx2_logcdf` at df = 2 m.
 
     Examples
     --------
@@ -367,7 +420,7 @@ def marcum_logp(
     *,
     where: ArrayLike = True,
 ) -> Floats:
-    """log(1 - Q_m(a, b)), without the subtraction, as :func:`marcum_logq`.
+    """Logarithm of 1 - Q_m(a, b), without the subtraction, as :func:`marcum_logq`.
 
     Examples
     --------

@@ -1,6 +1,4 @@
-"""The standard normal distribution in log space, and a ball's probability as a normal
-score.
-"""
+"""The normal distribution in log space, and a ball's probability as a score."""
 
 from typing import TYPE_CHECKING
 
@@ -24,8 +22,8 @@ def log_ndtr(z: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Fl
     Returns
     -------
     Array
-        log Phi(z), relative error at most 4e-15, which is proved, as measured 2e-15
-        (until the result is subnormal, z > 37.6).
+        log Phi(z). Its relative error is at most 4e-15 (proved; 2e-15 was found) until
+        the result is subnormal, z > 37.6.
 
     References
     ----------
@@ -43,7 +41,7 @@ def log_ndtr(z: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Fl
 def ndtri(p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Floats:
     """Standard normal quantile Phi^-1(p): the normal score of a probability.
 
-    `p` is in [0, 1]; the relative error is at most 2e-15, as proved. Otherwise as
+    `p` is in [0, 1]; the relative error is at most 2e-15 (proved). Otherwise as
     :func:`log_ndtr`.
 
     References
@@ -62,11 +60,10 @@ def ndtri(p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True) -> Float
 def ndtri_exp(
     log_p: ArrayLike, /, out: Out = None, *, where: ArrayLike = True
 ) -> Floats:
-    """Standard normal quantile of a probability given by its logarithm: the inverse of
-    `log_ndtr`.
+    """Standard normal quantile of exp(`log_p`): the inverse of :func:`log_ndtr`.
 
-    `log_p` is in [-inf, 0]; the relative error is at most 2e-15 on [-1e300, -1e-300],
-    as proved. Otherwise as :func:`ndtri`; an asymptotic series beyond log p = -760.
+    `log_p` is in [-inf, 0]; the relative error is at most 2e-15 on [-1e300, -1e-300]
+    (proved). Otherwise as :func:`ndtri`; an asymptotic series beyond log p = -760.
 
     Examples
     --------
@@ -97,8 +94,8 @@ def log_ndtr_gap(
     Returns
     -------
     Array
-        The logarithm, -inf where z_a <= z_b; its error is at most 3e-14 + 1e-14 of its
-        size, which is proved.
+        The logarithm, -inf where z_a <= z_b. Its error is at most 3e-14 + 1e-14 of its
+        size (proved; 4e-15 + 2e-15 of its size was found).
 
     References
     ----------
@@ -124,13 +121,12 @@ def ball_score(
     *,
     where: ArrayLike = True,
 ) -> Floats:
-    """Phi^-1 P(|Z - s e1| <= s + u) for Z ~ N(0, I_dim): a ball's probability as a
-    score.
+    """Normal score of a ball's probability: Phi^-1 P(|Z - s e1| <= s + u).
 
-    The ball has its centre at distance `s` from the origin and its surface at signed
-    offset `u` beyond the origin. It is the noncentral chi-square CDF at (s + u)^2 with
-    nc = s^2 in coordinates that do not cancel: nearly linear in u, u itself in the
-    half-space limit s = inf.
+    Z is N(0, I_dim). The ball has its centre at distance `s` from the origin and its
+    surface at signed offset `u` beyond the origin. It is the noncentral chi-square CDF
+    at (s + u)^2 with nc = s^2 in coordinates that do not cancel: nearly linear in u, u
+    itself in the half-space limit s = inf.
 
     Parameters
     ----------
@@ -145,9 +141,19 @@ def ball_score(
     -------
     Array
         The score, non-decreasing in u and s and non-increasing in dim to within its
-        error: as measured at most 8e-16 + 1.6e-16 \\|score\\|, half of it from dim = 4
-        on; proved 1.7e-14 (1 + \\|score\\|), and 4e-15 (1 + \\|score\\|) from dim = 60
-        on.
+        error.
+
+    Notes
+    -----
+    The error of a score of size z is at most:
+
+    ===========  ====================  ===================
+    dim          found                 proved
+    ===========  ====================  ===================
+    60 and more  4e-16 + 8e-17 z       4e-15 (1 + z)
+    4 to 60      4e-16 + 8e-17 z       1.7e-14 (1 + z)
+    1 to 4       8e-16 + 1.6e-16 z     1.7e-14 (1 + z)
+    ===========  ====================  ===================
 
     References
     ----------
@@ -179,8 +185,8 @@ def ball_offset(
 
     `z` is any real number, infinities included; otherwise as :func:`ball_score`. The
     result, in [-s, inf], is correct to two units in its last place or to an offset
-    whose score is (measured) within 1e-15 max(1, \\|z\\|) of z, whichever is coarser.
-    The search is that of :func:`ncx2_ppf`.
+    whose score has the error of :func:`ncx2_ppf` (df >= 1), whichever is coarser; the
+    search is the same.
 
     Examples
     --------

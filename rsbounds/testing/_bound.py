@@ -68,8 +68,9 @@ class BoundCase:
             return self.bound.pair(evidence, 0, n, alpha, **options)
 
     def evidence(self, counts: Sequence[int]) -> Any:
-        """Evidence of as many samples of each kind: failures and successes for counts;
-        0, 1/2 and 1 for scores.
+        """Make evidence of as many samples of each kind.
+
+        For counts that is failures and successes; for scores 0, 1/2 and 1.
         """
         if self.bound.evidence == "scores":
             return ScoreHistogram(counts, EDGES)

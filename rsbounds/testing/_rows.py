@@ -45,8 +45,10 @@ def linear(size: int, classes: int = 3) -> Callable[[Any], NDArray[Any]]:
 def inputs_near(
     x: NDArray[Any], model: Callable[[Any], Any] | None = None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """A few inputs of the shape of x with labels: on the grid of 1/255 in [0, 1], or
-    whole numbers up to the largest of x.
+    """Make a few inputs of the shape of x, with labels.
+
+    They lie on the grid of 1/255 in [0, 1], or are whole numbers up to the largest of
+    x.
     """
     generator = np.random.default_rng(7)
     floating = x.dtype.kind == "f"

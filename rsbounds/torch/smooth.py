@@ -304,7 +304,7 @@ class _Function(torch.nn.Module):
 
 
 def _host(x: torch.Tensor) -> torch.Tensor:
-    """x as any scheme can read it: on the host, without a gradient, as NumPy has it."""
+    """Copy x to the host, without its gradient, so that any scheme can read it."""
     try:
         return as_tensor(on_host("x", x))
     except (TypeError, RuntimeError):

@@ -137,10 +137,10 @@ def test_a_level_for_one_input_climbs_its_radius_and_leaves_the_model():
 
 
 def test_soft_vote_takes_a_level_for_each_row():
-    x = digits()[2][:4]
+    net, x = model(), digits()[2][:4]  # trained here if no test did before
     with torch.no_grad():
-        votes = soft_vote(model(), x, torch.tensor([0.0, 0.0, 5.0, 5.0]), 16)
-        clean = model()(x).softmax(1)
+        votes = soft_vote(net, x, torch.tensor([0.0, 0.0, 5.0, 5.0]), 16)
+        clean = net(x).softmax(1)
     assert torch.allclose(votes[:2], clean[:2], atol=1e-5)
     assert not torch.allclose(votes[2:], clean[2:], atol=1e-3)
     assert torch.allclose(votes.sum(1), torch.ones(4), atol=1e-5)

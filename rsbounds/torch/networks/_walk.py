@@ -18,7 +18,7 @@ import torch
 from rsbounds._numerics.rounding import EPS
 from rsbounds.torch.networks.graph import DOUBLE, Graph, Value
 from rsbounds.torch.networks.operations import TABLE
-from rsbounds.torch.networks.operations._norms import dense, longest_column
+from rsbounds.torch.networks.operations._norms import dense, longest_column, one_thread
 from rsbounds.torch.networks.operations._record import (
     Call,
     NoBound,
@@ -250,20 +250,19 @@ def _matrix(graph: Graph, source: int, end: int) -> tuple[float, float] | None:
         error = _between(graph, start, last, Range(1.0, 0.0)).error
     except NoBound:
         return None
-    offset = graph.between(start, last, torch.zeros(shape, **DOUBLE))
     rows = np.empty((inputs, outputs))
-    for row, unit in zip(rows, torch.eye(inputs, **DOUBLE), strict=True):
-        column = graph.between(start, last, unit.reshape(shape)) - offset
-        row[:] = column.flatten().numpy()
+    with one_thread(), torch.no_grad():
+        offset = graph.between(start, last, torch.zeros(shape, **DOUBLE))
+        for row, unit in zip(rows, torch.eye(inputs, **DOUBLE), strict=True):
+            image = graph.between(start, last, unit.reshape(shape)) - offset
+            row[:] = image.flatten().numpy()
     lost = (2 * error + EPS * float(np.abs(rows).max())) * _UP
     if not (np.isfinite(rows).all() and math.isfinite(lost)):
         return None
-    norm = dense(rows) + math.sqrt(inputs * outputs) * lost * _UP
-    column_norm = longest_column(rows.T) + math.sqrt(outputs) * lost * _UP
-    return norm * _UP_ONE, column_norm * _UP_ONE
-
-
-_UP_ONE = 1 + 4 * EPS
+    lost *= math.sqrt(outputs) * _UP
+    norm = dense(rows) + math.sqrt(inputs) * lost * _UP
+    column = longest_column(rows.T) + lost
+    return norm * (1 + 4 * EPS), column * (1 + 4 * EPS)
 
 
 def _gains(steps: list[Call]) -> bool:

@@ -120,7 +120,7 @@ def _scores(p: torch.Tensor, scores: bool) -> torch.Tensor:
 
 
 def _times(level: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
-    """level z; an infinite score stays as it is, with no slope."""
+    """Return level z; an infinite score stays as it is, with no slope."""
     finite = z.isfinite()
     product: torch.Tensor = level * torch.where(finite, z, 0.0)
     return torch.where(finite, product, z.detach())
@@ -157,7 +157,7 @@ def _bounds(
 
 
 def _set(condition: Any, level: torch.Tensor, z: torch.Tensor) -> Bounds:
-    """sigma Phi^-1 of the set's probability, from below and from above.
+    """Bounds from below and above on sigma Phi^-1 of the set's probability.
 
     Near 0 or 1 the score enlarges the sum's rounding.
     """

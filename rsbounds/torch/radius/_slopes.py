@@ -73,8 +73,9 @@ def lipschitz_move(r: Array, sigma: Array, up: Mask, lip: Array, floor: Array) -
 def slopes(
     r: Array, z_a: Array, z_b: Array, sigma: Array, dim: Array, up: Mask, move: Move
 ) -> list[Array]:
-    """Derivatives by z_a, z_b, sigma and the parameters, where 0 < r < inf; all of one
-    shape.
+    """Derivatives by z_a, z_b, sigma and the parameters, where 0 < r < inf.
+
+    They all have one shape.
     """
     side = np.where(up, 1.0, -1.0)
     alpha = r / sigma
@@ -135,9 +136,7 @@ def _score_slope(u: Array, dim: Array, s: Array) -> Array:
 
 
 def _radius_slope(rho: Array, dim: Array, s: Array) -> Array:
-    """The same derivative from the radius rho = s + u, by the quotient of the
-    densities.
-    """
+    """Derivative from the radius rho = s + u, as the quotient of the densities."""
     z = np.asarray(ndtri_exp(ncx2_logcdf(rho**2, dim, s**2)))
     density = ncx2_logpdf(rho**2, dim, s**2)
     slope: Array = 2 * rho * np.exp(density + z**2 / 2) * np.sqrt(2 * np.pi)

@@ -119,10 +119,7 @@ def fit(
     )
     settings = {"epochs": epochs, "batch_size": size, "rows": lengths[0], "seed": seed}
     path = None if checkpoint is None else Path(checkpoint)
-    module.train()
-    for part in module.modules():
-        if _is_frozen(part):
-            part.eval()
+    _set_training(module)
     with seeded(seed, training.devices):
         if path is not None and path.exists():
             training.load(path, settings)
@@ -143,6 +140,14 @@ def fit(
                 break
     module.eval()
     return training.history
+
+
+def _set_training(module: nn.Module) -> None:
+    """Set training mode, but leave frozen batch normalisation in eval mode."""
+    module.train()
+    for part in module.modules():
+        if _is_frozen(part):
+            part.eval()
 
 
 class _Training:
@@ -286,7 +291,7 @@ def _checked(
 
 
 def augment(x: torch.Tensor, sigma: float | torch.Tensor) -> torch.Tensor:
-    """x plus Gaussian noise of one level, or of one level for each row.
+    """Return x plus Gaussian noise of one level, or of one level for each row.
 
     Parameters
     ----------
