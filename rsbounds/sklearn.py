@@ -1,6 +1,4 @@
-"""Smoothed classifiers and regressors in scikit-learn's form, for pipelines and
-searches.
-"""
+"""Smoothed classifiers and regressors in scikit-learn's form."""
 
 import hashlib
 from collections.abc import Iterator
@@ -202,8 +200,10 @@ class SmoothedClassifier(_base.ClassifierMixin, _Smoothed):  # type: ignore[misc
         return self._labels([each.predict for each in certificates]), radii
 
     def score_at(self, X: Any, y: Any, radius: float) -> float:
-        """Certified accuracy: the share of inputs certified for their label in `y` with
-        at least this radius, >= 0.
+        """Certified accuracy at a radius, >= 0.
+
+        It is the share of inputs that are certified, for their label in `y`, with at
+        least this radius.
         """
         least = number("radius", as_floats("radius", radius, 0.0, nan=False))
         labels, radii = self.certify(X)
