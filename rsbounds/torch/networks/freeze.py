@@ -224,13 +224,13 @@ class _Listing:
         refused = [a for a in _flat(arguments) if isinstance(a, _Refused)]
         if refused:
             return refused[0]
-        if _is_random(node.target):
-            return _Refused(name, _place(node), self.name, "has no value of its own")
         found = values(arguments)
         if name in _OF_A_SHAPE and found == [arguments["self"]]:
             zeros = torch.zeros(node.args[0].meta["val"].shape, **DOUBLE)
             arguments, found = arguments | {"self": zeros}, []
         if not found:
+            if _is_random(node.target):
+                return _Refused(name, _place(node), self.name, "has no one value")
             return node.target(**arguments)
         if isinstance(node.meta.get("val"), tuple | list):
             return _Parts(name, arguments)
