@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from composite_case import CALIBRATE, N0, SIGMAS, SIZES, Case, N, load
-from composite_goals import LEAST, RADII, Row, compared, goals
+from composite_goals import LEAST, LIST, RADII, WANTED, Row, beside, compared, judged
 from scipy.special import ndtri
 
 import rsbounds
@@ -30,6 +30,18 @@ GATES = (0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 SWEPT = (0.25, 0.35, 0.5)
 UNION = "union of the constants"
 HEAD = """# Bounds and decision lists from the same counts
+
+**What was found.**
+
+- Bounding the runner-up too raises the average radius by 6 % (Fashion-MNIST) and 14 %
+  (MNIST) over Cohen's bound, from the same samples.
+- A decision list certifies up to 2.5 points more images at radius 0 than its largest
+  level on Fashion-MNIST, at the same average radius; on MNIST the lists fitted to the
+  average radius gain .6.
+- No fitted list met every goal set beforehand: each loses a little more than 2 %
+  somewhere, gains too little at radius 0, or takes too many samples.
+- No list comes near the best constant of each radius: at the worst it is 9 % and 17 %
+  below.
 
 Certified accuracy is the part of all images that is classified rightly and certified
 beyond the radius; ACR is the mean of the certified radius, 0 where the class is wrong
@@ -61,17 +73,16 @@ TAIL = """
   points at radius 0 that, by plug-in probabilities of the calibration images, has no
   smaller ACR than its constant and is nowhere more than 2 % below it.
 - A list's **constant** is the runner-up certificate at the level of its first item.
-- "At any radius" is on a grid of .05 as far as the constant certifies {least:.0%} of
-  the images; in brackets the radius, the images that the list certifies there and those
-  of its constant. "All" in the last table takes this one.
+- "Of any" is on a grid of radii of .05 as far as the constant certifies {least:.0%} of
+  the images. Figures in bold type miss what was wanted.
 - The **union** takes, at each radius, the constant that is best there: no classifier
   does that. [How near one certificate comes](union.md) has a page of its own.
 - That no score is hoped for beyond what n samples can show ([the
   level](../theory/several-levels.md), choice 4) was introduced after these
   Fashion-MNIST images had been certified without it: "gate 1.5 > -0.35, argmax 0.5" was
   then 4.5 % below its constant at the worst radius. The rules are as they were.
-- The differences of a list to its constant are paired; their standard error is given
-  where a goal hangs on it.
+- Differences of a list to its constant are paired; points at 0 have their standard
+  error.
 
 ## What failed
 
@@ -217,36 +228,18 @@ def section(case: Case) -> str:
             parts.append(
                 f"No list beat the constants on the calibration images: {row.name}."
             )
-    wanted = ["goal", "measured", "wanted", "verdict"]
-    judged = goals(cohen, bench.constants[1], lists, bench.constants)
-    parts.append(_table([wanted, *(goal.cells() for goal in judged)]))
-    names = [row.name.split(":")[0] for row, _ in lists]
-    won = [n for n in names if all(g.met for g in judged if g.what.startswith(f"{n}:"))]
-    parts.append(f"All goals of a list are met by: {', '.join(won) or 'none'}.")
-    parts.append(
-        "Thresholds that nobody chose, all on the same test images and each against "
-        "its constant (to take the best of them from here would be to choose on the "
-        "test split):"
+    bounds = beside(
+        cohen, bench.constants[1], [row for row, _ in lists], bench.constants
     )
-    sweep = [
-        [
-            "list",
-            "points at 0",
-            "worst of the table, %",
-            "of any, %",
-            "ACR",
-            "samples",
-            "all",
-        ]
-    ]
-    for rule in shapes(SWEPT):
-        row = bench.list(rule)
-        points, columns, anywhere, acr, samples = compared(row, bench.first(rule))
-        met = points >= 1.5 and anywhere >= -2 and acr >= 1 and samples <= 1.3
-        figures = [f"{v:+.1f}" for v in (points, columns, anywhere)]
-        sweep.append(
-            [row.name, *figures, f"{acr:.3f}", f"{samples:.2f}", "yes" if met else "no"]
-        )
+    parts.append(f"{bounds} Each list against its constant:")
+    parts.append(_table([LIST, WANTED, *(judged(row, base) for row, base in lists)]))
+    parts.append(
+        "Thresholds that nobody chose, all on the same test images (to take the best "
+        "of them from here would be to choose on the test split):"
+    )
+    rows = [bench.list(rule) for rule in shapes(SWEPT)]
+    bases = [bench.first(rule) for rule in shapes(SWEPT)]
+    sweep = [LIST, *map(judged, rows, bases)]
     return "\n\n".join([*parts, _table(sweep)])
 
 

@@ -35,35 +35,6 @@ class Row:
         return [self.name, *curve, f"{self.acr:.3f}", f"{self.samples:.0f}"]
 
 
-@dataclass(frozen=True)
-class Goal:
-    """A figure, as it is printed, beside what was wanted of it."""
-
-    what: str
-    measured: float
-    wanted: float
-    at_least: bool = True
-    unit: str = ""
-    more: str = ""
-
-    @property
-    def met(self) -> bool:
-        return (
-            self.measured >= self.wanted
-            if self.at_least
-            else self.measured <= self.wanted
-        )
-
-    def cells(self) -> list[str]:
-        sign = ">=" if self.at_least else "<="
-        return [
-            self.what,
-            f"{self.measured:g}{self.unit}{self.more}",
-            f"{sign} {self.wanted:g}{self.unit}",
-            "met" if self.met else "**missed**",
-        ]
-
-
 def worst(
     row: Row, base: list[Row], radii: Iterable[float] = FINE
 ) -> tuple[float, str]:
@@ -94,31 +65,40 @@ def compared(row: Row, other: Row) -> tuple[float, float, float, float, float]:
     )
 
 
-def goals(
-    cohen: Row, runner: Row, lists: list[tuple[Row, Row]], union: list[Row]
-) -> list[Goal]:
-    """``lists``: each with its constant."""
-    found = [
-        Goal("runner-up over Cohen, sigma 1: ACR", compared(runner, cohen)[3], 1.05)
+LIST = [
+    "list",
+    "points at 0",
+    "worst of the table, %",
+    "of any, %",
+    "ACR",
+    "samples",
+    "all met",
+]
+WANTED = ["wanted", ">= 1.5", ">= -2", ">= -2", ">= 1", "<= 1.3", ""]
+
+
+def judged(row: Row, base: Row) -> list[str]:
+    """A list against its constant, what it missed in bold type; whether it met all."""
+    points, columns, anywhere, acr, samples = compared(row, base)
+    won = (row.radii > 0) * 1.0 - (base.radii > 0)
+    error = 100 * float(won.std()) / np.sqrt(len(won))
+    figures = [
+        (f"{points:+.1f} ± {error:.1f}", points >= 1.5),
+        (f"{columns:+.1f}", columns >= -2),
+        (f"{anywhere:+.1f}", anywhere >= -2),
+        (f"{acr:.3f}", acr >= 1),
+        (f"{samples:.2f}", samples <= 1.3),
     ]
-    for row, base in lists:
-        name = row.name.split(":")[0]
-        points, columns, anywhere, acr, samples = compared(row, base)
-        won = (row.radii > 0) * 1.0 - (base.radii > 0)
-        error = 100 * float(won.std()) / np.sqrt(len(won))
-        where = {"unit": " %", "more": worst(row, [base])[1]}
-        found += [
-            Goal(
-                f"{name}: points at radius 0",
-                points,
-                1.5,
-                more=f" (standard error {error:.1f})",
-            ),
-            Goal(f"{name}: worst of the table's radii", columns, -2.0, unit=" %"),
-            Goal(f"{name}: worst at any radius", anywhere, -2.0, **where),
-            Goal(f"{name}: ACR over its constant's", acr, 1.0),
-            Goal(f"{name}: samples over its constant's", samples, 1.3, at_least=False),
-        ]
-    part, where = max(worst(row, union) for row in (*union, *(row for row, _ in lists)))
-    name = "open: the best row, worst against the union"
-    return [*found, Goal(name, part, -3.0, unit=" %", more=where)]
+    cells = [text if met else f"**{text}**" for text, met in figures]
+    return [row.name, *cells, "yes" if all(met for _, met in figures) else "no"]
+
+
+def beside(cohen: Row, runner: Row, lists: list[Row], union: list[Row]) -> str:
+    """What was wanted of the bound, and of the best row against the union."""
+    acr = compared(runner, cohen)[3]
+    part, where = max(worst(row, union) for row in (*union, *lists))
+    return (
+        f"The runner-up's bound has {acr:g} of the ACR of Cohen's at sigma 1; wanted "
+        f"was 1.05. The best row is {part:+.1f} % from the union where it is worst"
+        f"{where}; wanted was -3 %."
+    )

@@ -346,14 +346,15 @@ def written(grid: list[Point], clock: list[Time], names: list[str]) -> str:
             for nc in NONCENTRALITIES:
                 part = [q for q in grid if (q.dim, q.nc, q.upper) == (dim, nc, upper)]
                 rows.append(
-                    [f"{nc:.0e}", *(cell(q.error[n]) for n in names for q in part)]
+                    [f"{nc:.0e}", *(cell(q.error[n]) for n in peers for q in part)]
                 )
             lines += table(
-                ["nc", *(f"{n} {p:.0e}" for n in names for p in TAILS)], rows
+                ["nc", *(f"{n} {p:.0e}" for n in peers for p in TAILS)], rows
             )
     lines += [
         "**0** is a returned zero, **NaN** a NaN, other bold numbers are wrong by "
-        f"more than {WRONG:g}."
+        f"more than {WRONG:g}. The first table has the largest error of rsbounds over "
+        "all of these points."
     ]
     return "\n".join(lines) + "\n"
 

@@ -4,8 +4,20 @@ HEAD = """# One certificate against the best level at every radius
 
 At each radius one may pick the constant noise level that certifies most there. No
 classifier does that: the union of the constants is a bar, not a model. How near does
-**one** classifier come, with one valid certificate? The candidate is a [decision
-list](../theory/several-levels.md) over several levels.
+**one** [decision list](../theory/several-levels.md) over several levels come, with one
+valid certificate?
+
+**What was found.**
+
+- A list over the levels of consistency training has .99 to 1.06 of the union of
+  Gaussian constants on average over the radii, and stays a tenth to a seventh below
+  where it is worst. A list over the Gaussian constants themselves does not reach it: a
+  gate costs radius, far out and near.
+- No list comes within 3 % of the union of **all** recipes everywhere; at the worst
+  radius the best reach .78 to .86 of it. Lists with trained stages are not shown to be
+  better than lists of constants.
+- An oracle that sees the labels exceeds the union at every radius with the same
+  networks: what is missing is a gate that knows where to step aside.
 
 ## Against the union of Gaussian constants
 
@@ -20,13 +32,10 @@ each n.
 
 GAUSSIAN
 
-A list over **Gaussian** constants doesn't reach their union: a gate costs radius, far
-out and near. A list over **consistency**'s levels pays the same for its gates. On MNIST
-its recipe lifts it above the bar on average, on Fashion-MNIST to the bar; where it is
-least it stays a tenth to a seventh below. Ten times as many samples lift the least
-ratios by a hundredth and change no sign. Against the union of a recipe's own constants
-no list of this page came above .95 (table below). Counts of this table that are not
-stored are drawn by `python benchmarks/pages/union_gaussian.py docs/benchmarks/union`.
+Ten times as many samples lift the least ratios by a hundredth and change no sign.
+Against the union of a recipe's own constants no list of this page came above .95 (table
+below). Counts of this table that are not stored are drawn by `python
+benchmarks/pages/union_gaussian.py docs/benchmarks/union`.
 
 ## Against the union of all recipes
 
@@ -37,15 +46,11 @@ aside on others.
 
 ANSWER
 
-**No list comes within 3 % of this bar everywhere, and the trained list is not shown to
-be better than a list of constants.** On MNIST the intervals of their least ratios
+On MNIST the intervals of their least ratios
 overlap; on two other splits of the digits the trained list had .728 against .748, and
 with a list chosen by average radius constants had the larger ACR on all three seeds
 (1.489, 1.536, 1.406 against 1.457, 1.510, 1.351). On Fashion-MNIST the trained list's
 least ratio is .02 above that of constants, with intervals that overlap too.
-
-An oracle that sees the labels exceeds the union at every radius with the same networks:
-what is missing is a gate that knows where to step aside.
 
 ```sh
 python benchmarks/pages/union.py docs/benchmarks/union.md

@@ -13,7 +13,7 @@ import torch
 from scipy.special import ndtr, ndtri
 
 from rsbounds import certify_dataset
-from rsbounds.certify import certify
+from rsbounds.certify import Procedure, certify
 from rsbounds.certify import predict as smoothed_class
 from rsbounds.sampling import ArraySampler, Phase, as_sampler, grid_noise, stream
 from rsbounds.schemes import gaussian
@@ -62,10 +62,10 @@ def test_plain_smoothing_with_a_weak_generator_is_broken():
     assert certificate.predict == 0
     assert certificate.radius > 1.2 > DISTANCE
     # well inside of it, by the same generator
-    assert smoothed_class(weak_sampler, MOVED, gaussian(SIGMA), n=N) == 1
+    assert smoothed_class(weak_sampler, MOVED, gaussian(SIGMA), Procedure(n=N)) == 1
     # and at the point itself, by another
     honest = ArraySampler(knows_the_generator)
-    assert smoothed_class(honest, POINT, gaussian(SIGMA), n=N) == 1
+    assert smoothed_class(honest, POINT, gaussian(SIGMA), Procedure(n=N)) == 1
 
 
 def test_nobody_plugs_in_a_generator_silently():
@@ -119,7 +119,7 @@ def test_a_known_seed_is_a_weak_generator():
     certificate = certify(sampler, POINT, gaussian(SIGMA), n=N, margin=1e-6)
     assert certificate.predict == 0
     assert certificate.radius > 1.2 > DISTANCE
-    assert smoothed_class(sampler, MOVED, gaussian(SIGMA), n=N) == 1
+    assert smoothed_class(sampler, MOVED, gaussian(SIGMA), Procedure(n=N)) == 1
 
 
 def test_noise_of_the_operating_system_refuses_the_certificate():
@@ -174,7 +174,7 @@ def test_a_biased_bit_makes_radii_too_large():
     past = np.array([75 / 255, 0.0], np.float32)
     assert biased.radius > 1.5 * truth > 125 / 255 + 1e-6
     sampler = ArraySampler(half_space, sound_noise=True)
-    assert smoothed_class(sampler, past, gaussian(SIGMA), n=N) == 1
+    assert smoothed_class(sampler, past, gaussian(SIGMA), Procedure(n=N)) == 1
     sound = certify(sampler, x, gaussian(SIGMA), n=100_000, margin=1e-9)
     assert 0.95 * truth < sound.radius < truth
     with pytest.raises(ValueError, match="got the sampler"):

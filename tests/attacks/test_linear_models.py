@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from rsbounds.certify import certify, measure_margin
+from rsbounds.certify import Procedure, certify, measure_margin
 from rsbounds.certify import predict as smoothed_class
 from rsbounds.lbrs import boundary_radius
 from rsbounds.sampling import ArraySampler
@@ -162,7 +162,7 @@ def test_plain_smoothing_certifies_the_wrong_class(model, make):
     assert certificate.predict == 0
     assert certificate.radius > 0.15
     wide = ArraySampler(lambda batch: offset(batch.astype(np.float64)))
-    assert smoothed_class(wide, X, gaussian(SIGMA), n=1000) == 1
+    assert smoothed_class(wide, X, gaussian(SIGMA), Procedure(n=1000)) == 1
 
 
 @EACH

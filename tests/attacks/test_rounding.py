@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from rsbounds.certify import certify, measure_margin
+from rsbounds.certify import Procedure, certify, measure_margin
 from rsbounds.certify import predict as smoothed_class
 from rsbounds.sampling import ArraySampler
 from rsbounds.schemes import gaussian
@@ -63,7 +63,7 @@ def test_plain_smoothing_is_broken(make):
     assert certificate.radius > 1.2 > distance()
     at = certify(sampler, MOVED, gaussian(SIGMA), n=N)
     assert (at.predict, at.count) == (1, N)
-    assert smoothed_class(sampler, MOVED, gaussian(SIGMA), n=N) == 1
+    assert smoothed_class(sampler, MOVED, gaussian(SIGMA), Procedure(n=N)) == 1
 
 
 @EACH

@@ -1,10 +1,11 @@
 """What the program prints for one noise, less the exact value."""
 
+from fractions import Fraction
 from pathlib import Path
 
 from shared import Table, columns, publish, read
 
-from rsbounds.noises.flips import Flips
+from rsbounds.noises.flips import FlipsCurve
 
 
 def table() -> Table:
@@ -13,7 +14,7 @@ def table() -> Table:
     for line in zip(*printed.values(), strict=True):
         add, delete, p_a, low = (float(line[i]) for i in (0, 1, 4, 5))
         changes = int(line[2]), int(line[3])
-        exact = Flips(add, delete).curve.low(p_a, changes)
+        exact = FlipsCurve(Fraction(add), Fraction(delete)).low(p_a, changes)
         rows.append((add, delete, *changes, p_a, exact, (low - exact) / exact))
     return columns("add delete added deleted p_a exact difference", rows)
 
