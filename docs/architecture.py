@@ -18,7 +18,7 @@ KINDS = {  # rooms of one colour; the rest is the last
     "#dbe9f6": "rsbounds_ext _numerics special stats oracle",
     "#e3f1e0": "THEORIES",
     "#fdeecb": "certificate procedure frameworks sampling composite schemes answers "
-    "certify torch art",
+    "certify torch art sklearn",
     "#efe6f3": "",
 }
 LEGEND = ("numbers", "theories", "certification", "files, data, users")

@@ -34,6 +34,7 @@ _MODULES = (
     "sampling",
     "schemes",
     "semielastic",
+    "sklearn",
     "special",
     "stats",
     "testing",

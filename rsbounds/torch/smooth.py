@@ -1,7 +1,8 @@
 """The field's ``Smooth`` class, with certificates that are never too large."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count, on_host
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import certified, predict
 from rsbounds.confidence import lower_bound
@@ -153,14 +155,20 @@ class Smooth(torch.nn.Module):
             Probability of error, in (0, 1).
         batch_size : int
             Samples held in memory at once, >= 1.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its domain, or x is a batch.
         """
-        return predict(
-            self._sampler(batch_size, x),
-            _host(x),
-            self.scheme,
-            replace(self.procedure, n=n, alpha=alpha),
-            index=next(self._calls),
-        )
+        with self._batches_explained(x):
+            return predict(
+                self._sampler(batch_size, x),
+                _host(x),
+                self.scheme,
+                replace(self.procedure, n=n, alpha=alpha),
+                index=next(self._calls),
+            )
 
     def certify(
         self, x: torch.Tensor, n0: int, n: int, alpha: float, batch_size: int
@@ -181,13 +189,39 @@ class Smooth(torch.nn.Module):
 
         Counts, bounds, level and scope.
         """
-        return certified(
-            self._sampler(batch_size, x),
-            _host(x),
-            self.scheme,
-            replace(self.procedure, n0=n0, n=n, alpha=alpha),
-            index=next(self._calls),
-        )
+        with self._batches_explained(x):
+            return certified(
+                self._sampler(batch_size, x),
+                _host(x),
+                self.scheme,
+                replace(self.procedure, n0=n0, n=n, alpha=alpha),
+                index=next(self._calls),
+            )
+
+    @contextmanager
+    def _batches_explained(self, x: Any) -> Iterator[None]:
+        """Say so where the classifier fails on copies of x because x is a batch."""
+        try:
+            yield
+        except RuntimeError as error:
+            if not self._is_batch(x):
+                raise
+            raise ArgumentError(
+                "x",
+                "must be one input without the batch axis; got a batch of shape "
+                f"{tuple(x.shape)}",
+            ) from error
+
+    def _is_batch(self, x: Any) -> bool:
+        """Whether the classifier takes x itself for a batch."""
+        if not isinstance(x, torch.Tensor) or x.ndim < 2:
+            return False
+        try:
+            with evaluating(self), torch.no_grad():
+                scores = self._scores(x.to(home(self.base_classifier)))
+        except RuntimeError:
+            return False
+        return tuple(scores.shape) == (len(x), self.num_classes)
 
     def _scores(self, batch: torch.Tensor) -> torch.Tensor:
         kind = autocast_type(self._autocast)

@@ -58,6 +58,22 @@ def test_refusals():
         Smooth(linear(), 10, 0.5, autocast="half")
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_batch_is_told_from_one_input(count):
+    network = nn.Sequential(nn.Conv2d(1, 2, 12), nn.Flatten(), nn.Linear(2, 10))
+    smooth = Smooth(network, 10, 0.5)
+    batch = torch.zeros(count, 1, 12, 12)
+    message = "x must be one input without the batch axis; got a batch of shape"
+    with pytest.raises(ValueError, match=message):
+        smooth.certify(batch, 10, 100, 0.001, 50)
+    with pytest.raises(ValueError, match=message):
+        smooth.predict(batch, 100, 0.001, 50)
+    # what fails for another reason says its own
+    with pytest.raises(RuntimeError, match="channels"):
+        smooth.predict(torch.zeros(3, 12, 12), 100, 0.001, 50)
+    assert smooth.predict(batch[0], 100, 0.001, 50) in range(-1, 10)
+
+
 def test_smooth_is_a_module():
     model = linear().train()
     smooth = Smooth(model, 10, 0.1, samples=4)
