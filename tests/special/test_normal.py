@@ -162,3 +162,11 @@ def test_gaps_where_their_formulas_change(middle):
     for end in (-5e-324, 0.0, 5e-324):
         assert gap_error(end, -2.0) <= 1
         assert gap_error(2.0, end) <= 1
+
+
+@pytest.mark.parametrize(
+    ("z_a", "z_b", "alone"),
+    [(1e160, -1.7, 1.7), (2.0, -1e200, 2.0), (1e308, -1e308, np.inf)],
+)
+def test_a_gap_of_a_score_of_any_size_is_that_of_the_other_tail(z_a, z_b, alone):
+    assert special.log_ndtr_gap(z_a, z_b) == pytest.approx(special.log_ndtr(alone))

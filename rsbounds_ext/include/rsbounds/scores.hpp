@@ -77,7 +77,10 @@ inline double log_ndtr_gap(double z_a, double z_b) {
         // of a square beyond the largest double nothing is left
         return square < inf ? std::log(gap) + share - square - middle * twice.lo : -inf;
     }
-    if (high > 0) return std::log1p(-(upper_tail(high) + upper_tail(-low)));
+    // beyond 40 nothing is left of a tail, and squares would overflow far beyond
+    if (high > 0)
+        return std::log1p(-(upper_tail(std::fmin(high, 40.0)) +
+                            upper_tail(std::fmin(-low, 40.0))));
     const double log_high = log_ndtr(high);
     if (log_high == -inf) return -inf;
     return log_high + std::log1p(-std::exp(log_ndtr(low) - log_high));
