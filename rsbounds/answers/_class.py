@@ -347,7 +347,8 @@ def certify_counts(
     >>> from rsbounds.certify import Procedure, certify_counts
     >>> from rsbounds.schemes import gaussian
     >>> procedure = Procedure(n=10_000)
-    >>> c = certify_counts(gaussian(0.5), 0.5, [60, 40], [4500, 700], procedure)
+    >>> votes = [4500, 700, *[600] * 8]
+    >>> c = certify_counts(gaussian(0.5), 0.5, [60, 40], votes, procedure)
     >>> c.predict, c.radius > 0.3  # no majority, but a wide lead over the runner-up
     (0, True)
     """
