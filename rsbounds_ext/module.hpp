@@ -60,7 +60,8 @@ class Flags {
     Flags(const Flags&) = delete;
     Flags& operator=(const Flags&) = delete;
     void look_at(double value) { any_nan |= value != value; }
-    ~Flags() {
+    // at the end of the loop; a destructor would need the tables of exceptions
+    void report() const {
         if (const int left = std::fetestexcept(reported) & ~before)
             std::feclearexcept(left);
         if (any_nan) std::feraiseexcept(FE_INVALID);
@@ -79,6 +80,7 @@ void loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void* 
         *reinterpret_cast<double*>(args[out] + k * steps[out]) = value;
         flags.look_at(value);
     }
+    flags.report();
 }
 
 // Whole blocks by `block`, the rest by the function: both make the same bits.
@@ -101,6 +103,7 @@ void block_loop(char** args, const npy_intp* dimensions, const npy_intp* steps,
             }
             for (int i = 0; i < 2; ++i) places[i] += size * steps[i];
         }
+        flags.report();
     }
     loop<double>(places, &rest, steps, data, std::index_sequence<0>{});
 }

@@ -256,8 +256,8 @@ LISTS = "composite/estimate.py"
 IN_LISTS = [
     slip(
         LISTS,
-        "divided(alpha, len(chosen.items))",
-        "np.float64(alpha)",
+        "divided(procedure.alpha, len(chosen.items))",
+        "np.float64(procedure.alpha)",
         "test_a_list_of_two_items_is_wrong_with_probability_alpha_at_most",
     ),
     slip(LISTS, "self._half if halved else self._level", "self._level", STAGES),

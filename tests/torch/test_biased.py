@@ -97,7 +97,7 @@ def test_multiclass_model_and_its_bound():
         lambda p: cross_entropy(net(p), top, reduction="none"), x[:5], reach, steps=20
     )
     assert two.predict(moved.flatten(1).numpy()).tolist() == two.predict(rows).tolist()
-    known = np.sqrt(2) * gradient_lipschitz_upper_bound(net) * (1 + 1e-9)
+    known = np.sqrt(2) * gradient_lipschitz_upper_bound(net, (1, 28, 28)) * (1 + 1e-9)
     by_hand = locally_biased(net, anchors, labels.numpy(), 0.5, lip_grad=known)
     assert by_hand.certify(rows)[1] == pytest.approx(two.certify(rows)[1], rel=1e-6)
 
