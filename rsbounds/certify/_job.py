@@ -102,6 +102,8 @@ class Job:
     @cached_property
     def _repeatable(self) -> Procedure:
         """The procedure, with noise that follows from the seed."""
+        if self.procedure.repeats:
+            return self.procedure
         return replace(self.procedure, noise_source="seed")
 
     def draws(self, x: Any, index: int, procedure: Procedure | None = None) -> Draws:

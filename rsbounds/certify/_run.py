@@ -13,6 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rsbounds import results
 from rsbounds._numerics.checks import count, share
 from rsbounds._numerics.decimals import sparse_counts
@@ -166,8 +168,9 @@ class Run:
         )
         labels = None if _is_elsewhere(model) else labels_of(model)
         source = source_of(data, answer, labels)
-        answer.check_inputs(len(source))
-        selected = selection.of(len(source))
+        inputs = len(source)
+        answer.check_inputs(inputs)
+        selected = selection.of(inputs)
         if out is not None and len(selected) > MOST_INPUTS:
             raise ArgumentError(
                 "max",
@@ -187,7 +190,7 @@ class Run:
                 "skip": selection.skip,
                 "max": selection.max,
                 "inputs": len(selected),
-                "total": len(source),
+                "total": inputs,
             },
             answer=answer.describe(),
             method=answer.scheme.name,
@@ -379,7 +382,7 @@ def _probes(
             if not skip_corrupt:
                 raise
             continue
-        undecided |= sum(count > 0 for count in counts) > 1
+        undecided |= np.count_nonzero(counts) > 1
         yield str(index), counts
 
 

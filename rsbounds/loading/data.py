@@ -21,7 +21,7 @@ from rsbounds.loading.rows import (
     CorruptInput,
     Data,
     Item,
-    class_numbers,
+    class_number,
     is_sparse,
     stored_array,
 )
@@ -259,9 +259,8 @@ class SequenceData(Data):
                 f"{what} must be a pair (x, y); got {type(pair).__name__}{length}{hint}"
             )
         x, y = pair
-        number = class_numbers(f"{what}: label", y, self._classes)[()]
-        label = count(f"{what}: label", number)
-        if is_sparse(x):
+        label = class_number(f"{what}: label", y, self._classes)
+        if type(x) is np.ndarray or is_sparse(x):
             return None, x, label
         images = sys.modules.get(
             "PIL.Image"

@@ -45,9 +45,11 @@ def _held(node: Any, path: str, seen: set[int], left: int) -> Iterator[Held]:
 
 def _own_arrays(node: Any, path: str) -> list[Held] | None:
     """The arrays that a tensor, an array or a network is; None for anything else."""
-    torch, keras, jax = (sys.modules.get(name) for name in ("torch", "keras", "jax"))
     if isinstance(node, np.ndarray):
         return _fields(node, path)
+    torch = sys.modules.get("torch")
+    keras = sys.modules.get("keras")
+    jax = sys.modules.get("jax")
     if torch is not None and isinstance(node, torch.nn.Module):
         return [
             (f"{path}.{key}", _of_tensor(tensor))

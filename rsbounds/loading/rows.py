@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_integers
+from rsbounds._numerics.checks import as_integers, count
 
 LARGEST = 2**28  # numbers of one input, 1 GiB in float32: as many as Pillow thinks safe
 NUMBERS_OF_TEXT = (
@@ -126,7 +126,7 @@ class Data(AbstractContextManager["Data"], ABC):
             raise IndexError(f"{self.name}: index must be in [0, {len(self)}); got {i}")
         with self._lock:
             stored, x, label = self._read(i)
-        numbers = self._numbers(i, x)
+        numbers = x if is_sparse(x) else self._numbers(i, x)
         digest = hashlib.sha256(stored_array(x) if stored is None else stored)
         digest.update(f" label {label}".encode())
         return Item(i, numbers, label, digest.hexdigest())
@@ -147,9 +147,7 @@ class Data(AbstractContextManager["Data"], ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _numbers(self, i: int, x: Any) -> Any:
-        if is_sparse(x):
-            return x
+    def _numbers(self, i: int, x: NDArray[Any]) -> Any:
         if self._whole and x.dtype.kind in "biu" and 0 < x.size <= LARGEST:
             if x.dtype == np.uint64 and (x >= 2**63).any():
                 raise CorruptInput(f"{self.name}: input {i} must be below 2^63")
@@ -209,6 +207,13 @@ def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np
             )
     numbers = [places[label] for label in given.ravel().tolist()]
     return np.array(numbers, np.int64).reshape(given.shape)
+
+
+def class_number(name: str, y: Any, labels: Sequence[Any] | None) -> int:
+    """One label as the number of its class, >= 0."""
+    if labels or not isinstance(y, int | np.int64) or isinstance(y, bool):
+        y = class_numbers(name, y, labels)[()]
+    return count(name, y)
 
 
 def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:

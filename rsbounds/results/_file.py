@@ -94,10 +94,9 @@ class Writer:
     ) -> None:
         _require_regular(path)
         _require_own_manifest(path)
-        self.path, self._place = (
-            path,
-            path.absolute(),
-        )  # a model's code may change the folder
+        self.path = path
+        self._place = path.absolute()  # a model's code may change the folder
+        self._manifest = manifest_path(self._place)
         self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 (closed by __exit__)
         try:
             self._locked = self._lock()
@@ -107,7 +106,7 @@ class Writer:
             content, header = self._file.read(), _text((*COLUMNS, *further), [])
             if header.encode().startswith(content):  # no row yet: nothing to resume
                 self.rows, self.columns = list[Row](), (*COLUMNS, *further)
-                _replace(manifest_path(path), manifest.text())
+                _replace(self._manifest, manifest.text())
                 self._file.truncate(0)
                 self._write(header)
             else:
@@ -121,7 +120,7 @@ class Writer:
                     check(self.rows)
                 self._file.truncate(content.rfind(b"\n") + 1)
                 if kept is not old:
-                    _replace(manifest_path(path), kept.text())
+                    _replace(self._manifest, kept.text())
         except BaseException:
             self._file.close()
             raise
@@ -155,7 +154,7 @@ class Writer:
         """Add an entry to the manifest's history."""
         manifest = Manifest.read(self._place)
         manifest = replace(manifest, history=[*manifest.history, entry])
-        _replace(manifest_path(self._place), manifest.text())
+        _replace(self._manifest, manifest.text())
 
     def _put_in_order(self) -> None:
         try:
@@ -199,10 +198,9 @@ class Writer:
 
     def _require_manifest(self) -> None:
         """OSError if the manifest was deleted: rows without it say nothing."""
-        place = manifest_path(self._place)
-        if not place.exists():
+        if not self._manifest.exists():
             raise OSError(
-                f"{place} was deleted while the run wrote to {self.path}: its rows "
+                f"{self._manifest} was deleted while the run wrote to {self.path}: its rows "
                 "can't be read without it; put it back, or start again"
             )
 
@@ -281,7 +279,10 @@ def commit(
 
     ``accept`` keeps one that differs, of which an audit tells.
     """
-    place, text = commitment_path(path), manifest.commitment()
+    place = commitment_path(path)
+    if not new and not place.exists():
+        return {}
+    text = manifest.commitment()
     own = digest(text.encode())
     if place.exists():
         there = digest(content_of(place))
@@ -293,8 +294,6 @@ def commit(
                 "output file"
             )
         return {"commitment": there}
-    if not new:
-        return {}
     begun = path.exists() and path.stat().st_size
     if begun and Manifest.read(path).run.get("commitment") != own:
         raise ValueError(
