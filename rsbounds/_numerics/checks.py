@@ -127,7 +127,7 @@ def as_integers(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
         raise ArgumentError(
             name, f"must have rows of one length; got {_short(value)}"
         ) from None
-    if not _are_whole(given):
+    if given.dtype.kind not in "iu" and not _are_whole(given):
         raise ArgumentError(name, f"must be whole numbers; got {_short(value)}")
     if given.dtype == np.uint64:
         huge = np.asarray(given >= 2**63)
@@ -142,9 +142,7 @@ def as_integers(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
 
 
 def _are_whole(array: NDArray[Any]) -> bool:
-    """Whether all elements are whole numbers, within int64 where they are floats."""
-    if array.dtype.kind in "iu":
-        return True
+    """Whether all elements are floats of whole numbers within int64."""
     if array.dtype.kind != "f":
         return False
     wide = array.astype(np.longdouble)

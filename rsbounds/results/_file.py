@@ -25,7 +25,7 @@ from rsbounds._numerics.text import abridged, quoted
 from rsbounds.results._manifest import Manifest, manifest_path, parsed
 from rsbounds.results._read import load
 from rsbounds.results._row import COLUMNS, Row
-from rsbounds.results._text import as_path, naming
+from rsbounds.results._text import as_path
 
 #: None on Windows, whose files have no such locks and whose folders are not opened.
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
@@ -200,8 +200,8 @@ class Writer:
         """OSError if the manifest was deleted: rows without it say nothing."""
         if not self._manifest.exists():
             raise OSError(
-                f"{self._manifest} was deleted while the run wrote to {self.path}: its rows "
-                "can't be read without it; put it back, or start again"
+                f"{self._manifest} was deleted while the run wrote to {self.path}: its "
+                "rows can't be read without it; put it back, or start again"
             )
 
     def _lock(self) -> bool:
@@ -421,18 +421,21 @@ def _replace(path: Path, content: str | bytes) -> None:
     # a name that nobody has: a file of that name may be somebody's
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
     try:
-        with naming(path):
-            with open(draft, "xb") as file:
-                file.write(content.encode() if isinstance(content, str) else content)
-                file.flush()
-                _flush(file.fileno())
-            draft.replace(path)
-            if fcntl is not None:
-                folder = os.open(path.parent, os.O_RDONLY)
-                try:
-                    _flush(folder)
-                finally:
-                    os.close(folder)
+        with open(draft, "xb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            _flush(file.fileno())
+        draft.replace(path)
+        if fcntl is not None:
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                _flush(folder)
+            finally:
+                os.close(folder)
+    except OSError as error:
+        if error.strerror is None:  # the message names the file already
+            raise
+        raise OSError(f"can't write {path}: {error.strerror}") from error
     finally:
         draft.unlink(missing_ok=True)
 
