@@ -10,7 +10,8 @@ Nothing here knows a framework, a theory or an answer: a
 from rsbounds.answers import certify_counts
 from rsbounds.certify._dataset import certify_dataset
 from rsbounds.certify._forecast import Expected as Expected
-from rsbounds.certify._forecast import Forecast, cheapest, forecast
+from rsbounds.certify._forecast import Forecast, forecast
+from rsbounds.certify._forecast import cheapest as cheapest
 from rsbounds.certify._input import certified as certified
 from rsbounds.certify._input import certify, certify_radius, predict
 from rsbounds.certify._job import Build as Build
@@ -42,7 +43,6 @@ __all__ = [
     "certify_counts",
     "certify_dataset",
     "certify_radius",
-    "cheapest",
     "forecast",
     "instance_sigma",
     "measure_margin",
