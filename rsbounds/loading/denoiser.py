@@ -26,8 +26,8 @@ from rsbounds._numerics.text import shown
 from rsbounds.loading._hf import located, reachable
 from rsbounds.loading._loaded import Loaded, logits, span
 from rsbounds.loading.callables import call, fingerprint, guarded, naming
-from rsbounds.loading.hashes import is_torch, parameters_hash
 from rsbounds.loading.packages import need
+from rsbounds.loading.parameters import is_torch, parameters_hash
 
 need("torch", "a denoiser")  # or the line that says which extra to install
 
