@@ -57,6 +57,11 @@ class Classifier(nn.Module):
             tensor = None if value is None else torch.from_numpy(value.copy())
             self.register_buffer(name, tensor, persistent=False)
 
+    @property
+    def query_levels(self) -> Any:
+        """Those of a network that asks two queries of its input as it is, else None."""
+        return getattr(self.net, "query_levels", None) if self.shift is None else None
+
     def forward(self, x: torch.Tensor) -> Any:
         """Scores (count, classes) of a batch (count, *shape of x)."""
         if self.shift is not None and self.spread is not None:
