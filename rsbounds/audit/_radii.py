@@ -24,8 +24,10 @@ FIXED = ("gaussian", "anisotropic")
 ABSOLUTE = ("laplace", "uniform", "exponential", "splitting")
 #: Methods of discrete noise, whose radii count changes.
 DISCRETE = ("categorical", "flips", "mask", "deletion", "blocks")
+#: The method whose radii are those of the law of a parameter.
+PARAMETER = "transformed"
 #: Methods of which any event's least probability is known, at all inputs the same.
-TRANSPORTED = (*FIXED, *ABSOLUTE, *DISCRETE)
+TRANSPORTED = (*FIXED, *ABSOLUTE, *DISCRETE, PARAMETER)
 #: The methods whose radii are proved here.
 COVERED = (*TRANSPORTED, "semi-elastic", "lipschitz", "range", "generator")
 
@@ -44,6 +46,7 @@ def proved(
     """
     if method not in COVERED:
         raise ValueError(f"nothing here can prove a radius of method {method!r}")
+    method, parameters = law_of(method, parameters)
     if method in DISCRETE:
         return proved_discrete(method, parameters, radius, z_a, z_b)
     if method in ABSOLUTE:
@@ -78,6 +81,17 @@ def proved(
     return True
 
 
+def law_of(method: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The method and the parameters that radii follow from: of a parameter, its law's.
+
+    An attack moves the parameter and nothing else, by as much as the radius bounds.
+    """
+    if method != PARAMETER:
+        return method, parameters
+    law = parameters["law"]
+    return law["method"], law
+
+
 def as_balls(method: str, parameters: Mapping[str, Any]) -> dict[str, Arb]:
     """The parameters that radii of a method depend on."""
     return {k: arb(parameters[k]) for k in METHODS[method].domains if k in parameters}
@@ -89,6 +103,7 @@ def least(
     """The least that an event of Phi(z) can have within a radius, for a method of
     ``TRANSPORTED``.
     """
+    method, parameters = law_of(method, parameters)
     if method in DISCRETE:
         return least_discrete(method, parameters, radius, z)
     if method in FIXED:

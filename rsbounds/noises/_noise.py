@@ -72,6 +72,9 @@ class Bits(Protocol):
     def uniform(self, shape: tuple[int, ...]) -> Any:
         """Floating-point numbers, uniform on [0, 1)."""
 
+    def normal(self, shape: tuple[int, ...]) -> Any:
+        """Floating-point numbers of the standard normal law."""
+
     def on_host(self) -> Bits:
         """Bits of NumPy arrays that follow from these: for what is drawn there."""
 

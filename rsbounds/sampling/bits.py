@@ -117,6 +117,10 @@ class ArrayBits:
         numbers: NDArray[np.float64] = self.generator.random(shape)
         return numbers
 
+    def normal(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        numbers: NDArray[np.float64] = self.generator.standard_normal(shape)
+        return numbers
+
     def on_host(self) -> ArrayBits:
         return self
 
