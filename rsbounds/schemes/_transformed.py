@@ -240,7 +240,7 @@ def _moved(transform: Any) -> Transform:
 def _law(parameters: Mapping[str, Any]) -> Scheme:
     """The scheme of the parameter's law; ArgumentError("law", ...) for another."""
     law = parameters.get("law")
-    name = law.get("method") if isinstance(law, Mapping) else None
+    name = str(law.get("method")) if isinstance(law, Mapping) else ""
     if not isinstance(law, Mapping) or name not in LAWS:
         raise ArgumentError(
             "law", f"must be of the methods {', '.join(LAWS)}; got {law!r:.60}"
