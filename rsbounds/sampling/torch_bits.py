@@ -108,11 +108,11 @@ class TorchBits:
 
     def uniform(self, shape: tuple[int, ...]) -> torch.Tensor:
         """In float64, or in float32 where the device has no float64."""
-        return self._widest(shape).uniform_(generator=self._generator)
+        return self._floats(shape).uniform_(generator=self._generator)
 
     def normal(self, shape: tuple[int, ...]) -> torch.Tensor:
         """In the type of :meth:`uniform`."""
-        return self._widest(shape).normal_(generator=self._generator)
+        return self._floats(shape).normal_(generator=self._generator)
 
     def on_host(self) -> ArrayBits:
         # 63 bits of the block's generator: what follows is a function of its seed
@@ -152,8 +152,8 @@ class TorchBits:
             check_invariants=False,
         )
 
-    def _widest(self, shape: tuple[int, ...]) -> torch.Tensor:
-        """An array in the widest floating-point type of the device."""
+    def _floats(self, shape: tuple[int, ...]) -> torch.Tensor:
+        """Numbers to be filled in, of the widest type that the device has."""
         wide = wide_device(self._device) == self._device
         dtype = torch.float64 if wide else torch.float32
         return torch.empty(shape, dtype=dtype, device=self._device)

@@ -8,7 +8,7 @@ Examples
 --------
 >>> import numpy as np
 >>> from rsbounds.transforms import TRANSFORMS
->>> TRANSFORMS["contrast"].apply(np.ones(2), np.log([[1.0], [3.0]]), np).tolist()
+>>> TRANSFORMS["brightness"].apply(np.ones(2), np.array([[0.0], [2.0]]), np).tolist()
 [[1.0, 1.0], [3.0, 3.0]]
 """
 
