@@ -58,9 +58,9 @@ def add_options(parser: Any) -> None:
     add(
         "--lose",
         type=float,
-        default=0.01,
+        default=0.02,
         metavar="SHARE",
-        help="the share of its average radius that may be lost (0.01)",
+        help="the share of its average radius that may be lost (0.02)",
     )
     add("--tolerance", type=float, metavar="T", help="that of staged runs")
     add(
