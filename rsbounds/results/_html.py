@@ -26,9 +26,12 @@ from rsbounds._numerics.text import shown
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._card import QUANTILES, proof, settings_of, share_of
 from rsbounds.results._card import card as card_of
+from rsbounds.results._compare import from_first
 from rsbounds.results._facts import Status
 from rsbounds.results._file import _replace
-from rsbounds.results._plot import COLOURS, Curve, curves, steps
+from rsbounds.results._html_differences import difference_chart, difference_table
+from rsbounds.results._html_parts import cell, chart_of, division, noted, sortable
+from rsbounds.results._plot import COLOURS, curves, steps
 from rsbounds.results._results import Results
 from rsbounds.results._row import Row
 from rsbounds.results._table import as_files, default_radii, heading
@@ -37,7 +40,6 @@ from rsbounds.results._text import as_path
 
 MARK = b"<p>Written by rsbounds "  # of a page that may be replaced
 _PAGE = Path(__file__).parent / "_page"
-_DIGITS = 6  # of what curves show
 _COLUMNS = (
     "idx",
     "label",
@@ -112,14 +114,14 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     for file, name, report in zip(files, names, reports, strict=True):
         if report is not None:
             title = f"{name}: {len(file.rows)} inputs, {report.title}"
-            lines = [list(map(_cell, line)) for line in report.table]
-            parts += [f"<h2>{escape(shown(title))}</h2>", _sortable(lines)]
+            lines = [list(map(cell, line)) for line in report.table]
+            parts += [f"<h2>{escape(shown(title))}</h2>", sortable(lines)]
     # behind the table of classes
     behind = next((i + 1 for i, part in enumerate(parts) if "<table" in part), 1)
-    parts[behind:behind] = _noted(footnotes)
+    parts[behind:behind] = noted(footnotes)
     # shut, because a browser lays out the cells of an open table of many rows for
     # minutes
-    table = _sortable(_rows(files, names))
+    table = sortable(_rows(files, names))
     parts += [
         f"<h2>Rows</h2><details><summary>all rows</summary>{table}",
         "</details><h2>Manifests</h2>",
@@ -135,20 +137,7 @@ def _of_classes(
     plotly = need("plotly.io", "an HTML report")
     drawn: list[str] = []
     for place, figure in charts(files, names).items():
-        drawn.append(
-            plotly.to_html(
-                figure,
-                config={
-                    "displaylogo": False,
-                    "showSendToCloud": False,  # nothing goes to its makers
-                },
-                full_html=False,
-                validate=False,
-                div_id=place,
-                include_plotlyjs=not drawn,
-                default_height="450px",
-            )
-        )
+        drawn.append(division(plotly, place, figure, script=not drawn))
     radii, best = default_radii(files), comparable(files)
     cards = [card_of(file, radii) for file in files]
     shared, distinct = _settings(cards)
@@ -161,9 +150,14 @@ def _of_classes(
             [escape(shown(label)), *(f"{share:.3f}" for share in shares), *rest]
         )
     notes = [*([_BEST] if best else []), *_NOTES]
+    first, differences = from_first(files, radii)
+    if differences:
+        figure = difference_chart(names, first, differences)
+        drawn.append(division(plotly, "difference", figure, script=False))
     scripts = re.findall(r"<script[^>]*>(.*?)</script>", "".join(drawn), re.DOTALL)
-    above = _noted([f"All runs: {shared}"] if shared else [])
-    return [*above, _sortable(runs), *_noted(notes), *drawn], scripts
+    above = noted([f"All runs: {shared}"] if shared else [])
+    beside = difference_table(names, first, differences)
+    return [*above, sortable(runs), *noted(notes), *beside, *drawn], scripts
 
 
 def _settings(cards: Sequence[Card]) -> tuple[str, list[str]]:
@@ -238,7 +232,7 @@ def board(
             "kind."
         )
         footnotes.append(text)
-    below = _noted([*footnotes, *_ABOUT_CARDS, *_NOTES[:1]])
+    below = noted([*footnotes, *_ABOUT_CARDS, *_NOTES[:1]])
     # cards are of many hands: each says all of its settings
     settings = [_listed(settings_of(card)) for card in cards]
     lines = _side_by_side(cards, names, settings)
@@ -246,7 +240,7 @@ def board(
     given = [False] * len(cards) if checked is None else checked
     for line, is_checked in zip(lines[1:], given, strict=True):
         line.append("against its file" if is_checked else "its writer's word")
-    _write(place, "cards", [_sortable(lines), *below])
+    _write(place, "cards", [sortable(lines), *below])
 
 
 def _write(
@@ -286,27 +280,6 @@ def filled(template: str, parts: Mapping[str, str]) -> str:
     return re.sub(r"@(\w+)@", lambda match: parts[match[1]], template)
 
 
-def _sortable(lines: Sequence[Sequence[str]]) -> str:
-    """A table of cells that `_cell` made, the first line its head."""
-    head = "".join(f"<th tabindex=0>{own}</th>" for own in lines[0])
-    body = "\n".join(
-        f"<tr><td>{'</td><td>'.join(line)}</td></tr>" for line in lines[1:]
-    )
-    table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
-    return f'<div class="scroll">{table}</div>'
-
-
-def _cell(text: object, small: object = "") -> str:
-    """The HTML of a text, with a smaller one below."""
-    below = f"<br><small>{escape(shown(small))}</small>" if small else ""
-    return escape(shown(text)) + below
-
-
-def _noted(notes: Iterable[str]) -> list[str]:
-    """Paragraphs below a table."""
-    return [f"<p><small>{escape(shown(note))}</small></p>" for note in notes]
-
-
 def _side_by_side(
     cards: Sequence[Card], names: Sequence[str], settings: Sequence[str]
 ) -> list[list[str]]:
@@ -321,11 +294,11 @@ def _side_by_side(
         means = (abstain, _number(card["acr"]))
         p_a = (_number(card["p_a"].get(str(q))) for q in QUANTILES)
         rest = *means, card["inputs"], *p_a, proof(card["verified"]).partition(";")[0]
-        certified = (_cell(*at.get(radius, "-")) for radius in radii)
+        certified = (cell(*at.get(radius, "-")) for radius in radii)
         if card["report"] is not None:
             title = shown(card["report"]["title"])
             about = f"{title}, {about}" if about else title
-        lines.append([_cell(name, about), *certified, *map(_cell, rest)])
+        lines.append([cell(name, about), *certified, *map(cell, rest)])
     return lines
 
 
@@ -349,7 +322,7 @@ def _rows(files: Sequence[Results], names: Sequence[str]) -> list[list[str]]:
     lines = [["run", *columns]]
     for file, name in zip(files, names, strict=True):
         lines += [[name, *row.text(columns).split("\t")] for row in file.rows]
-    return [list(map(_cell, line)) for line in lines]
+    return [list(map(cell, line)) for line in lines]
 
 
 def _manifest(file: Results, name: str) -> str:
@@ -372,10 +345,10 @@ def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, dict[str
     bounds = [(name, [p_a]) for name, own in each if (p_a := own.p_a())]
     shares = "share of inputs whose p_A is at least so large"
     return {
-        "curves": _figure(
+        "curves": chart_of(
             curves(files, names), "certified accuracy over the radius", "radius"
         ),
-        "p_a": _figure(steps(bounds, 1.0), shares, "p_A"),
+        "p_a": chart_of(steps(bounds, 1.0), shares, "p_A"),
         "accuracy": _by_class(files, names, "accuracy", lambda row: row.correct),
         "abstention": _by_class(
             [_sampled(file) for file in files],
@@ -417,37 +390,6 @@ def _by_class(
         }
         marker = {"color": COLOURS[i % len(COLOURS)]}
         traces.append({**trace, "error_y": error, "marker": marker})
-    figure = _figure([], f"{what} by class", "class")
+    figure = chart_of([], f"{what} by class", "class")
     figure["layout"]["xaxis"]["type"] = "category"
     return {"data": traces, "layout": {**figure["layout"], "barmode": "group"}}
-
-
-def _figure(drawn: Sequence[Curve], title: str, x: str) -> dict[str, Any]:
-    traces = []
-    for curve in drawn:
-        # between two steps it is as high as at the next: vertical first, then
-        # horizontal
-        line = {
-            "shape": "vh",
-            "color": curve.colour,
-            "dash": curve.dash,
-            "width": curve.width,
-        }
-        edges = [float(truncated(float(edge), _DIGITS)) for edge in curve.edges]
-        heights = [round(float(share), _DIGITS) for share in curve.heights]
-        trace = {
-            "type": "scatter",
-            "mode": "lines",
-            "name": escape(shown(curve.name)),
-            "line": line,
-        }
-        traces.append({**trace, "x": edges, "y": heights})
-    axes = {"xaxis": {"title": {"text": x}}, "yaxis": {"rangemode": "tozero"}}
-    font = {"family": "system-ui, sans-serif", "size": 13}  # the page's
-    own = {
-        "title": {"text": title},
-        "showlegend": True,
-        "hovermode": "closest",
-        "font": font,
-    }
-    return {"data": traces, "layout": own | axes}
