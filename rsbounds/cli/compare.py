@@ -32,7 +32,7 @@ def add_options(parser: Any) -> None:
     add("--style", choices=results.STYLES, default="text")
     text = "draw the difference over the radius, with its band (extra: plot)"
     add("--plot", metavar="FILE.png", help=text)
-    text = "the page that report writes, of both files (extra: html)"
+    text = "the page that report writes, of both files"
     add("--html", metavar="FILE.html", help=text)
     text = "resamples of the bootstrap (%(default)s)"
     add("--draws", type=int, default=10_000, metavar="K", help=text)

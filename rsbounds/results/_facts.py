@@ -175,6 +175,8 @@ _PARAMETERS = (
     Fact("splits", _ANY, By.COUNTS, "where blocks end"),
     Fact("blocks", _ANY, By.COUNTS, "the noise of each block"),
     Fact("rule", _OBJECT, By.COUNTS, "the decision list"),
+    Fact("law", _OBJECT, By.COUNTS, "the noise of a transformation's parameter"),
+    Fact("transform", _ANY, By.RERUN, "what the parameter moves, or its code"),
     Fact("hidden", _NUMBER, By.RERUN, "what hidden coordinates show"),
     Fact("symmetric", _FLAG, By.RERUN, "whether pairs are drawn once"),
     Fact("k", _whole(1), By.NOISE, "number of nearest anchors"),

@@ -340,7 +340,6 @@ def test_the_difference_is_drawn_with_its_band(two):
 
 
 def test_the_page_compares_files_that_share_inputs(two):
-    package("plotly")
     assert main(["report", "out.tsv", "wide.tsv", "few.tsv", "--html", "p.html"]) == 0
     text = Path("p.html").read_text(encoding="utf-8")
     assert "Differences from out" in text
@@ -350,7 +349,6 @@ def test_the_page_compares_files_that_share_inputs(two):
 
 
 def test_a_page_adjusts_p_for_all_of_its_pairs(tmp_path):
-    package("plotly")
     a = run("a", [0.5] * 9 + [0.2] * 3)
     others = [run(f"b{i}", [0.2] * (9 - i) + [0.5] * i + [0.2] * 3) for i in range(3)]
     html([a, *others], tmp_path / "p.html")
