@@ -26,10 +26,12 @@ ABSOLUTE = ("laplace", "uniform", "exponential", "splitting")
 DISCRETE = ("categorical", "flips", "mask", "deletion", "blocks")
 #: The method whose radii are those of the law of a parameter.
 PARAMETER = "transformed"
+#: The method of a finite group gone through, at whose elements the votes are the same.
+ORBIT = "orbit"
 #: Methods of which any event's least probability is known, at all inputs the same.
 TRANSPORTED = (*FIXED, *ABSOLUTE, *DISCRETE, PARAMETER)
 #: The methods whose radii are proved here.
-COVERED = (*TRANSPORTED, "semi-elastic", "lipschitz", "range", "generator")
+COVERED = (*TRANSPORTED, ORBIT, "semi-elastic", "lipschitz", "range", "generator")
 
 
 def proved(
@@ -46,6 +48,8 @@ def proved(
     """
     if method not in COVERED:
         raise ValueError(f"nothing here can prove a radius of method {method!r}")
+    if method == ORBIT:
+        return bool(z_a > (-z_a if z_b is None else z_b))
     method, parameters = law_of(method, parameters)
     if method in DISCRETE:
         return proved_discrete(method, parameters, radius, z_a, z_b)
