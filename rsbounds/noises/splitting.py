@@ -5,6 +5,8 @@ References
 Levine, Feizi, Improved, deterministic smoothing for l1 certified robustness, 2021.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Any, ClassVar
 
