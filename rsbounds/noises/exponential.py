@@ -6,6 +6,8 @@ Li et al., TSS: transformation-specific smoothing for robustness certification, 
 Corollary 2.
 """
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 import numpy as np

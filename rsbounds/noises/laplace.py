@@ -1,5 +1,7 @@
 """Laplace noise of one scale on every coordinate, in l_1."""
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 from rsbounds import anisotropic

@@ -5,6 +5,8 @@ References
 Yang et al., Randomized smoothing of all shapes and sizes, 2020.
 """
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 import numpy as np

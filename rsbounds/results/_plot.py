@@ -1,5 +1,7 @@
 """Certified accuracy against radius: exact step curves of files, and their picture."""
 
+from __future__ import annotations
+
 import io
 import os
 import re

@@ -1,5 +1,7 @@
 """Files side by side: what they rest on, what marks them, and their tables."""
 
+from __future__ import annotations
+
 import csv
 import io
 import math
