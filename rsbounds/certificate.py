@@ -21,9 +21,11 @@ EDIT = "edit"
 WHOLE = (0.0, EDIT)
 #: The norm of a radius that bounds the sum of changes which are all at least 0.
 UPWARD = "l1, a >= 0"
+#: Begins the norm of radii that are inf: all of a finite group is certified.
+WHOLE_GROUP = "any "
 # "inf" and "nan" are numbers, and "l2" is one by another spelling
 _PARAMETER = re.compile(
-    r"(?!(inf|nan|l\d+|linf)$)[a-z][a-z0-9-]{1,30}(, l[12])?(, a >= 0)?"
+    r"(any )?(?!(inf|nan|l\d+|linf)$)[a-z][a-z0-9-]{1,30}(, l[12])?(, a >= 0)?"
 )
 
 
@@ -84,8 +86,8 @@ SCOPES: Mapping[str, Scope] = {
     ),
     ORBIT: Scope(
         True,
-        "a finite group gone through whole: holds for every element of it, of the "
-        "radius inf, and for nothing else",
+        "all of a finite group: holds for every element of it, whatever the radius, "
+        "and for nothing else",
     ),
     ASSERTED_GROUP: Scope(
         False,

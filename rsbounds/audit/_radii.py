@@ -26,10 +26,12 @@ ABSOLUTE = ("laplace", "uniform", "exponential", "splitting")
 DISCRETE = ("categorical", "flips", "mask", "deletion", "blocks")
 #: The method whose radii are those of the law of a parameter.
 PARAMETER = "transformed"
+#: The method of a finite group gone through, at whose elements the votes are the same.
+ORBIT = "orbit"
 #: Methods of which any event's least probability is known, at all inputs the same.
 TRANSPORTED = (*FIXED, *ABSOLUTE, *DISCRETE, PARAMETER)
 #: The methods whose radii are proved here.
-COVERED = (*TRANSPORTED, "semi-elastic", "lipschitz", "range", "generator")
+COVERED = (*TRANSPORTED, ORBIT, "semi-elastic", "lipschitz", "range", "generator")
 
 
 def proved(
@@ -46,6 +48,8 @@ def proved(
     """
     if method not in COVERED:
         raise ValueError(f"nothing here can prove a radius of method {method!r}")
+    if method == ORBIT:
+        return bool(z_a > (-z_a if z_b is None else z_b))
     method, parameters = law_of(method, parameters)
     if method in DISCRETE:
         return proved_discrete(method, parameters, radius, z_a, z_b)
@@ -56,10 +60,8 @@ def proved(
         numbers = as_balls(method, parameters)
         level, reach = arb(sigma), arb(radius) / _inner(numbers)
         gap = arb(z_a) + (arb(z_a) if z_b is None else -arb(z_b))
-        if method == "two-queries" and not _amounts_to(numbers, level):
-            return False
         if method in FIXED:
-            return bool(2 * reach <= level * gap)
+            return _amounts_to(numbers, level) and bool(2 * reach <= level * gap)
         distance, *ends = _extremes(numbers, level, reach)
         # a level that varies certifies less than the one at the input, everywhere
         if not 0 < 2 * distance < level * gap:
@@ -104,7 +106,12 @@ def as_balls(method: str, parameters: Mapping[str, Any]) -> dict[str, Arb]:
 
 
 def _amounts_to(numbers: Mapping[str, Arb], level: Arb) -> bool:
-    """Whether two queries tell inputs apart no better than one of this level."""
+    """Whether two queries tell inputs apart no better than one of this level.
+
+    Other noise has the level itself.
+    """
+    if "sigma_1" not in numbers:
+        return True
     information = numbers["sigma_1"] ** -2 + numbers["sigma_2"] ** -2
     return bool(level**2 * information <= 1)
 
@@ -120,7 +127,7 @@ def least(
         return least_discrete(method, parameters, radius, z)
     if method in FIXED:
         numbers = as_balls(method, parameters)
-        if method == "two-queries" and not _amounts_to(numbers, arb(sigma)):
+        if not _amounts_to(numbers, arb(sigma)):
             return Event(arb(0), arb(1))
         step = arb(radius) / (_inner(numbers) * arb(sigma))
         return event(z - step)

@@ -91,11 +91,6 @@ class NamedNoise(Noise):
         """The parameters among the options, for inputs of ``dim`` numbers."""
         return {option.name: options[option.name] for option in cls.options}
 
-    @classmethod
-    def numbers_of_run(cls, options: Options) -> dict[str, Any]:
-        """``n`` and ``bound`` of a run of these options, where the noise says them."""
-        return {}
-
     def takes(self, size: int) -> bool:
         """Whether radii hold for inputs of so many numbers."""
         return True

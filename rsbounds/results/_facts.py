@@ -176,6 +176,7 @@ _PARAMETERS = (
     Fact("blocks", _ANY, By.COUNTS, "the noise of each block"),
     Fact("rule", _OBJECT, By.COUNTS, "the decision list"),
     Fact("law", _OBJECT, By.COUNTS, "the noise of a transformation's parameter"),
+    Fact("elements", _NUMBER, By.RERUN, "elements of a finite group"),
     Fact("transform", _ANY, By.RERUN, "what the parameter moves, or its code"),
     Fact("hidden", _NUMBER, By.RERUN, "what hidden coordinates show"),
     Fact("symmetric", _FLAG, By.RERUN, "whether pairs are drawn once"),

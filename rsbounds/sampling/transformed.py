@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.noises import AddedNoise, Bits, Noise, noise_level
 from rsbounds.transforms import (
     FiniteGroup,
@@ -84,7 +85,15 @@ class OrbitNoise(Noise):
         self.law = f"all of {group.name}, {order} elements"
 
     def checked(self, x: Any) -> NDArray[np.float32]:
-        return self.group.checked(x)
+        point = self.group.checked(x)
+        order = self.group.order(point.shape)
+        if order != self.outcomes:
+            raise ArgumentError(
+                "x",
+                f"must have {self.outcomes} copies by {self.group.name}; one of shape "
+                f"{point.shape} has {order}",
+            )
+        return point
 
     def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
         raise NotImplementedError("all elements are gone through")

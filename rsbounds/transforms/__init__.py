@@ -28,7 +28,10 @@ from rsbounds.transforms.brightness import Brightness
 from rsbounds.transforms.contrast import Contrast
 from rsbounds.transforms.gain import Gain
 from rsbounds.transforms.gamma import Gamma
+from rsbounds.transforms.mirror import Mirror
+from rsbounds.transforms.quarter_turns import QuarterTurns
 from rsbounds.transforms.rotation_z import RotationZ
+from rsbounds.transforms.shift import Shift
 
 __all__ = ["REFUSED", "TRANSFORMS", "FiniteGroup", "Transform", "column", "named"]
 
@@ -57,7 +60,10 @@ def require_transform(entry: Any) -> None:
 #: points ``rsbounds.transforms``.
 TRANSFORMS: Registry[Transform | FiniteGroup] = Registry(
     "rsbounds.transforms",
-    [Brightness(), Contrast(), Gamma(), Gain(), Blur(), RotationZ()],
+    [
+        *(Brightness(), Contrast(), Gamma(), Gain(), Blur(), RotationZ()),
+        *(Shift(), QuarterTurns(), Mirror()),
+    ],
     require_transform,
 )
 

@@ -125,6 +125,10 @@ SCHEMES = {
         {},
     ),
     "two-queries": lambda: (schemes.two_queries(0.6, 0.8, 4), asked_twice()),
+    "orbit": lambda: (
+        schemes.orbit("shift", (2, 3)),
+        {"x": np.arange(6.0).reshape(2, 3) / 6},
+    ),
     "splitting": lambda: (schemes.splitting(0.5, 255), {"fixed": {}}),
     "categorical": lambda: (schemes.categorical(0.8, 4), {"x": [3, 0, 1, 2, 3]}),
     "flips": lambda: (schemes.flips(0.1, 0.3), {"x": [1, 0, 1, 0, 1]}),
