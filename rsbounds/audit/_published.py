@@ -2,6 +2,8 @@
 printed.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -133,7 +135,7 @@ class _Published:
     printing_p: Printing
 
     @classmethod
-    def of(cls, file: Results, level: float, procedure: Procedure) -> "_Published":
+    def of(cls, file: Results, level: float, procedure: Procedure) -> _Published:
         radii = level * earned(procedure.n, procedure.alpha)
         numbers = [row.radius for row in file.rows]
         counted = all(0 <= row.count <= procedure.n for row in file.rows)

@@ -121,10 +121,6 @@ class NoiseScheme(Scheme):
             raise ArgumentError(name, error.problem) from None
 
     @classmethod
-    def numbers(cls, options: Options) -> dict[str, Any]:
-        return cls.kind.numbers_of_run(options)
-
-    @classmethod
     def evaluate(
         cls, options: Options, p_a: float, p_b: float | None, scores: bool
     ) -> Any:

@@ -46,6 +46,14 @@ SCHEMES |= {
     "laplace": ("laplace", {"sigma": 0.5}),
     "uniform": ("uniform", {"sigma": 0.5}),
     "exponential": ("exponential", {"rate": 2.0}),
+    "brightness": (
+        "transformed",
+        {"law": {"method": "gaussian", "sigma": 0.5}, "transform": "brightness"},
+    ),
+    "blur": (
+        "transformed",
+        {"law": {"method": "exponential", "rate": 2.0}, "transform": "blur"},
+    ),
     "two-queries": ("two-queries", {"sigma_1": 0.5, "sigma_2": 0.7, "dim": 784}),
 }
 COUNTS = [(9900, 60), (5100, 4000), (4500, 700), (5100, 4900), (10000, 0), (300, 200)]
@@ -164,6 +172,10 @@ def rows_of(draw, method):
         **{name: {"sigma": sigma} for name in ("laplace", "uniform")},
         "splitting": {"sigma": sigma, "levels": 255},
         "exponential": {"rate": 1 / sigma},
+        "transformed": {
+            "law": {"method": "gaussian", "sigma": sigma},
+            "transform": "gain",
+        },
         "gaussian": {"sigma": sigma, "norm": draw(st.floats(1, 9)), "dim": draw(DIM)},
         "anisotropic": {"inner": draw(POSITIVE)},
         "two-queries": {"sigma_1": sigma, "sigma_2": draw(POSITIVE), "dim": draw(DIM)},
