@@ -5,6 +5,8 @@ level, bound or method, with or without the runner-up. No model is needed. Each 
 holds at its own level; the best of several files, chosen after looking, does not.
 """
 
+from __future__ import annotations
+
 import argparse
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -144,6 +144,9 @@ class Noise(ABC):
         """How many numbers one copy holds, which blocks are measured by."""
         return int(x.size)
 
+    def check_model(self, model: Any) -> None:  # noqa: B027  (most take any)
+        """ArgumentError for a model that such copies can't be shown to."""
+
     def presented(self, batch: Any) -> Any:
         """What a function of NumPy batches is called with."""
         return batch

@@ -13,6 +13,9 @@ from rsbounds.results._card import as_markdown as as_markdown
 from rsbounds.results._card import card, read_card, write_card
 from rsbounds.results._card import card_places as card_places
 from rsbounds.results._card import require_card as require_card
+from rsbounds.results._compare import Comparison, compare
+from rsbounds.results._difference import compared as compared
+from rsbounds.results._difference import plot_difference
 from rsbounds.results._entries import entries_of as entries_of
 from rsbounds.results._entries import folded as folded
 from rsbounds.results._entries import name_of as name_of
@@ -50,16 +53,19 @@ from rsbounds.results._text import some as some
 
 __all__ = [
     "COLUMNS",
+    "Comparison",
     "Manifest",
     "Results",
     "Row",
     "Writer",
     "board",
     "card",
+    "compare",
     "html",
     "manifest_path",
     "merge",
     "plot",
+    "plot_difference",
     "read",
     "read_card",
     "read_rows",

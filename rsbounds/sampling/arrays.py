@@ -31,6 +31,7 @@ class ArrayFunction(Backend):
     ) -> None:
         self.function = function
         self.noise = Gaussian() if noise is None else noise
+        self.noise.check_model(function)
 
     def run(self, call: Call, read: Read) -> None:
         noise = self.noise
