@@ -1,5 +1,6 @@
 """The record of one certification: result, evidence, and for which classifier."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -20,13 +21,30 @@ EDIT = "edit"
 WHOLE = (0.0, EDIT)
 #: The norm of a radius that bounds the sum of changes which are all at least 0.
 UPWARD = "l1, a >= 0"
+_BESIDE = re.compile(r"l2, changes <= (0|[1-9]\d{0,8})")
+
+
+def beside(changes: int) -> str:
+    """The norm of a radius in l_2 on some columns, beside changes on the others."""
+    return f"l2, changes <= {changes}"
+
+
+def is_named_norm(norm: Any) -> bool:
+    """Whether a norm of radii is a text.
+
+    That is of edits, of changes that only add, or of l_2 beside changes.
+    """
+    return isinstance(norm, str) and bool(
+        norm in (EDIT, UPWARD) or _BESIDE.fullmatch(norm)
+    )
 
 
 def norm_of(value: Any) -> float | str:
-    """``value`` as a norm of radii: at least 1, 0 or a text above; else ValueError."""
-    for other in (*WHOLE, UPWARD):
-        if np.ndim(value) == 0 and value == other:
-            return other
+    """``value`` as a norm of radii: at least 1, 0 or a text; else ValueError."""
+    if is_named_norm(value):
+        return str(value)
+    if np.ndim(value) == 0 and value == 0:
+        return 0.0
     return NORM.one("norm", value)
 
 

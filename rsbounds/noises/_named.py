@@ -26,9 +26,9 @@ class NamedNoise(Noise):
     ----------
     name, help : str
         The method, as result files spell it, and its line of the command line's help.
-    norm : float or "edit"
+    norm : float or str
         The p of the l_p norm that measures radii; 0 where they count changed
-        coordinates, "edit" where they count edits.
+        coordinates, "edit" where they count edits; else a text of their own.
     convex : bool
         Whether the least probability within a radius is a convex function of an event's
         own.
@@ -47,7 +47,7 @@ class NamedNoise(Noise):
 
     name: ClassVar[str]
     help: ClassVar[str]
-    norm: ClassVar[float | str]
+    norm: float | str
     convex: ClassVar[bool] = True
     columns: ClassVar[tuple[str, ...]] = ()
     domains: ClassVar[Domains] = {}

@@ -16,7 +16,7 @@ from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.files import require_writable
-from rsbounds.certificate import EDIT, UPWARD
+from rsbounds.certificate import EDIT, is_named_norm
 from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._file import _replace
 from rsbounds.results._results import Results
@@ -241,8 +241,8 @@ def _title(files: Sequence[Results]) -> str:
     }
     if common.get("norm") == EDIT:
         title["norm"] = "edits"
-    elif common.get("norm") == UPWARD:
-        title["norm"] = UPWARD
+    elif is_named_norm(common.get("norm")):
+        title["norm"] = "{}"
     return ", ".join(
         text.format(common[name]) for name, text in title.items() if name in common
     )
