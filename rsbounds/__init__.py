@@ -39,6 +39,7 @@ _MODULES = (
     "stats",
     "testing",
     "torch",
+    "transforms",
     "votes",
 )
 

@@ -2,6 +2,8 @@
 printed.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -97,7 +99,7 @@ def verify_printed(
         findings=tuple(findings),
         stated=("sigma", "n", "alpha"),
         rows=len(numbered),
-        proved=len(numbered),
+        proved=len(numbered) if printed.counts else 0,  # without counts nothing is
         drawn=0,
         corrupt=(),
         seed=0,
@@ -133,7 +135,7 @@ class _Published:
     printing_p: Printing
 
     @classmethod
-    def of(cls, file: Results, level: float, procedure: Procedure) -> "_Published":
+    def of(cls, file: Results, level: float, procedure: Procedure) -> _Published:
         radii = level * earned(procedure.n, procedure.alpha)
         numbers = [row.radius for row in file.rows]
         counted = all(0 <= row.count <= procedure.n for row in file.rows)

@@ -6,6 +6,8 @@ Nothing here knows a framework, a theory or an answer: a
 :class:`rsbounds.schemes.Scheme`.
 """
 
+import sys
+
 # "X as X": for other rooms of the package; what users call is in __all__
 from rsbounds.answers import certify_counts
 from rsbounds.certify._dataset import certify_dataset
@@ -22,6 +24,7 @@ from rsbounds.certify._job import Work as Work
 from rsbounds.certify._job import source_of as source_of
 from rsbounds.certify._margin import Measured as Measured
 from rsbounds.certify._margin import measure_margin
+from rsbounds.certify._module import Certify as _Certify
 from rsbounds.certify._run import Selection as Selection
 from rsbounds.certify._run import Settings
 from rsbounds.certify._run import drawn_columns as drawn_columns
@@ -53,3 +56,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+sys.modules[__name__].__class__ = _Certify

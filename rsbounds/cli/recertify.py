@@ -5,6 +5,8 @@ level, bound or method, with or without the runner-up. No model is needed. Each 
 holds at its own level; the best of several files, chosen after looking, does not.
 """
 
+from __future__ import annotations
+
 import argparse
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -109,10 +111,7 @@ def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
 
     def again(row: Row) -> Row:
         # the scheme may be of others' code
-        certificate, columns = guarded(
-            f"input {row.idx}",
-            lambda: job.again(row),
-        )
+        certificate, columns = guarded(f"input {row.idx}", job.again, row)
         made = Row.of(
             row.idx,
             row.label,

@@ -8,6 +8,8 @@ thing for the failures. The randomized bound has the level exactly, at the price
 random number.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -11,6 +11,9 @@ from rsbounds._numerics.decimals import truncated as truncated
 from rsbounds.results._card import as_markdown as as_markdown
 from rsbounds.results._card import card, card_places, read_card, write_card
 from rsbounds.results._card import require_card as require_card
+from rsbounds.results._compare import Comparison, compare
+from rsbounds.results._difference import compared as compared
+from rsbounds.results._difference import plot_difference
 from rsbounds.results._entries import entries_of as entries_of
 from rsbounds.results._entries import folded as folded
 from rsbounds.results._entries import name_of as name_of
@@ -41,7 +44,6 @@ from rsbounds.results._table import as_files as as_files
 from rsbounds.results._table import default_radii as default_radii
 from rsbounds.results._table import heading as heading
 from rsbounds.results._table import with_accuracies as with_accuracies
-from rsbounds.results._text import naming as naming
 from rsbounds.results._text import plain as plain
 from rsbounds.results._text import some as some
 
@@ -49,6 +51,7 @@ __all__ = [
     "COLUMNS",
     "FORMAT",
     "STYLES",
+    "Comparison",
     "Manifest",
     "Results",
     "Row",
@@ -56,11 +59,13 @@ __all__ = [
     "board",
     "card",
     "card_places",
+    "compare",
     "dense_counts",
     "html",
     "manifest_path",
     "merge",
     "plot",
+    "plot_difference",
     "read",
     "read_card",
     "read_rows",

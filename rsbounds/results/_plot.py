@@ -1,5 +1,7 @@
 """Certified accuracy against radius: exact step curves of files, and their picture."""
 
+from __future__ import annotations
+
 import io
 import os
 import re
@@ -168,7 +170,7 @@ def plot(
     """
     matplotlib = need("matplotlib.figure", "a plot")
     files = as_files(files, rows=True)
-    place = None if path is None else _picture_path(path)
+    place = None if path is None else picture_path(path)
     files = with_accuracies(files)
     if ax is not None and figsize is not None:
         raise ArgumentError("figsize", "goes with a figure of its own, not with ax")
@@ -197,11 +199,11 @@ def plot(
         text = f"the legend's marks stand for: {'; '.join(footnotes)}"
         warnings.warn(text, stacklevel=2)
     if place is not None:
-        _save(figure, place)
+        save_figure(figure, place)
     return ax
 
 
-def _picture_path(path: str | os.PathLike[str]) -> Path:
+def picture_path(path: str | os.PathLike[str]) -> Path:
     place = as_path("path", path)
     place = place if place.suffix else place.with_suffix(".png")
     require_writable(place, PICTURE)
@@ -299,7 +301,7 @@ def _draw(axes: Any, drawn: Sequence[Curve], small: bool) -> None:
     axes.legend(frameon=False, fontsize=size)
 
 
-def _save(figure: Any, place: Path) -> None:
+def save_figure(figure: Any, place: Path) -> None:
     """Write a figure, marked as one that may be replaced."""
     kind = place.suffix.removeprefix(".").lower()
     entry = _ENTRIES.get(kind)

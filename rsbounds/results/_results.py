@@ -18,7 +18,7 @@ from rsbounds._numerics.decimals import round_radii, short
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.text import abridged, shown
 from rsbounds.answers import ANSWERS, Summary
-from rsbounds.certificate import ABSTAIN
+from rsbounds.certificate import ABSTAIN, WHOLE_GROUP
 from rsbounds.results._manifest import Manifest
 from rsbounds.results._program import program
 from rsbounds.results._row import Row
@@ -284,6 +284,12 @@ class Results:
         if self.manifest is None:
             return
         yield self.manifest.selection()
+        for norm in self.counted.norms:
+            if str(norm).startswith(WHOLE_GROUP) and self.classifies:
+                yield (
+                    f"certified against {norm}, whatever the radius: "
+                    f"{self.clean_accuracy():.4f} of the rows are right"
+                )
         yield self.program()
         if (not self.manifest.procedure.repeats) and not self.program():
             yield (

@@ -1,5 +1,7 @@
 """Files side by side: what they rest on, what marks them, and their tables."""
 
+from __future__ import annotations
+
 import csv
 import io
 import math
@@ -177,7 +179,7 @@ def _accuracies(
     columns = ("accuracy", "abstain", "ACR", *map(heading, at))
     head = ["file", "rows of", "count", *stated, *columns]
     lines = [head, *(line for _, line in sorted(body, key=lambda placed: placed[0]))]
-    return "\n\n".join([_styled(lines, style), *_below(footnotes, style)])
+    return "\n\n".join([styled(lines, style), *below(footnotes, style)])
 
 
 def _groups(
@@ -204,16 +206,16 @@ def _reported(file: Results, report: Summary, style: str) -> str:
     """The table of an answer that has its own, below a line of what it is."""
     lines = [list(line) for line in report.table]
     if style == "csv":
-        return _styled(
+        return styled(
             [["file", *lines[0]], *([file.name, *li] for li in lines[1:])], style
         )
     title = f"{shown(file.name)}: {len(file.rows)} inputs, {report.title}"
     notes = [*filter(None, map(footnote, file.scopes())), *file.notes()]
-    [title] = _below([title], style)
-    return "\n\n".join([title, _styled(lines, style), *_below(notes, style)])
+    [title] = below([title], style)
+    return "\n\n".join([title, styled(lines, style), *below(notes, style)])
 
 
-def _below(notes: Sequence[str], style: str) -> list[str]:
+def below(notes: Sequence[str], style: str) -> list[str]:
     """Lines beside a table as one paragraph, or as none."""
     texts = list(notes)
     if style == "markdown":
@@ -223,14 +225,16 @@ def _below(notes: Sequence[str], style: str) -> list[str]:
     return ["\n".join(texts)] if texts else []
 
 
-def _styled(lines: list[list[str]], style: str) -> str:
-    """Lines as text, as Markdown or as CSV."""
+def styled(lines: list[list[str]], style: str, texts: int = 2) -> str:
+    """Lines as text, as Markdown, LaTeX or CSV; the first ``texts`` columns to the
+    left.
+    """
     if style == "markdown":
-        return _markdown([[literal(cell) for cell in line] for line in lines])
+        return _markdown([[literal(cell) for cell in line] for line in lines], texts)
     if style == "text":
-        return aligned(lines)
+        return aligned(lines, texts)
     if style == "latex":
-        return _latex(lines)
+        return _latex(lines, texts)
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(lines)
     return out.getvalue().rstrip("\n")
@@ -259,10 +263,10 @@ def _radii(files: Sequence[Results], radii: Sequence[float] | None) -> list[floa
     return list(np.ravel(checks.as_floats("radii", radii, 0.0, nan=False)).tolist())
 
 
-def aligned(lines: list[list[str]]) -> str:
+def aligned(lines: list[list[str]], texts: int = 2) -> str:
     """Lines of cells as text, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    sides = [str.ljust, str.ljust, *[str.rjust] * (len(widths) - 2)]
+    sides = [str.ljust] * texts + [str.rjust] * (len(widths) - texts)
     padded = (
         "  ".join(map(lambda side, c, w: side(c, w), sides, line, widths))
         for line in lines
@@ -284,9 +288,9 @@ def _tex(text: object) -> str:
     return "".join(_TEX.get(sign, sign) for sign in shown(text))
 
 
-def _latex(lines: list[list[str]]) -> str:
+def _latex(lines: list[list[str]], texts: int) -> str:
     """Lines as a table of booktabs."""
-    columns = "ll" + "r" * (len(lines[0]) - 2)
+    columns = "l" * texts + "r" * (len(lines[0]) - texts)
     head, *body = (" & ".join(map(_tex, line)) + r" \\" for line in lines)
     return "\n".join(
         [
@@ -301,6 +305,6 @@ def _latex(lines: list[list[str]]) -> str:
     )
 
 
-def _markdown(lines: list[list[str]]) -> str:
-    rule = ["---" if i < 2 else "---:" for i in range(len(lines[0]))]
+def _markdown(lines: list[list[str]], texts: int = 2) -> str:
+    rule = ["---" if i < texts else "---:" for i in range(len(lines[0]))]
     return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])

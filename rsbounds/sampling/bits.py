@@ -33,15 +33,11 @@ class ArrayBits:
 
     def __init__(self, generator: Any, size: int) -> None:
         self.generator = generator
-        self._void: Events = np.zeros(size, np.bool_)
-
-    @property
-    def void(self) -> Events:
-        """Which copies count for no class."""
-        return self._void
+        #: Which copies count for no class.
+        self.void: Events = np.zeros(size, np.bool_)
 
     def discard(self, void: Events) -> None:
-        self._void |= void
+        self.void |= void
 
     def happens(self, chance: Fraction, shape: tuple[int, ...]) -> Events:
         """Independent events of exactly this probability.

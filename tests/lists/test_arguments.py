@@ -172,5 +172,5 @@ def test_arguments_that_numpy_would_bend_are_refused():
         envelope.radius(0.9, 0.15, None, 3)
     with pytest.raises(ValueError, match="at least two classes; got 0"):
         lipschitz.normalize_scores(np.zeros((2, 0)), 0.1)
-    with pytest.raises(ValueError, match="dim must be one finite number"):
-        lipschitz.p_min_search([3, 4])
+    with pytest.raises(ValueError, match="dim must be in"):
+        lipschitz.p_min_search([3, 0.5])

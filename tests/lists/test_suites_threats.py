@@ -31,6 +31,7 @@ NOISES = {
     "laplace": (schemes.laplace(0.5), None),
     "uniform": (schemes.uniform(0.5), None),
     "exponential": (schemes.exponential(2.0), None),
+    "transformed": (schemes.transformed(schemes.laplace(0.5), "brightness"), None),
     "splitting": (schemes.splitting(0.5, 10), whole_numbers(10) / 10),
     "categorical": (schemes.categorical(0.9, 4), whole_numbers(3)),
     "flips": (schemes.flips(0.05, 0.1), whole_numbers(1)),

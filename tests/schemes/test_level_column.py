@@ -35,6 +35,10 @@ LEVELS = {
     ),
     "uniform": (partial(schemes.uniform, 0.75), "0.75"),
     "exponential": (partial(schemes.exponential, 4.0), "0.25"),
+    "transformed": (
+        lambda: schemes.transformed(schemes.uniform(0.75), "contrast"),
+        "0.75",
+    ),
     "splitting": (partial(schemes.splitting, 0.5, 4), "0.5"),
 }
 
