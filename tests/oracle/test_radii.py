@@ -227,9 +227,7 @@ def test_a_method_without_a_proof_is_refused_in_one_line(monkeypatch, tmp_path):
     )
     assert not audit.verify(tmp_path / "out.tsv").findings
     monkeypatch.setattr(PROOFS["class"], "methods", ("lipschitz",), raising=False)
-    with pytest.raises(
-        ValueError, match=r"is of method 'gaussian'.*which nothing here can prove"
-    ):
+    with pytest.raises(ValueError, match=r"'gaussian'.*prove"):
         audit.verify(tmp_path / "out.tsv")
 
 
