@@ -143,9 +143,7 @@ def test_malformed_line_names_file_line_and_expectation(write, line, expected):
 )
 def test_wrong_header(write, header):
     path = write(header)
-    with pytest.raises(
-        ValueError, match=r"run\.tsv:1: expected a header of distinct columns"
-    ):
+    with pytest.raises(ValueError, match=r"run\.tsv:1.*distinct"):
         read(path)
     path.write_bytes(b"\x89PNG\xff\xfe")
     with pytest.raises(ValueError, match="expected tab-separated text"):
@@ -452,7 +450,7 @@ def test_a_figure_of_ones_own(tmp_path):
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["ours"]
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
     assert plot(files, ax=axes, best=False) is axes
-    with pytest.raises(ValueError, match="labels must be a list of 1"):
+    with pytest.raises(ValueError, match=r"labels.*list"):
         plot(files, labels=["a", "b"])
 
 
