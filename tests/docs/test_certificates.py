@@ -168,6 +168,8 @@ def test_a_forged_radius_is_refused(board, entry, capsys):
         (lambda card: card["about"].update(title="\u3164"), "one line"),
         (lambda card: card["about"].update(title="O\u0336urs"), "one line"),
         (lambda card: card["about"].pop("chosen"), "about.chosen is missing"),
+        (lambda card: card["about"].update(sigma="0.5, proved"), "no noise level"),
+        (lambda card: card["procedure"].update(bound="proved"), "bound is none of"),
         (lambda card: card["about"].update(holds_at="0.01"), "the card's about"),
         (lambda card: card["accuracy"].pop(0), "lacks the radii [0.0]"),
         (lambda card: card["accuracy"].reverse(), "radii must rise"),
