@@ -295,6 +295,7 @@ def test_no_card_is_proved_by_what_it_says(board, run, tmp_path, capsys):
     status, lines = checked(board, capsys, card)
     assert lines == ["ok toy/l2/ours.json: word, nothing of it was checked here"], lines
     page = page_of(board, card)
+    assert "<tr" not in page.split("<tbody>")[1]  # of what was computed
     (row,) = page.split("<tr ")[1:]
     verdict = row.split('<td class="wrap verdict">')[1].split("</td>")[0]
     assert verdict == '<span class="word">word</span> nothing of it was checked here'
