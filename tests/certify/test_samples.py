@@ -72,7 +72,7 @@ def test_looks_that_spend_more_than_alpha_or_do_not_rise_are_refused(shares):
 
 
 def test_a_level_too_small_to_share_is_refused():
-    with pytest.raises(ValueError, match="alpha must be larger"):
+    with pytest.raises(ValueError, match=r"alpha.*larger"):
         BOUNDS["staged"].looks.at(1000, 5e-324)
 
 
@@ -412,7 +412,7 @@ def test_only_correct_is_of_classes():
         Values(gaussian(SIGMA), [0.1]),
         DecisionList(RULE),
     ):
-        with pytest.raises(ValueError, match="only_correct needs one selected class"):
+        with pytest.raises(ValueError, match=r"only_correct.*selected"):
             certify_dataset(MODEL, (X, Y), question, n=100, only_correct=True)
 
 

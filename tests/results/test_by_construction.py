@@ -33,7 +33,7 @@ def test_a_bound_that_two_inputs_refute_is_warned_of(tmp_path):
         out = tmp_path / f"{bound}.tsv"
         certify_dataset(classifier, (X, Y), scheme, out=out, n0=10, n=100)
 
-    with pytest.warns(RuntimeWarning, match=r"lip = 0.1 is refuted: .* at least 0.19"):
+    with pytest.warns(RuntimeWarning, match=r"lip = 0\.1.*0\.19"):
         run(0.1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -120,7 +120,7 @@ def test_a_manifest_that_is_deleted_stops_a_run(tmp_path):
             Path(f"{path}.manifest.json").unlink()
             writer.append(Row(1, 7, 7, 0.5, True))
 
-    with pytest.raises(OSError, match=r"run\.tsv\.manifest\.json was deleted while"):
+    with pytest.raises(OSError, match=r"run\.tsv\.manifest\.json.*deleted"):
         write_two()
     assert path.read_text().count("\n") == 2
 
