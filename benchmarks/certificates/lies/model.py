@@ -29,5 +29,5 @@ def another():
 
 
 def levels():
-    """Noise levels that grow with the size of an input's first number, by a sixteenth."""
+    """Noise levels that grow with an input's first number, by a sixteenth."""
     return lambda batch: 0.5 + np.abs(np.asarray(batch, np.float64)[:, 0]) / 16
