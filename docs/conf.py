@@ -24,7 +24,7 @@ extensions = [
     "sphinx-mathjax-offline",
 ]
 html_extra_path = ["certificates.html"]  # which benchmarks/certificates/make.py writes
-exclude_patterns = ["_build", "reproductions/**/*.py", "paper"]
+exclude_patterns = ["_build", "reproductions/**/*.py", "paper", "RELEASING.md"]
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 nitpicky = False

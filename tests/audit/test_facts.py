@@ -407,8 +407,9 @@ def test_commands_say_as_json_what_they_print(work, capsys):
     assert answer["rows"] == 12
     assert "after looking" in answer["after_looking"][0]
     answer = json.loads(says_out(capsys, ["plan", "out.tsv", "--json"]))
-    assert answer["recommended"].keys() >= {"n", "bound", "keeps"}
-    assert len(answer["forecasts"]) >= 7
+    (pilot,) = answer["pilots"]
+    assert pilot["recommended"].keys() >= {"n", "bound", "keeps"}
+    assert len(pilot["forecasts"]) >= 7
     assert main(arguments(sigma=0.5, out="wide.tsv")) == 0
     rule = ["fit-rule", "out.tsv", "wide.tsv", "--out", "rule.json", "--json"]
     answer = json.loads(says_out(capsys, rule))

@@ -159,6 +159,6 @@ def test_another_class_is_a_counterexample_and_abstention_none(page):
 
 
 def test_other_norms_are_refused(page):
-    with pytest.raises(ValueError, match="norm must be 2 or inf; got 1"):
+    with pytest.raises(ValueError, match=r"norm must.*1"):
         page.SmoothedEpsilon(EPSILONS, 0.5, norm=1)
     assert page.SmoothedEpsilon(EPSILONS, 0.5).norm == math.inf
