@@ -13,6 +13,12 @@ from typing import Any
 
 from rsbounds.audit._balls import Arb, Event, arb, ball, bits, ctx, event
 from rsbounds.audit._discrete import least_discrete, proved_discrete
+from rsbounds.audit._mixed import (
+    is_mixed,
+    least_mixed,
+    proved_mixed,
+    stated_changes,
+)
 from rsbounds.schemes import METHODS
 from rsbounds.special import ball_offset
 
@@ -51,6 +57,9 @@ def proved(
     if method == ORBIT:
         return bool(z_a > (-z_a if z_b is None else z_b))
     method, parameters = law_of(method, parameters)
+    if is_mixed(method, parameters):
+        changes = stated_changes(parameters)
+        return proved_mixed(parameters, radius, changes, z_a, z_b)
     if method in DISCRETE:
         return proved_discrete(method, parameters, radius, z_a, z_b)
     if method in ABSOLUTE:
@@ -123,6 +132,8 @@ def least(
     ``TRANSPORTED``.
     """
     method, parameters = law_of(method, parameters)
+    if is_mixed(method, parameters):
+        return least_mixed(parameters, radius, z)
     if method in DISCRETE:
         return least_discrete(method, parameters, radius, z)
     if method in FIXED:

@@ -28,6 +28,7 @@ from rsbounds.oracle._confidence import (
     upper_score,
 )
 from rsbounds.oracle._envelope import lipschitz_sigma, semi_elastic, worst_score
+from rsbounds.oracle._mixed import blocks_excess
 from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, ndtri
 from rsbounds.oracle._radii import gaussian_radius
 
@@ -242,6 +243,14 @@ def composite_radius(
         return +best
 
 
+def _blocks(
+    parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int
+) -> Mpf:
+    """What is lacking to 1 of the least shares that A and all but B keep."""
+    second = scores[0] if scores[1] is None else -scores[1]
+    return blocks_excess(parameters, radius, (scores[0], second), dps=dps)
+
+
 #: The evaluation of each method that writes rows.
 METHODS: Mapping[str, Callable[[Parameters, Mpf, Mpf, Scores, int], Mpf]] = {
     "gaussian": _gaussian,
@@ -252,4 +261,5 @@ METHODS: Mapping[str, Callable[[Parameters, Mpf, Mpf, Scores, int], Mpf]] = {
     "range": partial(_two_point, _range),
     "generator": partial(_two_point, _generator),
     "composite": _composite,
+    "blocks": _blocks,
 }

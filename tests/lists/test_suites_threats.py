@@ -47,6 +47,10 @@ NOISES = {
         ),
         whole_numbers(1),
     ),
+    "blocks of numbers and values": (
+        schemes.blocks(schemes.gaussian(0.5), schemes.categorical(0.9, 3), splits=[3]),
+        np.hstack([whole_numbers(9, 3) / 10, whole_numbers(2, 3)]).astype(np.float32),
+    ),
 }
 COUNTED = {name: scheme.whole for name, (scheme, _) in NOISES.items()}
 

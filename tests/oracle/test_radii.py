@@ -193,7 +193,7 @@ TRUTH = [
 def test_what_is_proved_of_result_files_has_its_evaluations():
     """An entry may have neither: its rows are refused then."""
     # these have no level to be at two points, and an oracle of their own
-    counted = {"categorical", "flips", "mask", "deletion", "blocks"}
+    counted = {"categorical", "flips", "mask", "deletion"}
     of_a_curve = counted | {"laplace", "uniform", "exponential", "splitting"}
     proved = {
         "gaussian",
@@ -204,6 +204,7 @@ def test_what_is_proved_of_result_files_has_its_evaluations():
         "generator",
         "two-queries",
         "composite",
+        "blocks",
     }
     of_answers = {name for proof in PROOFS.values() for name in proof.methods}
     of_its_law = {"transformed", "orbit"}
