@@ -42,12 +42,15 @@ from rsbounds.results._results import Results
 from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._row import holds as holds
 from rsbounds.results._table import STYLES as STYLES
+from rsbounds.results._table import TABLE as TABLE
+from rsbounds.results._table import TABLES as TABLES
 from rsbounds.results._table import aligned as aligned
 from rsbounds.results._table import as_files as as_files
 from rsbounds.results._table import default_radii as default_radii
 from rsbounds.results._table import heading as heading
 from rsbounds.results._table import summary, table
 from rsbounds.results._table import with_accuracies as with_accuracies
+from rsbounds.results._table import write_table as write_table
 from rsbounds.results._text import plain as plain
 from rsbounds.results._text import some as some
 

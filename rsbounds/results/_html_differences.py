@@ -28,13 +28,17 @@ def difference_table(
     adjusted = iter(holm([at.p for own in differences.values() for at in own.at]))
     for place, own in differences.items():
         difference, low, high = outward(own.difference, *own.interval)
-        cells = [(names[place],), (str(own.inputs),), (difference, f"{low} to {high}")]
+        cells = [(names[place],), (str(own.inputs),), (difference, _ends(low, high))]
         for at in own.at:
             share = f"{at.accuracy_a - at.accuracy_b:+.3f}"
             p = f"p {rounded_up(next(adjusted), 2)}"
             cells.append((share, f"{p}, {at.only_a}:{at.only_b}"))
         lines.append(cells)
     return lines
+
+
+def _ends(low: str, high: str) -> str:
+    return "no interval" if low == "-" else f"{low} to {high}"
 
 
 def difference_note(differences: Mapping[int, Comparison]) -> str:

@@ -11,7 +11,7 @@ from result_table import DATA, manifest, save, state, table
 from rsbounds import certify_dataset, schemes
 from rsbounds.answers import DecisionList, Values
 from rsbounds.audit import verify
-from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
+from rsbounds.certificate import ASSERTED_ENVELOPE, MEMORY, PROVEN_ENVELOPE
 from rsbounds.certify import Settings
 from rsbounds.cli import main
 from rsbounds.composite import Cond, Rule
@@ -258,6 +258,18 @@ def test_an_envelope_that_is_called_proven_is_stated(tmp_path, monkeypatch, caps
     assert "taken as stated, not verified: lip, sigma_min, dim, scope" in text
     assert main(["report", "out.tsv", "--card", "card.json"]) == 0
     assert "- scope (stated): " in Path("card.md").read_text()
+
+
+def test_asserted_bounds_that_are_called_another_scope_are_found(
+    tmp_path, monkeypatch, capsys
+):
+    """ "memory-based" holds as it stands: it hid that bounds were asserted."""
+    monkeypatch.chdir(tmp_path)
+    scheme = schemes.lipschitz(lambda x: 0.5, 0.01, 0.4, 8)
+    certify_dataset(linear, (X, Y), scheme, out="out.tsv", n0=20, n=200)
+    state(scope=MEMORY)
+    save([row | {"scope": MEMORY} for row in table()])
+    assert "scope is 'memory-based'" in says(capsys, "verify out.tsv", 1)
 
 
 # --- bounds to the side
