@@ -2,8 +2,7 @@
 
 References
 ----------
-Li et al., TSS: transformation-specific smoothing for robustness certification, 2021,
-which bounds them one after the other.
+The theory page "Noise in a parameter", brightness and contrast together.
 """
 
 from __future__ import annotations
