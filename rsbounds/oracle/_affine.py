@@ -15,18 +15,19 @@ Examples
 
 from typing import Any
 
-import mpmath as mp
+from mpmath import mp
+
+from rsbounds.oracle._normal import Mpf
 
 __all__ = ["affine_gap", "affine_low", "affine_masses"]
 
-Real = mp.mpf
 #: Beyond so many standard deviations of either law lies less than any digit asked for.
 TAIL = 10
 
 
 def affine_masses(
     t: Any, shift: Any, reach: Any, spread: Any, dps: int = 20
-) -> tuple[Real, Real]:
+) -> tuple[Mpf, Mpf]:
     """Probabilities of the event where the log likelihood ratio is at most ``t``.
 
     Without the attack, and under it.
@@ -34,17 +35,17 @@ def affine_masses(
     with mp.workdps(dps + 5):
         t, shift, reach, spread = map(mp.mpf, (t, shift, reach, spread))
 
-        def mean(u: Real) -> Real:
+        def mean(u: Mpf) -> Mpf:
             return reach * mp.exp(spread * (u - shift))
 
-        def most(u: Real) -> Real:
+        def most(u: Mpf) -> Mpf:
             """The largest b for which u is in the event."""
             return (t - u * shift + shift**2 / 2) / mean(u) + mean(u) / 2
 
-        def plain(u: Real) -> Real:
+        def plain(u: Mpf) -> Mpf:
             return mp.npdf(u) * mp.ncdf(most(u))
 
-        def moved(u: Real) -> Real:
+        def moved(u: Mpf) -> Mpf:
             return mp.npdf(u - shift) * mp.ncdf(most(u) - mean(u))
 
         knots = [mp.mpf(k) for k in range(-TAIL, TAIL + 1)]
@@ -53,7 +54,7 @@ def affine_masses(
         return +p, +q
 
 
-def affine_low(z: Any, shift: Any, reach: Any, spread: Any, dps: int = 15) -> Real:
+def affine_low(z: Any, shift: Any, reach: Any, spread: Any, dps: int = 15) -> Mpf:
     """The least probability under the attack of an event whose score is ``z``."""
     with mp.workdps(dps + 5):
         z = mp.mpf(z)
@@ -74,13 +75,13 @@ def affine_low(z: Any, shift: Any, reach: Any, spread: Any, dps: int = 15) -> Re
         return +(q_t + mp.exp(t) * (mp.ncdf(z) - p_t))
 
 
-def _score(p: Real) -> Real:
+def _score(p: Mpf) -> Mpf:
     return mp.sqrt(2) * mp.erfinv(2 * p - 1)
 
 
 def affine_gap(
     z_a: Any, z_b: Any, shift: Any, reach: Any, spread: Any, dps: int = 15
-) -> Real:
+) -> Mpf:
     """How far the class leads under the attack in the worst case; certified if > 0."""
     first = affine_low(z_a, shift, reach, spread, dps)
     if z_b == -z_a:
