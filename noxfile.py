@@ -23,7 +23,7 @@ OLDEST = PYTHONS[0]
 DEFAULT = None  # the one that runs nox
 # What the quick tests need beside PyTorch, which they leave out where it is missing:
 # from an index it may be a build for GPUs of several GB. RSBOUNDS_TORCH=1 has it.
-EXTRAS = "plot,html,config,verify,os"
+EXTRAS = "plot,config,verify,os"
 TOOLS = ["pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "cython"]
 TOOLS += ["setuptools", "jupytext", "mlxtend"]
 KERNELS = ["tests/special/test_kernels.py", "tests/special/test_calls.py"]
@@ -33,7 +33,6 @@ OUTSIDE = {"TMPDIR": tempfile.gettempdir()}
 USES = {
     "torch": "import rsbounds.torch as t; t.Smooth(lambda x: x, 2, 0.5)",
     "plot": "import rsbounds.results; import matplotlib",
-    "html": "import rsbounds.results; import plotly",
     "config": "import rsbounds.cli; import yaml",
     "verify": "import rsbounds.audit, rsbounds.oracle; import flint",
     "onnx": "import rsbounds.loading; import onnxruntime",

@@ -14,6 +14,8 @@ References
    smoothing.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -16,6 +16,8 @@ References
 .. [L] Sadeghzadeh, Certifiable robustness, lecture, 2023.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

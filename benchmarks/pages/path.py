@@ -3,9 +3,11 @@ fields of a procedure stand in, and rows a second of processor time.
 
     python benchmarks/pages/path.py [--files]
 
-A first run warms what is compiled or remembered. Then a file of one input and a file of
-two are written, and the calls of Python functions of the package are counted, those of
-threads included. --files lists them by file in place of the speed.
+A first run warms what is compiled or remembered. Then files of one input, of two, of
+100 and of 200 are written, and the calls of Python functions of the package are
+counted, those of threads included. The first inputs of a file are read and drawn once
+more than others: for the hash of the data, and for what tells one model from another.
+--files lists the calls by file in place of the speed.
 """
 
 import re
@@ -30,6 +32,7 @@ NOISE = "[Ff]lips"
 FEATURES = 100
 CLASSES = 10
 ROWS = 300
+MANY = 100
 TIMES = 5
 
 #: By file and name of a function.
@@ -64,7 +67,7 @@ def certify(number: int, n: int) -> float:
         return time.process_time() - begun
 
 
-def calls_of(number: int) -> Calls:
+def calls_of(number: int, n: int = 1000) -> Calls:
     """How often each function of the package is called: by file and name."""
     calls: Calls = Counter()
     package = f"{PACKAGE}/"
@@ -77,11 +80,17 @@ def calls_of(number: int) -> Calls:
     threading.setprofile(seen)
     sys.setprofile(seen)
     try:
-        certify(number, 1000)
+        certify(number, n)
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
     return calls
+
+
+def of_many(n: int, again: int) -> float:
+    """Calls of an input in the middle of a file; bounds of counts are remembered."""
+    few = calls_of(MANY, n).total()
+    return (calls_of(2 * MANY, again).total() - few) / MANY
 
 
 def is_check(file: str, name: str) -> bool:
@@ -121,7 +130,9 @@ def main() -> None:
     checks = sum(count for key, count in further.items() if is_check(*key))
     files = {file for file, _ in one}
     print(f"one input      {len(files)} files, {one.total()} calls")
-    print(f"a further one  {further.total()} calls, {checks} of them checks")
+    print(f"the second     {further.total()} calls, {checks} of them checks")
+    print(f"one of many    {of_many(1001, 1002):.0f} calls,", end=" ")
+    print(f"{of_many(1001, 1001):.0f} where its counts were seen before")
     for field in (*FIELDS, NOISE):
         print(f"{field:14} stands in {files_with(field)} files")
     if "--files" in sys.argv:

@@ -1,5 +1,7 @@
 """Models by name: ``load_model`` and the backends behind it."""
 
+from __future__ import annotations
+
 import ast
 import difflib
 import json
@@ -18,8 +20,9 @@ from rsbounds.frameworks import as_function, is_estimator, is_regressor, labels_
 from rsbounds.loading._loaded import Loaded, Request, logits, span
 from rsbounds.loading.callables import call, fingerprint, naming
 from rsbounds.loading.checkpoints import load_weights
-from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash
+from rsbounds.loading.hashes import file_hash
 from rsbounds.loading.images import Preprocess
+from rsbounds.loading.parameters import is_torch, parameters_hash
 
 _BACKENDS = ("hf", "onnx", "sklearn", "timm", "torchvision")
 
@@ -273,7 +276,7 @@ class ArrayClassifier:
         self.shift = shift
         self.spread = spread
 
-    def of_outputs(self) -> "ArrayClassifier":
+    def of_outputs(self) -> ArrayClassifier:
         """The same of the model's outputs as they are."""
         return ArrayClassifier(self.model, self.shift, self.spread, outputs=True)
 

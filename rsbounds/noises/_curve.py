@@ -315,10 +315,14 @@ class Curve(ABC):
         return parts is not None and ways.number * bits(parts) <= _EXACT
 
     def _cases(self, name: str, r: Any) -> list[Regions]:
-        ways = self._ways(name, r)
+        return self._every(name, self._ways(name, r))
+
+    def _every(self, name: str, ways: Ways) -> list[Regions]:
+        """The regions of every way to make some changes."""
         if not self._is_exact(ways):
             raise ArgumentError(
-                name, f"must be few enough changes for exact numbers; got {r!r}"
+                name,
+                f"must be few enough changes for exact numbers; got {ways.changes}",
             )
         return [self._region(counts) for counts in ways.every()]
 

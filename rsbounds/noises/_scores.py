@@ -4,6 +4,8 @@ Curves of noise that is not Gaussian say what becomes of probabilities; answers 
 scores. Near 1 a probability has no digits left: there its complement is moved.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

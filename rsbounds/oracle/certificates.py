@@ -28,6 +28,7 @@ from rsbounds.oracle._confidence import (
     upper_score,
 )
 from rsbounds.oracle._envelope import lipschitz_sigma, semi_elastic, worst_score
+from rsbounds.oracle._mixed import blocks_excess
 from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, ndtri
 from rsbounds.oracle._radii import gaussian_radius
 
@@ -73,6 +74,17 @@ def _anisotropic(
 ) -> Mpf:
     reach = gaussian_radius(scores[0], sigma, scores[1], dps=dps + GUARD)
     return radius - exact(parameters["inner"]) * reach
+
+
+def _two_queries(
+    parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int
+) -> Mpf:
+    information = mp.fsum(exact(parameters[f"sigma_{k}"]) ** -2 for k in (1, 2))
+    level = mp.sqrt(1 / information)
+    options = {"norm": mp.inf, "dim": exact(parameters["dim"])}
+    return radius - gaussian_radius(
+        scores[0], level, scores[1], dps=dps + GUARD, **options
+    )
 
 
 def _composite(
@@ -231,13 +243,23 @@ def composite_radius(
         return +best
 
 
+def _blocks(
+    parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int
+) -> Mpf:
+    """What is lacking to 1 of the least shares that A and all but B keep."""
+    second = scores[0] if scores[1] is None else -scores[1]
+    return blocks_excess(parameters, radius, (scores[0], second), dps=dps)
+
+
 #: The evaluation of each method that writes rows.
 METHODS: Mapping[str, Callable[[Parameters, Mpf, Mpf, Scores, int], Mpf]] = {
     "gaussian": _gaussian,
     "anisotropic": _anisotropic,
+    "two-queries": _two_queries,
     "semi-elastic": partial(_two_point, _semi_elastic),
     "lipschitz": partial(_two_point, _lipschitz),
     "range": partial(_two_point, _range),
     "generator": partial(_two_point, _generator),
     "composite": _composite,
+    "blocks": _blocks,
 }

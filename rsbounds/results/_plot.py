@@ -1,8 +1,9 @@
 """Certified accuracy against radius: exact step curves of files, and their picture."""
 
+from __future__ import annotations
+
 import io
 import os
-import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,11 +17,12 @@ from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.files import require_writable
-from rsbounds.certificate import EDIT, UPWARD
+from rsbounds.certificate import EDIT, is_named_norm
+from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._file import _replace
 from rsbounds.results._results import Results
 from rsbounds.results._table import as_files, with_accuracies
-from rsbounds.results._terms import comparable, marked, setting
+from rsbounds.results._terms import comparable, marked, noted_by_name, setting
 from rsbounds.results._text import as_path
 
 PICTURE = b"Drawn by rsbounds report"  # in a picture that may be replaced
@@ -28,7 +30,7 @@ _ENTRIES = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
 ALONE = 0.775  # of a figure's width, by matplotlib's defaults: its only axes
 NARROW = 4.5  # inches: a narrower figure is one for a column of a paper
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-#: Names of dashes, of plotly, and what matplotlib draws for them.
+#: Names of dashes, and what matplotlib draws for them.
 DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
 
 
@@ -41,12 +43,17 @@ class Curve(NamedTuple):
     colour: str
     dash: str
     width: float
+    is_best: bool = False  # of several runs, drawn below them, wide and pale
+    band: tuple[Array, Array] | None = None  # ends of the interval about each height
 
 
 def curves(
     files: Sequence[Results], names: Sequence[str], *, best: bool = True
 ) -> list[Curve]:
-    """Certified accuracy of each file, and the best of comparable ones, below them."""
+    """Certified accuracy of each file, and the best of comparable ones.
+
+    A run alone has its interval of 95 % at each radius (Clopper and Pearson's).
+    """
     largest = max((file.counted.largest for file in files), default=0.0)
     end = min(1.05 * largest, 1e307) or 1.0
     # a row that is not correct holds nowhere
@@ -62,12 +69,23 @@ def curves(
         (name, [values]) for name, values in zip(names, radii, strict=True) if values
     ]
     drawn = steps(shown, end)
+    if len(drawn) == 1:
+        drawn = [_with_band(drawn[0], len(shown[0][1][0]))]
     if not best:
         return drawn
     groups = [
         (label, [own[id(file)] for file in group]) for label, group in comparable(files)
     ]
-    return drawn + steps(groups, end, ("#000000",), first=4)
+    bests = steps(groups, end, ("#000000",), first=4)
+    return drawn + [curve._replace(is_best=True) for curve in bests]
+
+
+def _with_band(curve: Curve, n: int) -> Curve:
+    """A curve of ``n`` inputs with the interval about each of its heights."""
+    held = np.rint(curve.heights * n)
+    tail = 0.025
+    band = lower_bound(held, n, tail), upper_bound(held, n, tail)
+    return curve._replace(band=band)
 
 
 def steps(
@@ -112,8 +130,9 @@ def plot(
     """Draw certified accuracy against radius, one exact step curve for each file.
 
     Where runs at several noise levels can be compared, their best at each radius too,
-    drawn below the runs. The title has what all files share of norm, sigma, n and
-    alpha.
+    drawn below the runs; about a run alone the interval of 95 % of each height
+    (Clopper and Pearson's, for inputs drawn at random from many). The title has what
+    all files share of norm, sigma, n and alpha.
 
     Parameters
     ----------
@@ -130,7 +149,7 @@ def plot(
         width it is one for a column of a paper: smaller type, no title.
     labels : sequence of str, optional
         What the legend calls the files; by default their names with their average
-        radii. The marks of footnotes stay.
+        radii. Footnotes then begin with the labels that they are about.
     best : bool
         Whether the best of comparable runs is drawn.
 
@@ -150,7 +169,7 @@ def plot(
     """
     matplotlib = need("matplotlib.figure", "a plot")
     files = as_files(files, rows=True)
-    place = None if path is None else _picture_path(path)
+    place = None if path is None else picture_path(path)
     files = with_accuracies(files)
     if ax is not None and figsize is not None:
         raise ArgumentError("figsize", "goes with a figure of its own, not with ax")
@@ -165,7 +184,10 @@ def plot(
     figure = ax.get_figure()
     small = _width(ax) < NARROW
     names, footnotes = marked(files)
-    drawn = curves(files, _legend(files, names, labels), best=best)
+    legend = _legend(files, names, labels)
+    if labels is not None:
+        footnotes = noted_by_name(names, footnotes, legend)
+    drawn = curves(files, legend, best=best)
     _draw(ax, drawn, small)
     if not small:
         ax.set_title(_title(files), fontsize="medium")
@@ -176,14 +198,14 @@ def plot(
         lines = [line for note in footnotes for line in wrap(note, letters)]
         figure.supxlabel("\n".join(lines), fontsize=points, x=0.02, ha="left")
     elif footnotes:
-        text = f"the legend's marks stand for: {'; '.join(footnotes)}"
+        text = f"a figure of these files must say: {'; '.join(footnotes)}"
         warnings.warn(text, stacklevel=2)
     if place is not None:
-        _save(figure, place)
+        save_figure(figure, place)
     return ax
 
 
-def _picture_path(path: str | os.PathLike[str]) -> Path:
+def picture_path(path: str | os.PathLike[str]) -> Path:
     place = as_path("path", path)
     place = place if place.suffix else place.with_suffix(".png")
     require_writable(place, PICTURE)
@@ -204,12 +226,7 @@ def _legend(
         raise ArgumentError(
             "labels", f"must be a list of {len(files)}, one for each file; got {labels}"
         )
-    # the marks of their footnotes stay
-    marks = [re.search(r"(?: \[\d+\])*$", name) for name in names]
-    return [
-        f"{label}{mark[0] if mark else ''}"
-        for label, mark in zip(labels, marks, strict=True)
-    ]
+    return list(map(str, labels))
 
 
 def _title(files: Sequence[Results]) -> str:
@@ -223,8 +240,8 @@ def _title(files: Sequence[Results]) -> str:
     }
     if common.get("norm") == EDIT:
         title["norm"] = "edits"
-    elif common.get("norm") == UPWARD:
-        title["norm"] = UPWARD
+    elif is_named_norm(common.get("norm")):
+        title["norm"] = "{}"
     return ", ".join(
         text.format(common[name]) for name, text in title.items() if name in common
     )
@@ -241,7 +258,18 @@ def _draw(axes: Any, drawn: Sequence[Curve], small: bool) -> None:
     """The curves, those of the runs above the best of them."""
     thin = 0.6 if small else 1.0
     for place, curve in enumerate(drawn):
-        is_best = curve.name.startswith("best of ")
+        if curve.band is not None:
+            low, high = curve.band
+            axes.fill_between(
+                curve.edges,
+                low,
+                high,
+                step="pre",
+                color=curve.colour,
+                alpha=0.15,
+                lw=0,
+                zorder=1,
+            )
         axes.stairs(
             curve.heights[1:],
             curve.edges,
@@ -250,9 +278,9 @@ def _draw(axes: Any, drawn: Sequence[Curve], small: bool) -> None:
             color=curve.colour,
             ls=DASHES[curve.dash],
             # a wide pale band below the runs that it consists of
-            lw=(5.0 if is_best else curve.width) * thin,
-            alpha=0.25 if is_best else 1.0,
-            zorder=2 if is_best else 3 + 0.01 * place,
+            lw=(5.0 if curve.is_best else curve.width) * thin,
+            alpha=0.25 if curve.is_best else 1.0,
+            zorder=2 if curve.is_best else 3 + 0.01 * place,
         )
     axes.set(
         xlabel="radius",
@@ -270,7 +298,7 @@ def _draw(axes: Any, drawn: Sequence[Curve], small: bool) -> None:
     axes.legend(frameon=False, fontsize=size)
 
 
-def _save(figure: Any, place: Path) -> None:
+def save_figure(figure: Any, place: Path) -> None:
     """Write a figure, marked as one that may be replaced."""
     kind = place.suffix.removeprefix(".").lower()
     entry = _ENTRIES.get(kind)

@@ -1,5 +1,7 @@
 """Gaussian noise of any level, in float32 or exactly on the grid of 1/255."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,7 @@ class Gaussian(Noise):
     level = None
     whole = False
 
-    def checked(self, x: Any) -> NDArray[np.float32]:
-        return single(x)
+    checked = staticmethod(single)
 
     def noisy(self, x: Any, sigma: float, size: int, bits: ArrayBits) -> Any:
         return noisy(x, sigma, size, bits.generator)

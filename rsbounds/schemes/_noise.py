@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+import math
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from inspect import signature
@@ -12,8 +13,9 @@ import numpy as np
 
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Options
-from rsbounds.certificate import FIXED_NOISE
 from rsbounds.noises import Curve, NamedNoise, held
+from rsbounds.noises.blocks import GaussianBlock
+from rsbounds.schemes._gaussian import Gaussian
 from rsbounds.schemes._scheme import Given, Scheme
 
 P = ParamSpec("P")
@@ -30,7 +32,6 @@ class NoiseScheme(Scheme):
         The exact curve of discrete noise.
     """
 
-    scope = FIXED_NOISE
     sound = True  # the level is the same number at every input
     kind: ClassVar[type[NamedNoise]]
     noise: NamedNoise
@@ -43,6 +44,7 @@ class NoiseScheme(Scheme):
     def _drawn_by(self, noise: NamedNoise) -> None:
         self.noise = noise
         self.law = noise.law
+        self.norm = noise.norm
         self.outcomes = noise.outcomes
 
     @classmethod
@@ -74,7 +76,7 @@ class NoiseScheme(Scheme):
         return self.noise.level
 
     def sigma(self, x: Any) -> float:
-        size = int(np.size(x)) if not hasattr(x, "tocsr") else int(np.prod(x.shape))
+        size = math.prod(np.shape(x))
         if not self.takes(size):
             raise ArgumentError(
                 "dim",
@@ -122,10 +124,6 @@ class NoiseScheme(Scheme):
             raise ArgumentError(name, error.problem) from None
 
     @classmethod
-    def numbers(cls, options: Options) -> dict[str, Any]:
-        return cls.kind.numbers_of_run(options)
-
-    @classmethod
     def evaluate(
         cls, options: Options, p_a: float, p_b: float | None, scores: bool
     ) -> Any:
@@ -161,7 +159,7 @@ def method(noise: Callable[P, NamedNoise]) -> Maker[P]:
 
     scheme = _method(kind)
     made: Any = wraps(noise, updated=())(make)
-    made.__name__ = made.__qualname__ = kind.name
+    made.__name__ = made.__qualname__ = kind.name.replace("-", "_")
     made.__signature__ = signature(kind).replace(return_annotation="NoiseScheme")
     made.method = scheme
     return cast("Maker[P]", made)
@@ -173,7 +171,7 @@ def _method(kind: type[NamedNoise]) -> type[NoiseScheme]:
     says = {
         name: getattr(kind, name)
         for name in (
-            *("name", "help", "norm", "convex", "columns"),
+            *("name", "help", "norm", "scope", "convex", "columns"),
             *("domains", "options", "inputs"),
         )
     }
@@ -197,4 +195,6 @@ def _plain(name: str, value: Any) -> Any:
     """An argument as noises take it."""
     if isinstance(value, tuple):
         return tuple(_plain(name, one) for one in value)
+    if type(value) is Gaussian and value.norm == 2:
+        return GaussianBlock(value.parameters["sigma"])
     return value.noise if isinstance(value, NoiseScheme) else held(name, value)

@@ -31,14 +31,35 @@ def test_a_report_replaces_no_file_that_it_did_not_write(
     finished, capsys, option, name
 ):
     """``report RUN.tsv --html RUN.tsv`` destroyed the run and ended with 0."""
-    for module in ("plotly", "matplotlib"):
-        package(module)
+    package("matplotlib")
     for ending in ("html", "json", "md", "png"):
         Path(f"notes.{ending}").write_text("mine")
     Path("run").mkdir()
     before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
     one_line(capsys, ["report", "out.tsv", option, name], name)
     assert before == {p: p.read_bytes() for p in Path().iterdir() if p.is_file()}
+
+
+@pytest.mark.parametrize("ending", ["tex", "md", "html", "png", "pdf"])
+def test_an_ending_says_what_is_written(finished, capsys, ending):
+    if ending in ("png", "pdf"):
+        package("matplotlib")
+    name = f"report.{ending}"
+    Path(name).write_text("mine")
+    one_line(capsys, ["report", "out.tsv", "--out", name], name)
+    assert Path(name).read_text() == "mine"
+    Path(name).unlink()
+    assert main(["report", "out.tsv", "--out", name]) == 0
+    before = Path(name).read_bytes()
+    assert main(["report", "out.tsv", "--no-notes", "--out", name]) == 0
+    starts = {"tex": b"% ", "md": b"<!-- ", "html": b"<!DOCTYPE", "pdf": b"%PDF"}
+    assert before.startswith(starts.get(ending, b"\x89PNG"))
+
+
+def test_an_ending_that_nothing_is_written_for_is_refused(finished, capsys):
+    for name in ("a.doc", "a"):
+        one_line(capsys, ["report", "out.tsv", "--out", name], "--out must end in")
+        assert not Path(name).exists()
 
 
 def test_a_card_replaces_no_readme(finished, capsys):
@@ -49,8 +70,7 @@ def test_a_card_replaces_no_readme(finished, capsys):
 
 
 def test_a_report_replaces_what_it_wrote(finished):
-    for module in ("plotly", "matplotlib"):
-        package(module)
+    package("matplotlib")
     every = "report out.tsv --html a.html --plot a.png --card a.json"
     assert main(every.split()) == main(every.split()) == 0
     for ending in ("pdf", "svg"):
@@ -60,7 +80,6 @@ def test_a_report_replaces_what_it_wrote(finished):
 
 def test_a_card_is_checked_before_anything_is_written(finished, capsys):
     """``--html --card`` wrote the page and refused the card."""
-    package("plotly")
     header = Path("out.tsv").read_text().splitlines()[0]
     Path("out.tsv").write_text(f"{header}\n")
     both = "report out.tsv --html a.html --card a.json"
