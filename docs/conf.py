@@ -23,12 +23,15 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx-mathjax-offline",
 ]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_extra_path = ["certificates.html"]  # which benchmarks/certificates/make.py writes
-exclude_patterns = ["_build", "reproductions/**/*.py", "paper"]
+exclude_patterns = ["_build", "reproductions/**/*.py", "paper", "RELEASING.md"]
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 nitpicky = False
-autodoc_mock_imports = ["art", "sklearn"]  # for the modules of these names
+# for the modules of these names, and verona
+autodoc_mock_imports = ["ada_verona", "art", "sklearn"]
 default_role = "literal"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

@@ -27,16 +27,22 @@ WHOLE_GROUP = "any "
 _PARAMETER = re.compile(
     r"(any )?(?!(inf|nan|l\d+|linf)$)[a-z][a-z0-9-]{1,30}(, l[12])?(, a >= 0)?"
 )
+_BESIDE = re.compile(r"l2, changes <= (0|[1-9]\d{0,8})")
+
+
+def beside(changes: int) -> str:
+    """The norm of a radius in l_2 on some columns, beside changes on the others."""
+    return f"l2, changes <= {changes}"
 
 
 def is_named_norm(norm: Any) -> bool:
     """Whether a norm of radii is a text.
 
-    That is of edits, of changes that only add, or the name of a parameter that is
-    moved, such as "brightness".
+    That is of edits, of changes that only add, of l_2 beside changes, or the name of a
+    parameter that is moved, such as "brightness".
     """
     return isinstance(norm, str) and bool(
-        norm in (EDIT, UPWARD) or _PARAMETER.fullmatch(norm)
+        norm in (EDIT, UPWARD) or _BESIDE.fullmatch(norm) or _PARAMETER.fullmatch(norm)
     )
 
 

@@ -23,7 +23,7 @@ FURTHER: Mapping[str, frozenset[str]] = {
     "generator": frozenset({"noise"}),
     "composite": frozenset({"rule"}),
     "flips": frozenset({"symmetric"}),
-    "blocks": frozenset({"blocks", "splits"}),
+    "blocks": frozenset({"blocks", "splits", "changes"}),
     "orbit": frozenset({"transform"}),
     "transformed": frozenset({"law", "transform"}),
 }

@@ -14,6 +14,12 @@ from typing import Any
 from rsbounds.audit import _affine
 from rsbounds.audit._balls import Arb, Event, arb, ball, bits, ctx, event
 from rsbounds.audit._discrete import least_discrete, proved_discrete
+from rsbounds.audit._mixed import (
+    is_mixed,
+    least_mixed,
+    proved_mixed,
+    stated_changes,
+)
 from rsbounds.schemes import METHODS
 from rsbounds.special import ball_offset
 
@@ -57,6 +63,9 @@ def proved(
     if method == _affine.METHOD:
         return _affine.proved_affine(parameters, radius, z_a, z_b)
     method, parameters = law_of(method, parameters)
+    if is_mixed(method, parameters):
+        changes = stated_changes(parameters)
+        return proved_mixed(parameters, radius, changes, z_a, z_b)
     if method in DISCRETE:
         return proved_discrete(method, parameters, radius, z_a, z_b)
     if method in ABSOLUTE:
@@ -129,6 +138,8 @@ def least(
     ``TRANSPORTED``.
     """
     method, parameters = law_of(method, parameters)
+    if is_mixed(method, parameters):
+        return least_mixed(parameters, radius, z)
     if method in DISCRETE:
         return least_discrete(method, parameters, radius, z)
     if method in FIXED:

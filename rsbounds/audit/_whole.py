@@ -25,7 +25,6 @@ from rsbounds.certificate import (
     ANOTHERS,
     ASSERTED_ENVELOPE,
     ASSERTED_GROUP,
-    MEMORY,
     PARAMETER,
     SCOPES,
     THIS_INPUT,
@@ -38,7 +37,7 @@ from rsbounds.schemes import METHODS
 
 # What any method's own scope may be cut to: an answer or a bound of another package
 # makes the rows another package's.
-_WEAKER = (ANOTHERS, ASSERTED_ENVELOPE, ASSERTED_GROUP, MEMORY, THIS_INPUT)
+_WEAKER = (ANOTHERS, ASSERTED_ENVELOPE, ASSERTED_GROUP, THIS_INPUT)
 
 
 def contradictions(

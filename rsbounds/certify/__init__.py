@@ -12,7 +12,8 @@ import sys
 from rsbounds.answers import certify_counts
 from rsbounds.certify._dataset import certify_dataset
 from rsbounds.certify._forecast import Expected as Expected
-from rsbounds.certify._forecast import Forecast, cheapest, forecast
+from rsbounds.certify._forecast import Forecast, forecast
+from rsbounds.certify._forecast import cheapest as cheapest
 from rsbounds.certify._input import certified as certified
 from rsbounds.certify._input import certify, certify_radius, predict
 from rsbounds.certify._job import Build as Build
@@ -45,7 +46,6 @@ __all__ = [
     "certify_counts",
     "certify_dataset",
     "certify_radius",
-    "cheapest",
     "forecast",
     "instance_sigma",
     "measure_margin",

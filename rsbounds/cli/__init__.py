@@ -28,6 +28,7 @@ _COMMANDS = (
     "demo",
     "certify",
     "report",
+    "compare",
     "merge",
     "verify",
     "recertify",

@@ -282,9 +282,9 @@ def check_labels(
     data: Data, classes: int, indices: Iterable[int] | None = None
 ) -> None:
     """Raise ValueError if a label known in advance is not a class of the model."""
-    if data.labels is None:
-        return
     labels = data.labels
+    if labels is None:
+        return
     if indices is not None:
         labels = labels[np.fromiter(indices, dtype=np.int64)]
     wrong = labels >= classes

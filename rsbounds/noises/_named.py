@@ -30,9 +30,9 @@ class NamedNoise(Noise):
     ----------
     name, help : str
         The method, as result files spell it, and its line of the command line's help.
-    norm : float or "edit"
+    norm : float or str
         The p of the l_p norm that measures radii; 0 where they count changed
-        coordinates, "edit" where they count edits.
+        coordinates, "edit" where they count edits; else a text of their own.
     scope : str
         For which classifier certificates hold, a key of ``SCOPES``.
     convex : bool
@@ -53,7 +53,7 @@ class NamedNoise(Noise):
 
     name: ClassVar[str]
     help: ClassVar[str]
-    norm: ClassVar[float | str]
+    norm: float | str
     scope: ClassVar[str] = FIXED_NOISE
     convex: ClassVar[bool] = True
     columns: ClassVar[tuple[str, ...]] = ()

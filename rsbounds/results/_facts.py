@@ -174,6 +174,7 @@ _PARAMETERS = (
     Fact("levels", _ANY, By.COUNTS, "grid of the inputs, or of the noise's shape"),
     Fact("splits", _ANY, By.COUNTS, "where blocks end"),
     Fact("blocks", _ANY, By.COUNTS, "the noise of each block"),
+    Fact("changes", _NUMBER, By.COUNTS, "changes beside which an l2 radius stands"),
     Fact("rule", _OBJECT, By.COUNTS, "the decision list"),
     Fact("law", _OBJECT, By.COUNTS, "the noise of a transformation's parameter"),
     Fact("sigma_brightness", _NUMBER, By.COUNTS, "noise level of the brightness"),

@@ -71,11 +71,13 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
         return Results(name, (), "empty file", manifest)
     if manifest is None and (own := _arrays(path)):
         return Results(name, own)
-    if manifest is None and (pairs := _pairs(content)):
+    if manifest is None and (texts := _pairs(content)):
+        pairs = [_row_of_pair(*pair) for pair in texts]
         if strict and len({row.idx for row in pairs}) < len(pairs):
             raise ValueError(f"{path}: expected each index once")
         note = "index and radius alone: an input with a radius counts as right"
-        return Results(name, pairs, note)
+        printed = {"radius": [text for _, text in texts]}
+        return Results(name, tuple(pairs), note, printed=printed)
     return _table(path, content, manifest, strict=strict)
 
 
@@ -97,6 +99,8 @@ def _table(
         lines.pop()
     rows, seen, room = list[Row](), dict[int, int](), _MOST_COUNTS
     selected = manifest.indices() if manifest else None
+    kept = () if manifest else ("radius", "p_a")
+    printed: dict[str, list[str]] = {name: [] for name in kept if name in columns}
     for number, line in enumerate(lines, start=2):
         if not line.strip():
             continue
@@ -112,7 +116,9 @@ def _table(
             ) from None
         rows.append(row)
         seen[row.idx] = number
-    return Results(os.fspath(path), tuple(rows), note, manifest, columns)
+        for name, cells in printed.items():
+            cells.append(line.split("\t")[columns.index(name)].strip())
+    return Results(os.fspath(path), tuple(rows), note, manifest, columns, printed)
 
 
 def _lines(path: Path, content: bytes) -> list[str]:
@@ -122,9 +128,9 @@ def _lines(path: Path, content: bytes) -> list[str]:
         raise ValueError(f"{path}: expected tab-separated text in UTF-8") from None
 
 
-def _pairs(content: bytes) -> tuple[Row, ...]:
-    """Rows of lines "index radius ...", as papers published them; none of any other
-    file.
+def _pairs(content: bytes) -> list[tuple[int, str]]:
+    """Index and radius of lines "index radius ...", as papers published them; none of
+    any other file.
     """
     try:
         lines = [
@@ -133,10 +139,17 @@ def _pairs(content: bytes) -> tuple[Row, ...]:
             if line.strip()
         ]
         lines = lines[1:] if lines[0] == ["idx", "radius"] else lines
-        pairs = [(whole_number(line[0]), as_radius(line[1])) for line in lines]
+        pairs = [(whole_number(line[0]), line[1]) for line in lines]
+        for _, text in pairs:
+            as_radius(text)
     except (ValueError, IndexError):
-        return ()
-    return tuple(Row(i, 0, 0 if r else ABSTAIN, r, bool(r)) for i, r in pairs)
+        return []
+    return pairs
+
+
+def _row_of_pair(index: int, text: str) -> Row:
+    radius = as_radius(text)
+    return Row(index, 0, 0 if radius else ABSTAIN, radius, bool(radius))
 
 
 def _arrays(path: Path) -> tuple[Row, ...]:

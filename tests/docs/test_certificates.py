@@ -168,6 +168,8 @@ def test_a_forged_radius_is_refused(board, entry, capsys):
         (lambda card: card["about"].update(title="\u3164"), "one line"),
         (lambda card: card["about"].update(title="O\u0336urs"), "one line"),
         (lambda card: card["about"].pop("chosen"), "about.chosen is missing"),
+        (lambda card: card["about"].update(sigma="0.5, proved"), "no noise level"),
+        (lambda card: card["procedure"].update(bound="proved"), "bound is none of"),
         (lambda card: card["about"].update(holds_at="0.01"), "the card's about"),
         (lambda card: card["accuracy"].pop(0), "lacks the radii [0.0]"),
         (lambda card: card["accuracy"].reverse(), "radii must rise"),
@@ -293,6 +295,7 @@ def test_no_card_is_proved_by_what_it_says(board, run, tmp_path, capsys):
     status, lines = checked(board, capsys, card)
     assert lines == ["ok toy/l2/ours.json: word, nothing of it was checked here"], lines
     page = page_of(board, card)
+    assert "<tr" not in page.split("<tbody>")[1]  # of what was computed
     (row,) = page.split("<tr ")[1:]
     verdict = row.split('<td class="wrap verdict">')[1].split("</td>")[0]
     assert verdict == '<span class="word">word</span> nothing of it was checked here'

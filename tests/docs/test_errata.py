@@ -108,7 +108,7 @@ def test_s_theorem_4_in_one_dimension():
         t = ratio**2 * (dim - 1) / dim
         assert np.log(t) + 1 - t < 2 * np.log(1 - p_a) / dim
     assert semielastic.xi(1.0, p_a, 1.0, ratio, dim) < 0.5
-    with pytest.raises(ValueError, match="dim must be above 1"):
+    with pytest.raises(ValueError, match=r"dim.*above"):
         semielastic.ratio_threshold(p_a, 1, side="above")
 
 
@@ -116,7 +116,7 @@ def test_s_corollary_5_needs_dimensions():
     """In fewer than 4 log(1/(1 - p_A)) dimensions its root is of a negative number."""
     least = 4 * np.log(100)
     assert 1 - 2 * np.sqrt(np.log(100) / (least - 1)) < 0
-    with pytest.raises(ValueError, match="dim must be at least"):
+    with pytest.raises(ValueError, match=r"dim.*least"):
         semielastic.ratio_threshold(0.99, least - 1, bound="simple")
 
 

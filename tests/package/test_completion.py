@@ -32,7 +32,7 @@ def test_a_missing_package_is_an_attribute_error_that_names_it(monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr(rsbounds, "torch", raising=False)
     monkeypatch.delitem(sys.modules, "rsbounds.sampling.torch_modules", raising=False)
-    with pytest.raises(AttributeError, match=r"needs torch: pip install"):
+    with pytest.raises(AttributeError, match=r"torch.*pip"):
         rsbounds.torch  # noqa: B018
 
 

@@ -30,9 +30,9 @@ def test_footnotes_of_a_figure_do_not_vanish():
     run = Results("run", (Row(0, 7, 7, 0.75, True, ASSERTED_ENVELOPE, sigma=0.5),))
     axes = plot([run], figsize=(3.3, 2.4), labels=["mine"])
     (label,) = axes.get_legend_handles_labels()[1]
-    assert label == "mine [1]"
-    assert "[1]" in axes.get_figure().get_supxlabel()
-    with pytest.warns(UserWarning, match=r"marks stand for: \[1\]"):
+    assert label == "mine"
+    assert axes.get_figure().get_supxlabel().startswith("mine: ")
+    with pytest.warns(UserWarning, match=r"must say.*\[1\]"):
         plot([run], ax=axes)
 
 
