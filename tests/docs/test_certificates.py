@@ -327,6 +327,10 @@ def test_a_group_fixes_labels_shape_and_transformation(board, entry, run):
     swapped = dataclasses.replace(file, rows=tuple(labels))
     (text,) = groups.file_misfits(group, swapped)
     assert "labels are not those" in text
+    stated = {k: v for k, v in file.manifest.data.items() if k != "shape"}
+    manifest = dataclasses.replace(file.manifest, data=stated)
+    (text,) = groups.file_misfits(group, dataclasses.replace(file, manifest=manifest))
+    assert "shape of inputs is not stated" in text
     fewer = dataclasses.replace(file, rows=file.rows[:5])
     assert "the file has 5 inputs, 0 to 4" in "".join(groups.file_misfits(group, fewer))
     (inputs, *rest) = group.inputs
@@ -339,7 +343,12 @@ def test_a_group_fixes_labels_shape_and_transformation(board, entry, run):
         ({"data": card["data"] | {"shape": [4, 5]}}, "shape of inputs is [4, 5]"),
         ({"answer": {"name": "top-k", "k": 2}}, "'top-k' of k = 2"),
         ({"noise": {"parameters": {"dim": 20.0}}}, "dim is 20.0"),
-        ({"noise": {"parameters": {"transformation": "blur"}}}, "transformation is"),
+        ({"noise": {"parameters": {"transform": "blur"}}}, "'blur', that of the"),
+        ({"noise": {"parameters": {"transform": {"f": "0"}}}}, "transformation is {"),
+        (
+            {"noise": {"parameters": {"blocks": [{"transform": "gain"}]}}},
+            "transformation is 'gain'",
+        ),
         ({"missing": 3}, "3 inputs of its run have no row"),
     ):
         (text,) = groups.card_misfits(group, card | change)
