@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rsbounds import results
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.results import Results, Row, card, plot, read_card, write_card
 
