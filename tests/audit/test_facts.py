@@ -54,6 +54,21 @@ def test_an_entry_that_is_not_declared_is_a_finding(finished, capsys, section, n
     assert [each["kind"] for each in answer["findings"]] == ["undeclared"]
 
 
+@pytest.mark.parametrize(
+    ("probe", "said"),
+    [
+        ({"reviewed": "ImageNet"}, "'probe.reviewed' is no input of the run"),
+        ({"99": "0:50"}, "'probe.99' is no input of the run"),
+        ({"\u0660": "0:50"}, "is no input of the run"),
+        ({"0": "reviewed"}, "probe.0 must be"),
+    ],
+)
+def test_a_probe_is_of_inputs_of_the_run(finished, capsys, probe, said):
+    """Any name stood there, and was called compared where rows were drawn again."""
+    state(probe=manifest()["probe"] | probe)
+    assert said in says(capsys, ["verify", "out.tsv", *FULL], 1)
+
+
 PARAMETERS = [
     (schemes.gaussian(0.5), "k", 2.0),
     (schemes.laplace(0.5), "norm", "inf"),
