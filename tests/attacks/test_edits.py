@@ -182,7 +182,8 @@ STANDS_FOR = {
 #: Columns of which less, or of ``z_b`` more, is a weaker claim.
 WEAKER = {"radius": 1, "p_a": 1, "z_a": 1, "z_b": -1}
 #: Entries of another value that may prove the same: a larger alpha, another rank.
-PROVED_ALIKE = {"alpha", "answer.p", "tolerance", "bound", "runner_up"}
+#: or a limit beyond the last input.
+PROVED_ALIKE = {"alpha", "answer.p", "tolerance", "bound", "runner_up", "data.max"}
 BY = {fact.name: fact.by for fact in MANIFEST}
 
 

@@ -97,6 +97,13 @@ def test_a_column_that_is_not_declared(finished, capsys, column):
     assert f"'{column}' is no column of the answer 'class'" in text
 
 
+@pytest.mark.parametrize("column", ["time", "input"])
+def test_columns_that_nothing_proves_are_no_place_for_words(finished, capsys, column):
+    save([row | {column: "reviewed"} for row in table()])
+    text = says(capsys, "verify out.tsv", 1)
+    assert text.count(f"{column} is 'reviewed'") == 12
+
+
 def test_what_a_writer_says_besides_is_theirs(tmp_path, monkeypatch):
     """Entries of one's own are kept where nobody takes them for others."""
     monkeypatch.chdir(tmp_path)
