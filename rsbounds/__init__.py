@@ -40,6 +40,7 @@ _MODULES = (
     "testing",
     "torch",
     "transforms",
+    "verona",
     "votes",
 )
 

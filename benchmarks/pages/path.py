@@ -87,10 +87,18 @@ def calls_of(number: int, n: int = 1000) -> Calls:
     return calls
 
 
-def of_many(n: int, again: int) -> float:
-    """Calls of an input in the middle of a file; bounds of counts are remembered."""
-    few = calls_of(MANY, n).total()
-    return (calls_of(2 * MANY, again).total() - few) / MANY
+def of_many() -> float:
+    """Calls of an input in the middle of a file.
+
+    Bounds of counts are remembered: a second call finds those of the first.
+    """
+    few = calls_of(MANY, 1001).total()
+    return (calls_of(2 * MANY, 1002).total() - few) / MANY
+
+
+def files_of(calls: Calls) -> list[str]:
+    """The files in which calls are, in the order of entry."""
+    return list(dict.fromkeys(file for file, _ in calls))
 
 
 def is_check(file: str, name: str) -> bool:
@@ -114,8 +122,8 @@ def rate(n: int) -> float:
 def print_files(
     one: Counter[tuple[str, str]], further: Counter[tuple[str, str]]
 ) -> None:
-    """The files in which calls are, with those of a further input by name."""
-    for file in sorted({file for file, _ in one}):
+    """The files in the order of entry, with the calls of a further input by name."""
+    for file in files_of(one):
         total = sum(count for (place, _), count in one.items() if place == file)
         names = {
             name: count for (place, name), count in further.items() if place == file
@@ -128,11 +136,10 @@ def main() -> None:
     one = calls_of(1)
     further = calls_of(2) - one
     checks = sum(count for key, count in further.items() if is_check(*key))
-    files = {file for file, _ in one}
-    print(f"one input      {len(files)} files, {one.total()} calls")
+    print(f"one input      {len(files_of(one))} files, {one.total()} calls")
     print(f"the second     {further.total()} calls, {checks} of them checks")
-    print(f"one of many    {of_many(1001, 1002):.0f} calls,", end=" ")
-    print(f"{of_many(1001, 1001):.0f} where its counts were seen before")
+    print(f"one of many    {of_many():.0f} calls,", end=" ")
+    print(f"{of_many():.0f} where its counts were seen before")
     for field in (*FIELDS, NOISE):
         print(f"{field:14} stands in {files_with(field)} files")
     if "--files" in sys.argv:

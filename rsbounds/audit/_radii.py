@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
+from rsbounds.audit import _affine
 from rsbounds.audit._balls import Arb, Event, arb, ball, bits, ctx, event
 from rsbounds.audit._discrete import least_discrete, proved_discrete
 from rsbounds.audit._mixed import (
@@ -37,7 +38,10 @@ ORBIT = "orbit"
 #: Methods of which any event's least probability is known, at all inputs the same.
 TRANSPORTED = (*FIXED, *ABSOLUTE, *DISCRETE, PARAMETER)
 #: The methods whose radii are proved here.
-COVERED = (*TRANSPORTED, ORBIT, "semi-elastic", "lipschitz", "range", "generator")
+COVERED = (
+    *(*TRANSPORTED, ORBIT, _affine.METHOD),
+    *("semi-elastic", "lipschitz", "range", "generator"),
+)
 
 
 def proved(
@@ -56,6 +60,8 @@ def proved(
         raise ValueError(f"nothing here can prove a radius of method {method!r}")
     if method == ORBIT:
         return bool(z_a > (-z_a if z_b is None else z_b))
+    if method == _affine.METHOD:
+        return _affine.proved_affine(parameters, radius, z_a, z_b)
     method, parameters = law_of(method, parameters)
     if is_mixed(method, parameters):
         changes = stated_changes(parameters)

@@ -17,6 +17,7 @@ from rsbounds.loading.models import parse_arguments as parse_arguments
 from rsbounds.loading.parameters import is_torch as is_torch
 from rsbounds.loading.rows import CorruptInput, Data, Item
 from rsbounds.loading.shares import share as share
+from rsbounds.loading.tables import Table, TableData, read_table
 
 __all__ = [
     "CorruptInput",
@@ -24,10 +25,13 @@ __all__ = [
     "Item",
     "Loaded",
     "Preprocess",
+    "Table",
+    "TableData",
     "as_data",
     "load_model",
     "open_data",
     "prefetched",
+    "read_table",
 ]
 
 

@@ -376,13 +376,14 @@ class MixedCurve:
             raise ArgumentError("r", f"must begin with one distance; got {r!r}")
         changes = r[1]
         if isinstance(changes, Sequence):
-            return float(distance), self.discrete._counts("r", changes)
+            return float(distance), self.discrete._ways("r", changes)
         return float(distance), count("r", changes)
 
     def _ways(self, key: Any) -> list[_Way]:
         ways = self._known.get(key)
         if ways is None:
-            ways = [_Way(regions) for regions in self.discrete._all_regions(key)]
+            made = self.discrete._ways("r", key) if isinstance(key, int) else key
+            ways = [_Way(regions) for regions in self.discrete._every("r", made)]
             if len(self._known) >= FAR:
                 self._known.clear()
             self._known[key] = ways

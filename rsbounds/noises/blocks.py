@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from fractions import Fraction
-from itertools import pairwise, product
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,13 +15,16 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options
 from rsbounds.certificate import beside
 from rsbounds.noises import _edges
-from rsbounds.noises._curve import Curve, pairs
+from rsbounds.noises._curve import Curve
 from rsbounds.noises._discrete import DiscreteNoise, FrontierNoise
+from rsbounds.noises._estimates import Part
 from rsbounds.noises._gaussian_block import GaussianBlock as GaussianBlock
 from rsbounds.noises._mixed import MixedCurve
 from rsbounds.noises._named import NamedNoise
 from rsbounds.noises._noise import Bits
+from rsbounds.noises._questions import Question
 from rsbounds.noises._regions import Regions
+from rsbounds.noises._ways import Counts, Ways
 
 _EXPECTED = (
     "must be METHOD:NAME=NUMBER,... for each block, separated by semicolons (and "
@@ -65,6 +68,10 @@ def _block(text: str) -> dict[str, Any]:
 def as_splits(text: str) -> list[int]:
     """Columns separated by commas."""
     return [int(part) for part in text.split(",")]
+
+
+#: The largest number of changes that a search looks at, by the kinds it is split over.
+_FAR = {1: 512, 2: 256, 3: 128, 4: 48}
 
 
 class Blocks(FrontierNoise):
@@ -313,56 +320,76 @@ class BlocksCurve(Curve):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.curves))})"
 
-    def _splits(self, changes: int) -> list[Hashable]:
-        result: list[Hashable] = []
-        for shares in _compositions(changes, len(self.curves)):
-            kinds = [
-                curve._splits(share)
-                for curve, share in zip(self.curves, shares, strict=True)
-            ]
-            result.extend(product(*kinds))
-        return list(dict.fromkeys(result))
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where the numbers of each block begin among those of all kinds, and end."""
+        return list(accumulate((curve.kinds for curve in self.curves), initial=0))
 
-    def _counts(self, name: str, r: Any) -> Hashable:
+    @property
+    def kinds(self) -> int:  # type: ignore[override]
+        return self._starts[-1]
+
+    @property
+    def alike(self) -> bool:  # type: ignore[override]
+        return all(curve.alike for curve in self.curves)
+
+    @property
+    def far(self) -> int:  # type: ignore[override]
+        return _FAR.get(len(self._worst), 24)
+
+    @cached_property
+    def _worst(self) -> Counts:
+        kinds = [
+            start + kind
+            for start, curve in zip(self._starts[:-1], self.curves, strict=True)
+            for kind in curve._worst
+        ]
+        return self._worst_of(kinds)
+
+    def _ways_of_kinds(self, name: str, r: Any) -> Ways:
         if not isinstance(r, Sequence | np.ndarray) or len(r) != len(self.curves):
             raise ArgumentError(
                 name,
                 f"must have one entry for each of {len(self.curves)} blocks; got {r!r}",
             )
-        return tuple(
-            curve._key(name, own) for curve, own in zip(self.curves, r, strict=True)
-        )
+        given: Counts = ()
+        groups: list[tuple[int, Counts]] = []
+        for start, curve, own in zip(self._starts[:-1], self.curves, r, strict=True):
+            # a number for a block stands for all ways to split it
+            ways = curve._ways(name, own)
+            given += ways.given
+            groups += [
+                (total, tuple(start + kind for kind in kinds))
+                for total, kinds in ways.groups
+            ]
+        return Ways(given, tuple(groups))
 
-    def _all_regions(self, key: Hashable) -> list[Regions]:
-        if isinstance(key, int):
-            return super()._all_regions(key)
-        assert isinstance(key, tuple)
-        # a number for a block stands for all ways to split it
-        kinds = [
-            curve._splits(own) if isinstance(own, int) else [own]
-            for curve, own in zip(self.curves, key, strict=True)
-        ]
-        return [self._region(counts) for counts in product(*kinds)]
+    def _own(self, counts: Counts) -> Iterator[tuple[Curve, Counts]]:
+        """Each block's curve, with its own numbers."""
+        for curve, (start, end) in zip(
+            self.curves, pairwise(self._starts), strict=True
+        ):
+            yield curve, counts[start:end]
 
-    def _regions_of(self, counts: Any) -> Regions:
+    def _parts(self, counts: Counts) -> list[Part] | None:
+        every: list[Part] = []
+        for curve, own in self._own(counts):
+            parts = curve._parts(own)
+            if parts is None:
+                return None
+            every += parts
+        return every
+
+    def _regions_of(self, counts: Counts) -> Regions:
         mass, shifted_mass, scale = [1], [1], 1
-        for curve, own in zip(self.curves, counts, strict=True):
+        for curve, own in self._own(counts):
             regions = curve._region(own)
             mass = [a * b for a in mass for b in regions.mass]
             shifted_mass = [a * b for a in shifted_mass for b in regions.shifted_mass]
             scale *= regions.scale
         return Regions.unsorted(mass, shifted_mass, scale)
 
-    def _frontier(self, top: Fraction, rest: Fraction | None) -> list[tuple[Any, ...]]:
+    def _frontier(self, question: Question) -> list[tuple[Any, ...]]:
         if len(self.curves) == 2:
-            return pairs(self, top, rest)
-        return super()._frontier(top, rest)
-
-
-def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in _compositions(total - first, parts - 1):
-            yield (first, *rest)
+            return self._pairs(question)
+        return super()._frontier(question)

@@ -14,6 +14,8 @@ True
 False
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -159,6 +161,17 @@ def list_radius(
     """Radius of a class from exact class probabilities, given as scores by level.
 
     Each level has a row.
+
+    Parameters
+    ----------
+    rule : mapping
+        The rule as its JSON file holds it.
+    scores : sequence of sequence of real
+        Score of each class's probability, a row for each level.
+    cls : int
+        The class.
+    dps : int
+        Decimal digits of the result.
     """
     with mp.workdps(dps + GUARD):
         z = [[exact(v) for v in row] for row in scores]
@@ -202,6 +215,21 @@ def composite_radius(
     ``plan`` has ``cls``, ``items`` (that may decide), ``references`` (by stage and
     class) and ``blocking`` (by item and class). Stages that no component needs may be
     None.
+
+    Parameters
+    ----------
+    rule : mapping
+        The rule as its JSON file holds it.
+    plan : mapping
+        What was chosen from other samples, as above.
+    counts : sequence
+        Counts of each stage, or None.
+    n : int
+        Votes in all.
+    alpha : real
+        Probability that the bound is wrong, in (0, 1).
+    dps : int
+        Decimal digits of the result.
     """
     with mp.workdps(dps + GUARD):
         cls, level = plan["cls"], exact(alpha) / len(plan["items"])

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.noises import AddedNoise, Bits, Noise, noise_level
+from rsbounds.noises import AddedNoise, Bits, Noise, noise_level, single
 from rsbounds.transforms import (
     FiniteGroup,
     Transform,
+    column,
     is_own,
     require_composition,
 )
@@ -63,6 +64,33 @@ class TransformedNoise(Noise):
         with np.errstate(over="ignore", under="ignore"):
             copies = self.transform.apply(bits.like(x, a), a, bits.xp)
             return bits.single(copies)
+
+
+class AffineNoise(Noise):
+    """Copies e^k x + b, with k and b of independent normal laws.
+
+    Parameters
+    ----------
+    brightness, contrast : float
+        Standard deviations of b and of k; the first is the level.
+    """
+
+    whole = False
+
+    def __init__(self, brightness: float, contrast: float) -> None:
+        self.level: float = noise_level(brightness)
+        self.contrast = contrast
+        self.law = f"brightness of sigma={brightness!r}, contrast of sigma={contrast!r}"
+
+    def checked(self, x: Any) -> NDArray[np.float32]:
+        return single(x)
+
+    def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
+        k = self.contrast * bits.normal((size,))
+        b = self.level * bits.normal((size,))
+        with np.errstate(over="ignore", under="ignore"):
+            point = bits.like(x, b)
+            return bits.single(column(bits.xp.exp(k), x) * point + column(b, x))
 
 
 class OrbitNoise(Noise):

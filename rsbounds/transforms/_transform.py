@@ -12,7 +12,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.noises import single
 
 #: What two ways to the same copy may differ by, relative to the largest number.
-ROUNDING = 1e-5
+_APART = 1e-5
 
 
 class Transform(ABC):
@@ -159,7 +159,7 @@ def require_composition(transform: Transform, x: NDArray[Any], scale: float) -> 
             at_once = np.asarray(transform.apply(point, a + b, np))[0]
             largest = max(abs(at_once).max(), abs(between).max(), abs(point).max())
             apart = abs(by_steps - at_once).max()
-            if not apart <= ROUNDING * largest:
+            if not apart <= _APART * largest:
                 raise ArgumentError(
                     "transform",
                     f"must compose as T_a T_b = T_(a + b); {transform.name!r} differs "

@@ -268,9 +268,9 @@ def test_a_rule_needs_the_same_samples_of_every_input(tmp_path, monkeypatch, cap
     certify_dataset(
         MODEL, (X, Y), gaussian(0.5), n=2000, only_correct=True, out="b.tsv"
     )
-    for file, what in (("run.tsv", "looks"), ("b.tsv", "selected class is wrong")):
+    for file in ("run.tsv", "b.tsv"):
         assert main(["fit-rule", file, "--out", "rule.json"]) == 2
-        assert what in capsys.readouterr().err
+        assert f"{file} has fewer samples" in capsys.readouterr().err
 
 
 def forged(path, **changes):

@@ -63,6 +63,7 @@ MADE = {
     "exponential": lambda: schemes.exponential(2.0),
     "transformed": lambda: schemes.transformed(schemes.laplace(0.5), "gamma"),
     "two queries": lambda: schemes.two_queries(0.6, 0.8, 4),
+    "brightness and contrast": lambda: schemes.brightness_contrast(0.4, 0.4),
     "orbit": lambda: schemes.orbit("shift", (2, 3)),
     "splitting": lambda: schemes.splitting(0.5, 255),
     "categorical": lambda: schemes.categorical(0.8, 4),

@@ -135,6 +135,7 @@ SCHEMES = {
         {},
     ),
     "two-queries": lambda: (schemes.two_queries(0.6, 0.8, 4), asked_twice()),
+    "brightness-contrast": lambda: (schemes.brightness_contrast(0.4, 0.4), {}),
     "orbit": lambda: (
         schemes.orbit("shift", (2, 3)),
         {"x": np.arange(6.0).reshape(2, 3) / 6},

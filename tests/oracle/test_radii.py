@@ -207,7 +207,7 @@ def test_what_is_proved_of_result_files_has_its_evaluations():
         "blocks",
     }
     of_answers = {name for proof in PROOFS.values() for name in proof.methods}
-    of_its_law = {"transformed", "orbit"}
+    of_its_law = {"transformed", "orbit", "brightness-contrast"}
     assert set(schemes.METHODS) >= of_answers == proved | of_a_curve | of_its_law
     assert set(certificates.METHODS) == proved
     assert {method.scope for method in schemes.METHODS.values()} <= set(SCOPES)
