@@ -108,7 +108,17 @@ def fields(
     )
 
 
+def without_last_lines(app: Any, doctree: nodes.document) -> None:
+    """Code without the empty line that ends a doctest in front of its fence."""
+    for block in doctree.findall(nodes.literal_block):
+        text = block.astext().rstrip("\n")
+        if len(block.children) == 1 and text != block.astext():
+            block.rawsource = text
+            block[0] = nodes.Text(text)
+
+
 def setup(app: Any) -> None:
+    app.connect("doctree-read", without_last_lines)
     app.connect("autodoc-process-signature", by_name)
     app.add_directive("command-help", CommandHelp)
     app.connect("autodoc-skip-member", fields)

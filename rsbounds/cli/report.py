@@ -98,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
         print(text)
     else:
         write_table(text, table)
+        print(f"{table}: the table")
     if args.style == "csv" or args.json:
         for file in files:
             for note in file.notes():

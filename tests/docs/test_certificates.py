@@ -327,6 +327,10 @@ def test_a_group_fixes_labels_shape_and_transformation(board, entry, run):
     swapped = dataclasses.replace(file, rows=tuple(labels))
     (text,) = groups.file_misfits(group, swapped)
     assert "labels are not those" in text
+    stated = {k: v for k, v in file.manifest.data.items() if k != "shape"}
+    manifest = dataclasses.replace(file.manifest, data=stated)
+    (text,) = groups.file_misfits(group, dataclasses.replace(file, manifest=manifest))
+    assert "shape of inputs is not stated" in text
     fewer = dataclasses.replace(file, rows=file.rows[:5])
     assert "the file has 5 inputs, 0 to 4" in "".join(groups.file_misfits(group, fewer))
     (inputs, *rest) = group.inputs
@@ -339,7 +343,12 @@ def test_a_group_fixes_labels_shape_and_transformation(board, entry, run):
         ({"data": card["data"] | {"shape": [4, 5]}}, "shape of inputs is [4, 5]"),
         ({"answer": {"name": "top-k", "k": 2}}, "'top-k' of k = 2"),
         ({"noise": {"parameters": {"dim": 20.0}}}, "dim is 20.0"),
-        ({"noise": {"parameters": {"transformation": "blur"}}}, "transformation is"),
+        ({"noise": {"parameters": {"transform": "blur"}}}, "'blur', that of the"),
+        ({"noise": {"parameters": {"transform": {"f": "0"}}}}, "transformation is {"),
+        (
+            {"noise": {"parameters": {"blocks": [{"transform": "gain"}]}}},
+            "transformation is 'gain'",
+        ),
         ({"missing": 3}, "3 inputs of its run have no row"),
     ):
         (text,) = groups.card_misfits(group, card | change)
@@ -374,6 +383,11 @@ def test_radii_that_printing_rounded_up_stand_and_are_shown_so(board, tmp_path, 
     assert '<span class="consistent">' in page
     assert re.search(r'<small class="print">\d of 11 radii rounded up in print', page)
     assert not re.search(r'verdict">.*?<span class="proved">', page)
+    made = json.loads(card.read_text())
+    made["procedure"]["n"] = 10**12  # of which no machine has all radii
+    card.write_text(json.dumps(made))
+    status, (line,) = checked(board, capsys, card)
+    assert (status, "n must be at most 10000000" in line) == (1, True)
     # at another level they are above every count's
     made = json.loads(card.read_text())
     made["procedure"]["alpha"] = 0.0001
@@ -408,6 +422,7 @@ def test_a_card_of_the_list_is_that_of_the_script(board, tmp_path, capsys):
     status, lines = checked(board, capsys, place)
     assert status == 1
     assert any(f"ours.json: has the bytes of {name}" in line for line in lines)
+    assert any(line.startswith(f"ok {name}: consistent") for line in lines)
 
 
 def test_strangers_text_is_never_markup_of_the_table(board, entry):

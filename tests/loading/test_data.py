@@ -252,3 +252,11 @@ def test_inputs_without_labels_beside_them_are_told_where(tmp_path):
 def test_data_that_are_refused_say_how_to_give_them(data, hint):
     with pytest.raises(ValueError, match=hint):
         as_data(data).item(0)
+
+
+def test_a_sequence_says_the_shape_of_its_inputs():
+    x = np.zeros((3, 2, 4), np.float32)
+    assert as_data((x, [0, 1, 1])).identity["shape"] == [2, 4]
+    assert as_data([(row, 0) for row in x]).identity["shape"] == [2, 4]
+    ragged = [(x[0], 0), (x[0, 0], 1)]
+    assert "shape" not in as_data(ragged).identity

@@ -649,7 +649,7 @@ def _tidy(path: Path, to: Path) -> None:
     for row in file.rows:
         row["time"] = "0:00:00.010000"
     for name in ("run", "versions"):
-        del file.manifest[name]
+        file.manifest.pop(name, None)
     file.write(to)
 
 
@@ -659,6 +659,8 @@ def write() -> Iterator[tuple[str, ...]]:
         _tidy(_certified(name, options), FILES / f"{name}.tsv")
         needs = "levels" if name == "lipschitz" else "model"
         yield f"{name}.tsv", needs, "accept", f"honest: {about}", ""
+    for of in (lambda path: path, _manifest):  # the history has the hash of the file
+        shutil.copy(of(FILES / "gaussian.tsv"), ".")
     rsbounds(["recertify", "gaussian.tsv", "--alpha", "0.01", "--out", "again.tsv"])
     _tidy(Path("again.tsv"), FILES / "again.tsv")
     about = "certified again at another alpha, and says so"
