@@ -25,7 +25,7 @@ OLDEST = PYTHONS[0]
 DEFAULT = None  # the one that runs nox
 # What the quick tests need beside PyTorch, which they leave out where it is missing:
 # from an index it may be a build for GPUs of several GB. RSBOUNDS_TORCH=1 has it.
-EXTRAS = "plot,html,config,verify,os"
+EXTRAS = "plot,config,verify,os"
 TOOLS = ["pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "cython"]
 TOOLS += ["setuptools", "jupytext", "mlxtend"]
 KERNELS = ["tests/special/test_kernels.py", "tests/special/test_calls.py"]

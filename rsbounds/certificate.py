@@ -37,6 +37,7 @@ PROVEN_MAPS = "sigma(x), mu(x) with proven bounds"
 COMPOSITE = "composite of fixed noises; holds for the rule stated"
 MEMORY = "memory-based"
 THIS_INPUT = "fixed noise at this input only"
+TWO_QUERIES = "two queries"
 ANOTHERS = "another package's method"
 
 
@@ -63,6 +64,11 @@ SCOPES: Mapping[str, Scope] = {
     ),
     MEMORY: Scope(
         True, "memory-based: holds for the classifier together with what it has stored"
+    ),
+    TWO_QUERIES: Scope(
+        True,
+        "two queries: holds for the classifier that looks at the input twice, the "
+        "second time at what the first answer chose",
     ),
     THIS_INPUT: Scope(
         False,

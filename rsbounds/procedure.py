@@ -185,8 +185,7 @@ class Procedure:
 
     def _asks_for(self, name: str) -> bool:
         """Whether an entry is other than its default."""
-        default = {field.name: field.default for field in fields(self)}[name]
-        return bool(getattr(self, name) != default)
+        return bool(getattr(self, name) != _DEFAULTS[name])
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:
@@ -205,6 +204,7 @@ class Procedure:
         return cls(**{name: entries[name] for name in names if name in entries})
 
 
+_DEFAULTS = {field.name: field.default for field in fields(Procedure)}
 #: Entries of few procedures: others don't state them.
 _LEFT_OUT = ("tolerance", "only_correct", "margin", "noise_source")
 

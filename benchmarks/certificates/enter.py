@@ -4,7 +4,7 @@
         --title "Our method" --code https://github.com/us/method --chosen "the only run"
 
 The file and its manifest are copied beside the card, so that everybody can make the
-card again, unless they lie in this repository; ``--card-only`` leaves them out. A file
+card again, unless they lie among its pages; ``--card-only`` leaves them out. A file
 of another tool has no manifest: ``--sigma``, ``--n``, ``--alpha`` say what its run was.
 """
 
@@ -15,7 +15,10 @@ import sys
 from pathlib import Path
 
 import make
-from entries import CARDS, LONGEST, ROOT, Stated, as_text, group_of, make_card, problems
+from entries import CARDS, ROOT, Stated, as_text, is_ours, make_card
+from groups import group_of
+from judge import judge
+from texts import LONGEST
 
 from rsbounds.results import commitment_path, manifest_path
 
@@ -63,8 +66,9 @@ def enter(args: argparse.Namespace, cards: Path = CARDS) -> Path:
     if place.exists():
         raise ValueError(f"{place} is there already: give another --name")
     place.parent.mkdir(parents=True, exist_ok=True)
-    if args.file.resolve().is_relative_to(ROOT):
-        card["about"]["file"] = args.file.resolve().relative_to(ROOT).as_posix()
+    here = args.file.resolve()
+    if here.is_relative_to(ROOT) and is_ours(here.relative_to(ROOT).as_posix()):
+        card["about"]["file"] = here.relative_to(ROOT).as_posix()
     elif not args.card_only:
         run = place.with_suffix(".tsv")
         for of in (lambda path: path, manifest_path, commitment_path):
@@ -81,10 +85,10 @@ def main() -> int:
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    make.main()
-    found = list(problems(place))
+    found = judge(place).problems
     for text in found:
         print(f"{place.relative_to(ROOT)}: {text}")
+    make.main()
     folder, page = (path.relative_to(ROOT) for path in (place.parent, make.PAGE))
     print(f"{place.relative_to(ROOT)}: the card. Commit {folder} and {page}.")
     return int(bool(found))

@@ -1,59 +1,34 @@
-"""The cards of the public table: where they lie, what they must say, how they are made.
+"""The cards of the public table: where they lie, and how they are made.
 
 A card lies in ``cards/DATA/THREAT/NAME.json``, and ``groups.toml`` says what DATA and
-THREAT are. Its result file may lie beside it, ``NAME.tsv`` with its manifest, or
-elsewhere in the repository, where ``about.file`` says; else the card stands alone.
+THREAT are. Its result file may lie beside it, ``NAME.tsv`` with its manifest, or among
+the pages of this repository, where ``about.file`` says; else the card stands alone.
 """
 
 import json
 import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from groups import Group
 
 from rsbounds._numerics.decimals import truncated
 from rsbounds.audit import verified, verify, verify_printed
 from rsbounds.audit._finding import Audit, Kind
-from rsbounds.results import Results, card, manifest_path, read, read_card
+from rsbounds.results import Results, card, read
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 CARDS = HERE / "cards"
-GROUPS = HERE / "groups.toml"
+#: Where result files lie that pages of this repository are about.
+PAGES = ROOT / "docs" / "benchmarks"
 #: What a card says besides its file, in its part "about".
 SAID = ("title", "code", "paper", "commit", "file", "chosen")
-#: The longest of these; a table has no room for more.
-LONGEST = 200
 #: Findings that a card quotes.
 QUOTED = 5
 #: Points of a curve, at most.
 POINTS = 100
-_NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
-_LINK = re.compile(r"https://[\w./~%?=&#+:@-]+")
-
-
-class Group(NamedTuple):
-    """A table of its own: the certificates of a data set against a threat."""
-
-    data: str
-    threat: str
-    data_title: str
-    threat_title: str
-    norm: str
-    about: str
-    step: float
-    radii: tuple[float, ...]
-
-    @property
-    def folder(self) -> Path:
-        """Where its cards lie, below ``cards``."""
-        return Path(self.data) / self.threat
-
-    @property
-    def title(self) -> str:
-        return f"{self.data_title}, {self.threat_title}"
 
 
 class Stated(NamedTuple):
@@ -62,38 +37,6 @@ class Stated(NamedTuple):
     sigma: float
     n: int
     alpha: float
-
-
-def groups() -> dict[Path, Group]:
-    """Folder -> group, in the order of ``groups.toml``."""
-    entries = tomllib.loads(GROUPS.read_text(encoding="utf-8"))
-    by_folder = {}
-    for data, of_data in entries["data"].items():
-        for threat, of_threat in entries["threat"].items():
-            if threat not in of_data:
-                continue
-            group = Group(
-                data=data,
-                threat=threat,
-                data_title=of_data["title"],
-                threat_title=of_threat["title"],
-                norm=of_threat["norm"],
-                about=f"{of_data['about']}. Against {of_threat['about']}.",
-                step=of_data[threat]["step"],
-                radii=tuple(map(float, of_data[threat]["radii"])),
-            )
-            by_folder[group.folder] = group
-    return by_folder
-
-
-def group_of(folder: str | Path) -> Group:
-    """The group of a folder below ``cards``; ValueError where there is none."""
-    known = groups()
-    try:
-        return known[Path(folder)]
-    except KeyError:
-        names = ", ".join(sorted(path.as_posix() for path in known))
-        raise ValueError(f"{folder} must be one of {names}") from None
 
 
 def card_paths(folder: Path = CARDS) -> list[Path]:
@@ -114,6 +57,14 @@ def file_of(path: Path, made: Mapping[str, Any]) -> Path | None:
     if "commit" not in made["about"] and is_ours(named):
         return ROOT / named
     return None
+
+
+def is_ours(name: str) -> bool:
+    """Whether a result file of this repository's pages is called so."""
+    if not re.fullmatch(r"[\w./-]+\.tsv", name, re.ASCII):
+        return False
+    place = ROOT / name
+    return place.is_file() and place.resolve() == place and PAGES in place.parents
 
 
 def grid(group: Group, file: Results) -> list[float]:
@@ -140,18 +91,28 @@ def make_card(
     ``audit`` is what a check of its own gave, for files that ``verify`` can't read.
     """
     file = read(path)
-    proof: Mapping[str, Any]
-    if audit is not None:
-        proof = audit
-    elif stated is None:
-        proof = _quoted(verify(path), path)
-    else:
-        proof = _printed(path, stated)
-    made = card(file, grid(group, file), verified=proof)
+    notes: tuple[str, ...] = ()
+    if stated is not None and audit is None:
+        _require_printable(group)
+    if audit is None:
+        own = verify_printed(path, **stated._asdict()) if stated else verify(path)
+        audit = _quoted(own, path) | (_counted(own) if stated else {})
+        notes = own.notes
+    made = card(file, grid(group, file), verified=audit)
+    made["notes"] += notes
     if stated is not None:
         _state(made, stated, group)
-    own: dict[str, Any] = json.loads(json.dumps(made))
-    return own
+    plain: dict[str, Any] = json.loads(json.dumps(made))
+    return plain
+
+
+def _require_printable(group: Group) -> None:
+    """ValueError for a group whose radii can't be compared without a manifest."""
+    if group.norm != "2" or group.k is not None or group.transformation:
+        raise ValueError(
+            "the file has no manifest: without one only l2 radii of one class can be "
+            f"compared, and {group.folder.as_posix()} is another question"
+        )
 
 
 def _quoted(audit: Audit, path: Path) -> dict[str, Any]:
@@ -163,13 +124,19 @@ def _quoted(audit: Audit, path: Path) -> dict[str, Any]:
     return proof
 
 
-def _printed(path: Path, stated: Stated) -> dict[str, Any]:
-    """What an audit of printed radii gives, and how many findings printing alone
-    explains.
-    """
-    audit = verify_printed(path, **stated._asdict())
-    rounded = audit.of_kind().get(Kind.ROUNDED, 0)
-    return _quoted(audit, path) | {"rounded": rounded}
+def _counted(audit: Audit) -> dict[str, int]:
+    """How many findings say that a radius was rounded up in print, or is no count's."""
+    kinds = audit.of_kind()
+    return {
+        "rounded": kinds.get(Kind.ROUNDED, 0),
+        "unearned": kinds.get(Kind.UNEARNED, 0),
+    }
+
+
+def failing(proof: Mapping[str, Any]) -> int:
+    """How many findings of an audit say that a radius, or its row, is wrong."""
+    harmless = proof.get("rounded", 0) + proof.get("unearned", 0)
+    return int(proof["findings"]) - int(harmless)
 
 
 def _state(made: dict[str, Any], stated: Stated, group: Group) -> None:
@@ -180,6 +147,8 @@ def _state(made: dict[str, Any], stated: Stated, group: Group) -> None:
         "bound": "clopper-pearson",
     }
     made["noise"] |= {"sigma": [stated.sigma, stated.sigma]}
+    if group.k is not None:
+        made["answer"] = {"name": group.answers[0], "k": group.k}
     made["about"] |= {
         "norm": group.norm,
         "sigma": f"{stated.sigma:g}",
@@ -201,92 +170,3 @@ def as_text(made: Mapping[str, Any]) -> str:
     text = json.dumps(made, indent=2, ensure_ascii=False)
     point = r'\{\s*"radius"[^}]*\}'
     return re.sub(point, lambda match: json.dumps(json.loads(match[0])), text) + "\n"
-
-
-def problems(
-    path: Path, cards: Path = CARDS, file: Path | None = None
-) -> Iterator[str]:
-    """Why an entry can't stand in the table, a sentence for each reason.
-
-    A card is made again from its result file, the audit included: from the one that
-    the repository has, or from ``file``.
-    """
-    try:
-        made = read_card(path)
-        group = group_of(path.parent.relative_to(cards))
-    except ValueError as error:
-        yield str(error)
-        return
-    yield from _of_card(path, made, group)
-    file = file or file_of(path, made)
-    if file is None:
-        return
-    try:
-        stated = None if manifest_path(file).exists() else stated_of(made)
-        again = make_card(file, group, stated=stated)
-    except (ValueError, OSError) as error:
-        yield f"its result file can't be verified: {error}"
-        return
-    proof = again["verified"]
-    # radii that printing rounded up are shown as such; whatever else fails is refused
-    if proof["findings"] > proof.get("rounded", 0):
-        yield from (f"verify: {text}" for text in proof["first"])
-        if proof["findings"] > len(proof["first"]):
-            yield f"verify: {proof['findings']} findings in all"
-    yield from differences(made, again)
-
-
-def _of_card(path: Path, made: Mapping[str, Any], group: Group) -> Iterator[str]:
-    """What a card must say, wherever its file is."""
-    about = made["about"]
-    if not _NAME.fullmatch(path.stem):
-        yield "its name must be of small letters, digits, dots and hyphens"
-    for name in ("title", "code", "chosen"):
-        if not about.get(name):
-            yield f"the card's about.{name} is missing: make it with enter.py"
-    for name in SAID:
-        if len(about.get(name, "")) > LONGEST:
-            yield f"the card's about.{name} is longer than {LONGEST} characters"
-    if not _is_place(about.get("code", "")):
-        yield f"the card's about.code must be a link (https://); got {about['code']!r}"
-    if about.get("norm") != group.norm:
-        text = f"the card's norm is {about.get('norm')!r}"
-        yield f"{text}, that of {group.folder.as_posix()} is {group.norm!r}"
-    if made["report"] is not None:
-        yield "the card has no certified accuracies: the table is of classes"
-        return
-    shown = {at["radius"] for at in made["accuracy"]}
-    if missing := [radius for radius in group.radii if radius not in shown]:
-        yield f"the card lacks the radii {missing}: make it with enter.py"
-    if not _falls([at["accuracy"] for at in made["accuracy"]]):
-        yield "the card's certified accuracy rises with the radius"
-
-
-def _is_place(code: str) -> bool:
-    """Whether it is a link, or a file of this repository; or nothing."""
-    return not code or bool(_LINK.fullmatch(code)) or is_ours(code)
-
-
-def is_ours(name: str) -> bool:
-    """Whether a file of this repository is called so."""
-    place = (ROOT / name).resolve()
-    return bool(name) and place.is_relative_to(ROOT) and place.is_file()
-
-
-def _falls(accuracies: Sequence[float]) -> bool:
-    return all(first >= second for first, second in pairwise(accuracies))
-
-
-def differences(made: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[str]:
-    """What a card has otherwise than the one made again from its file."""
-    for name in sorted(made.keys() | again.keys()):
-        stated, computed = made.get(name), again.get(name)
-        if name in ("rsbounds", "name"):
-            continue
-        if name == "about":
-            stated = {k: v for k, v in stated.items() if k not in SAID}
-        if name == "notes":  # its writer may add some
-            stated = [note for note in stated if note in computed]
-        if stated != computed:
-            text = f"the card's {name} is {stated!r:.80}, {computed!r:.80} by the file"
-            yield text

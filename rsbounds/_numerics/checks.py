@@ -119,14 +119,15 @@ def as_integers(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
     number: Any = natural(value, low)
     if number is not None:
         return number  # type: ignore[no-any-return]
-    _refuse_mask(name, value)
+    if type(value) is not np.ndarray:
+        _refuse_mask(name, value)
     try:
         given = np.asarray(value)
     except ValueError:
         raise ArgumentError(
             name, f"must have rows of one length; got {_short(value)}"
         ) from None
-    if not _are_whole(given):
+    if given.dtype.kind not in "iu" and not _are_whole(given):
         raise ArgumentError(name, f"must be whole numbers; got {_short(value)}")
     if given.dtype == np.uint64:
         huge = np.asarray(given >= 2**63)
@@ -141,9 +142,7 @@ def as_integers(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
 
 
 def _are_whole(array: NDArray[Any]) -> bool:
-    """Whether all elements are whole numbers, within int64 where they are floats."""
-    if array.dtype.kind in "iu":
-        return True
+    """Whether all elements are floats of whole numbers within int64."""
     if array.dtype.kind != "f":
         return False
     wide = array.astype(np.longdouble)
@@ -152,6 +151,9 @@ def _are_whole(array: NDArray[Any]) -> bool:
 
 def count(name: str, value: ArrayLike, low: int = 0) -> int:
     """``value`` as one whole number >= low, or ValueError."""
+    whole: Any = natural(value, low)
+    if whole is not None:
+        return int(whole)
     array = as_integers(name, value, low)
     if array.ndim:
         raise ArgumentError(name, f"must be one whole number; got shape {array.shape}")
@@ -172,7 +174,7 @@ def number(
     It is rounded as `as_floats` does.
     """
     unbounded = high - low == np.inf  # a NaN is then refused as not finite
-    array = as_floats(
+    array = operand(
         name, value, low, high, closed=closed, nan=unbounded, towards=towards
     )
     if array.ndim or not np.isfinite(array):

@@ -39,7 +39,7 @@ def dense_counts(text: str) -> tuple[int, ...]:
 
 def sparse_counts(dense: Sequence[int]) -> str:
     """The text of class counts, zeros left out."""
-    return ",".join(f"{k}:{c}" for k, c in enumerate(dense) if c) or "-"
+    return ",".join([f"{k}:{c}" for k, c in enumerate(dense) if c]) or "-"
 
 
 def truncated(value: float, digits: int | None = None) -> str:

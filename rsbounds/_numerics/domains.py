@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.checks import operand
 from rsbounds._numerics.errors import ArgumentError
 
 
@@ -24,7 +24,7 @@ class Domain(NamedTuple):
         More digits than float64 has are rounded in the direction of ``towards``, -inf
         or inf, by default to the nearest.
         """
-        array = as_floats(
+        array = operand(
             name,
             value,
             self.low,

@@ -4,7 +4,7 @@ import importlib
 from types import ModuleType
 
 _EXTRAS = {  # what each brings
-    "torch": ("torch",), "plot": ("matplotlib",), "html": ("plotly",), "ray": ("ray",),
+    "torch": ("torch",), "plot": ("matplotlib",), "ray": ("ray",),
     "config": ("yaml",), "verify": ("flint", "mpmath"), "timm": ("timm",),
     "hf": ("safetensors", "transformers", "datasets", "diffusers", "huggingface_hub"),
     "onnx": ("onnx", "onnxruntime"), "images": ("PIL", "torchvision"), "art": ("art",),

@@ -34,7 +34,7 @@ class Progress:
             monitor_interval = 0  # no thread: it would have to survive a fork
 
         stream = Stream()
-        notebook = any(base.__module__ == "tqdm.notebook" for base in Bar.__mro__)
+        notebook = "tqdm.notebook" in {base.__module__ for base in Bar.__mro__}
         watched = notebook or stream.is_rewritten()
         self._bar: Any = Bar(
             total=total,

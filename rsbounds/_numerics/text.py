@@ -7,8 +7,11 @@ _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 
 def shown(text: object) -> str:
     """The text with its control characters escaped: it may reach a terminal."""
+    given = str(text)
+    if given.isprintable():
+        return given
     return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text)
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in given
     )
 
 

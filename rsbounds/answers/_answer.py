@@ -16,7 +16,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import Pair
 from rsbounds.procedure import Procedure
-from rsbounds.sampling import Draws, Phase, Sampler, as_sampler, require_law
+from rsbounds.sampling import Draws, Phase, Sampler, is_sampler, require_law
 from rsbounds.sampling.grid_noise import LEVELS
 from rsbounds.schemes import Option, Scheme
 
@@ -335,8 +335,7 @@ def sampler_of(model: Any, scheme: Scheme) -> Sampler:
     isn't.
     """
     require_scheme(scheme)
-    ready = as_sampler(model)
-    sampler = ready if ready is model else scheme.sampler(model)
+    sampler = model if is_sampler(model) else scheme.sampler(model)
     require_law(sampler, scheme.law)
     if getattr(sampler, "sound_noise", False) and not scheme.sound:
         raise ValueError(

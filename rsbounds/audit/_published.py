@@ -97,7 +97,7 @@ def verify_printed(
         findings=tuple(findings),
         stated=("sigma", "n", "alpha"),
         rows=len(numbered),
-        proved=len(numbered),
+        proved=len(numbered) if printed.counts else 0,  # without counts nothing is
         drawn=0,
         corrupt=(),
         seed=0,

@@ -19,7 +19,7 @@ from rsbounds.special import ball_offset
 #: A level nearer to sigma is taken to be so far away: at most 1e-22 of a radius.
 _EQUAL = 2.0**-100
 #: Methods whose noise is the same at every input.
-FIXED = ("gaussian", "anisotropic")
+FIXED = ("gaussian", "anisotropic", "two-queries")
 #: Methods whose radii are in l_1, by a curve of their own.
 ABSOLUTE = ("laplace", "uniform", "exponential", "splitting")
 #: Methods of discrete noise, whose radii count changes.
@@ -53,6 +53,8 @@ def proved(
         numbers = as_balls(method, parameters)
         level, reach = arb(sigma), arb(radius) / _inner(numbers)
         gap = arb(z_a) + (arb(z_a) if z_b is None else -arb(z_b))
+        if method == "two-queries" and not _amounts_to(numbers, level):
+            return False
         if method in FIXED:
             return bool(2 * reach <= level * gap)
         distance, *ends = _extremes(numbers, level, reach)
@@ -80,7 +82,17 @@ def proved(
 
 def as_balls(method: str, parameters: Mapping[str, Any]) -> dict[str, Arb]:
     """The parameters that radii of a method depend on."""
-    return {k: arb(parameters[k]) for k in METHODS[method].domains if k in parameters}
+    domains = METHODS[method].domains
+    numbers = {k: arb(parameters[k]) for k in domains if k in parameters}
+    if method == "two-queries":
+        numbers["norm"] = arb(inf)
+    return numbers
+
+
+def _amounts_to(numbers: Mapping[str, Arb], level: Arb) -> bool:
+    """Whether two queries tell inputs apart no better than one of this level."""
+    information = numbers["sigma_1"] ** -2 + numbers["sigma_2"] ** -2
+    return bool(level**2 * information <= 1)
 
 
 def least(
@@ -92,7 +104,10 @@ def least(
     if method in DISCRETE:
         return least_discrete(method, parameters, radius, z)
     if method in FIXED:
-        step = arb(radius) / (_inner(as_balls(method, parameters)) * arb(sigma))
+        numbers = as_balls(method, parameters)
+        if method == "two-queries" and not _amounts_to(numbers, arb(sigma)):
+            return Event(arb(0), arb(1))
+        step = arb(radius) / (_inner(numbers) * arb(sigma))
         return event(z - step)
     here = event(z)
     if method == "laplace":

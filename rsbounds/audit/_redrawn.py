@@ -14,7 +14,7 @@ from rsbounds.audit._proof import answer_of
 from rsbounds.certify import Job, drawn_columns
 from rsbounds.loading import Data, guarded
 from rsbounds.results import Manifest, Row
-from rsbounds.sampling import Phase, as_sampler
+from rsbounds.sampling import Phase, as_sampler, is_sampler
 from rsbounds.sampling.margins import Difference, require_compared
 from rsbounds.schemes import Scheme
 
@@ -40,8 +40,10 @@ def redrawn(
     drawer = _drawer(model, manifest, given)
     for line, row in rows:
         job = _job_of(row, manifest, drawer, truth)
-        draw = partial(job.certify, data.input(row.idx), row.idx, row.label)
-        certificate, columns = guarded(f"input {row.idx}", draw)
+        x = data.input(row.idx)
+        certificate, columns = guarded(
+            f"input {row.idx}", job.certify, x, row.idx, row.label
+        )
         again = Row.of(row.idx, row.label, certificate, 0.0, extra=columns)
         for name, stated, drawn in drawn_columns(row, again):
             if stated != drawn:
@@ -109,8 +111,9 @@ def probed_again(
         job = _job_of(row, manifest, drawer, None)
         if job.recorded_fingerprint(row) is not None:
             return  # every row was compared with it
-        fingerprint = partial(job.fingerprint, data.input(row.idx), row.idx)
-        drawn = sparse_counts(guarded(f"input {row.idx}", fingerprint))
+        x = data.input(row.idx)
+        fingerprint = guarded(f"input {row.idx}", job.fingerprint, x, row.idx)
+        drawn = sparse_counts(fingerprint)
         if drawn != stated:
             text = f"the probe is {stated!r:.60}, and drawn again {drawn:.60}"
             yield Finding(Kind.COUNTS, row.idx, text, line)
@@ -123,12 +126,13 @@ def _drawer(model: Any, manifest: Manifest, given: Scheme | None) -> Any:
         return model
     if isinstance(model, Sequence):
         return [as_sampler(expert) for expert in model]
-    ready = as_sampler(model)
-    if ready is model:
-        return ready
+    if is_sampler(model):
+        return model
     # noise of a shape is not made of parameters: it has to be given
     noise = answer_of(manifest).scheme if given is None else given
-    return ready if noise.drawn is None and given is None else noise.sampler(model)
+    if noise.drawn is None and given is None:
+        return as_sampler(model)
+    return noise.sampler(model)
 
 
 def _job_of(row: Row, manifest: Manifest, drawer: Any, truth: Any) -> Job:

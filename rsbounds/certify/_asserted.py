@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.schemes import Scheme
 
 #: Inputs that each further one is compared with, the first of a run.
@@ -23,13 +22,17 @@ class Asserted:
 
     It warns once. What passes is not proved: two inputs show a bound wrong, and none
     show it right.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        Of the scope "asserted".
     """
 
     def __init__(self, scheme: Scheme) -> None:
         self._name = ""
-        is_asserted = scheme.scope == ASSERTED_ENVELOPE
         parameters: Mapping[str, Any] = scheme.parameters
-        if is_asserted and parameters.get("norm", 2.0) == 2:
+        if parameters.get("norm", 2.0) == 2:
             names = (name for name in ("rate", "lip") if name in scheme.domains)
             self._name = next(names, "")
         self._bound = float(parameters.get(self._name, math.inf))

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -102,6 +102,8 @@ class Job:
     @cached_property
     def _repeatable(self) -> Procedure:
         """The procedure, with noise that follows from the seed."""
+        if self.procedure.repeats:
+            return self.procedure
         return replace(self.procedure, noise_source="seed")
 
     def draws(self, x: Any, index: int, procedure: Procedure | None = None) -> Draws:
@@ -231,8 +233,8 @@ class Here:
         return cls(job, source, skip_corrupt)
 
     def fingerprint(self, index: int) -> Counts:
-        draw = partial(self._job.fingerprint, self._source.input(index), index)
-        return guarded(f"input {index}", draw)
+        x = self._source.input(index)
+        return guarded(f"input {index}", self._job.fingerprint, x, index)
 
     def outcomes(
         self, indices: Iterable[int], alone: Callable[[], bool]
@@ -244,8 +246,9 @@ class Here:
                 continue
             name = f"input {item.index}"
             begun = time.perf_counter()
-            certify = partial(self._job.certify, item.x, item.index, item.label)
-            certificate, columns = guarded(name, certify)
+            certificate, columns = guarded(
+                name, self._job.certify, item.x, item.index, item.label
+            )
             row = Row.of(
                 item.index,
                 item.label,
@@ -257,7 +260,7 @@ class Here:
             # a row without samples tells no accuracy under noise to compare with
             counts = None
             if certificate.n and self._job.has_less_noise and alone():
-                counts = guarded(name, partial(self._job.alone, item.x))
+                counts = guarded(name, self._job.alone, item.x)
             yield Outcome(item.index, row, alone=counts)
 
     def several(self, indices: Sequence[int], alone: bool) -> list[Outcome]:

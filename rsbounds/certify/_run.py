@@ -13,12 +13,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rsbounds import results
 from rsbounds._numerics.checks import count, share
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import require_folder
 from rsbounds.answers import Answer
+from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.certify._asserted import Asserted
 from rsbounds.certify._job import Counts, Here, Job, Work, source_of
 from rsbounds.certify._tally import Tally
@@ -26,11 +29,11 @@ from rsbounds.confidence import BOUNDS
 from rsbounds.frameworks import labels_of
 from rsbounds.loading import Data, check_labels
 from rsbounds.loading.data import counted_from_one
-from rsbounds.loading.hashes import parameters_hash
+from rsbounds.loading.parameters import parameters_hash
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
 from rsbounds.results import MOST_INPUTS, Manifest, Results, Row, Writer, folded
-from rsbounds.sampling import as_sampler
+from rsbounds.sampling import is_sampler
 
 FEW_PROBES, MOST_PROBES = 4, 16  # inputs whose fingerprints tell models apart
 #: What outputs of one model may differ by on another machine, and the share of samples
@@ -166,8 +169,9 @@ class Run:
         )
         labels = None if _is_elsewhere(model) else labels_of(model)
         source = source_of(data, answer, labels)
-        answer.check_inputs(len(source))
-        selected = selection.of(len(source))
+        inputs = len(source)
+        answer.check_inputs(inputs)
+        selected = selection.of(inputs)
         if out is not None and len(selected) > MOST_INPUTS:
             raise ArgumentError(
                 "max",
@@ -187,7 +191,7 @@ class Run:
                 "skip": selection.skip,
                 "max": selection.max,
                 "inputs": len(selected),
-                "total": len(source),
+                "total": inputs,
             },
             answer=answer.describe(),
             method=answer.scheme.name,
@@ -237,7 +241,8 @@ class Run:
             notify=self.settings.notify,
             expects_void=self.job.procedure.void_against,
         )
-        asserted = Asserted(self.job.answer.scheme)
+        scheme = self.job.answer.scheme
+        asserted = Asserted(scheme) if scheme.scope == ASSERTED_ENVELOPE else None
         for outcome in tally.over(self.work.outcomes(missing, tally.wants_alone)):
             if outcome.row is None:
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
@@ -250,7 +255,7 @@ class Run:
                     f"{counted_from_one(label, self.classes)}"
                 )
             tally.add(outcome.row, outcome.alone)
-            if asserted.watches:
+            if asserted is not None and asserted.watches:
                 x = self.source.input(outcome.index)
                 asserted.add(outcome.index, outcome.row.sigma, x)
             yield outcome.row
@@ -379,7 +384,7 @@ def _probes(
             if not skip_corrupt:
                 raise
             continue
-        undecided |= sum(count > 0 for count in counts) > 1
+        undecided |= bool(np.count_nonzero(counts) > 1)
         yield str(index), counts
 
 
@@ -461,7 +466,7 @@ def _described(model: Any) -> dict[str, str]:
     """The hash of what a model of this process holds, where nothing describes it."""
     if _is_elsewhere(model) or isinstance(model, Sequence):
         return {}
-    if as_sampler(model) is model:  # whose arrays may be what it draws into
+    if is_sampler(model):  # whose arrays may be what it draws into
         return {}
     parameters = parameters_hash(model)
     return {} if parameters is None else {"parameters": parameters}

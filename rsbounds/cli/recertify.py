@@ -109,10 +109,7 @@ def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
 
     def again(row: Row) -> Row:
         # the scheme may be of others' code
-        certificate, columns = guarded(
-            f"input {row.idx}",
-            lambda: job.again(row),
-        )
+        certificate, columns = guarded(f"input {row.idx}", job.again, row)
         made = Row.of(
             row.idx,
             row.label,

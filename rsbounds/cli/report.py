@@ -38,7 +38,7 @@ def add_options(parser: Any) -> None:
     add(
         "--html",
         metavar="FILE.html",
-        help="one self-contained page to look at (extra: html)",
+        help="one self-contained page to look at",
     )
     text = "a card of one file, with what verify proves: this, and FILE.md beside it"
     add("--card", metavar="FILE.json", help=text)

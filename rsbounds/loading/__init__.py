@@ -9,9 +9,9 @@ from rsbounds.loading.callables import call as call
 from rsbounds.loading.callables import guarded as guarded
 from rsbounds.loading.data import as_data, check_labels, open_data, prefetched
 from rsbounds.loading.hashes import file_hash
-from rsbounds.loading.hashes import is_torch as is_torch
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.models import load_model, parse_arguments
+from rsbounds.loading.parameters import is_torch as is_torch
 from rsbounds.loading.rows import CorruptInput, Data, Item
 from rsbounds.loading.shares import share as share
 

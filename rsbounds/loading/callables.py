@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
-from rsbounds.loading.hashes import code_hash, is_torch, parameters_hash
+from rsbounds.loading.hashes import code_hash
+from rsbounds.loading.parameters import is_torch, parameters_hash
 
 _PACKAGE = str(Path(__file__).parents[1])
 
@@ -105,14 +106,14 @@ def fingerprint(spec: str, model: Any) -> dict[str, str | None]:
     }
 
 
-def guarded(what: str, call: Callable[[], T]) -> T:
-    """The value of ``call()``; an exception of the user's code becomes a ValueError.
+def guarded(what: str, call: Callable[..., T], *arguments: Any) -> T:
+    """Call the user's code; an exception that it raises becomes a ValueError.
 
     ``SystemExit`` too: a model that leaves must not take the run with it. The message
     is kept whole, on one line.
     """
     try:
-        return call()
+        return call(*arguments)
     except (Exception, SystemExit) as error:
         place = _place(error)
         raise ValueError(f"{shown(what)} failed: {reason(error)}{place}") from error

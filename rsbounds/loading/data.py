@@ -4,6 +4,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from rsbounds.loading.rows import (
     CorruptInput,
     Data,
     Item,
-    class_numbers,
+    class_number,
     is_sparse,
     stored_array,
 )
@@ -232,6 +233,7 @@ class SequenceData(Data):
                 f"least one; got {got}"
             )
         self._pairs = pairs
+        self._length = len(pairs)
         self._preprocess = preprocess
         self._classes = classes
         description = preprocess and preprocess.description
@@ -245,11 +247,11 @@ class SequenceData(Data):
         )
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return self._length
 
     def _read(self, i: int) -> tuple[bytes | None, Any, int]:
         what = f"{self.name}: input {i}"
-        pair = guarded(what, lambda: self._pairs[i])
+        pair = guarded(what, getitem, self._pairs, i)
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             length = f" of length {len(pair)}" if hasattr(pair, "__len__") else ""
             hint = ""
@@ -259,9 +261,8 @@ class SequenceData(Data):
                 f"{what} must be a pair (x, y); got {type(pair).__name__}{length}{hint}"
             )
         x, y = pair
-        number = class_numbers(f"{what}: label", y, self._classes)[()]
-        label = count(f"{what}: label", number)
-        if is_sparse(x):
+        label = class_number(f"{what}: label", y, self._classes)
+        if type(x) is np.ndarray or is_sparse(x):
             return None, x, label
         images = sys.modules.get(
             "PIL.Image"

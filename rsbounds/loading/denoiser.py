@@ -26,8 +26,8 @@ from rsbounds._numerics.text import shown
 from rsbounds.loading._hf import located, reachable
 from rsbounds.loading._loaded import Loaded, logits, span
 from rsbounds.loading.callables import call, fingerprint, guarded, naming
-from rsbounds.loading.hashes import is_torch, parameters_hash
 from rsbounds.loading.packages import need
+from rsbounds.loading.parameters import is_torch, parameters_hash
 
 need("torch", "a denoiser")  # or the line that says which extra to install
 
@@ -56,6 +56,11 @@ class Classifier(nn.Module):
         for name, value in (("shift", shift), ("spread", spread)):
             tensor = None if value is None else torch.from_numpy(value.copy())
             self.register_buffer(name, tensor, persistent=False)
+
+    @property
+    def query_levels(self) -> Any:
+        """Those of a network that asks two queries of its input as it is, else None."""
+        return getattr(self.net, "query_levels", None) if self.shift is None else None
 
     def forward(self, x: torch.Tensor) -> Any:
         """Scores (count, classes) of a batch (count, *shape of x)."""

@@ -11,7 +11,7 @@ import numpy as np
 from rsbounds._numerics.checks import as_integers
 from rsbounds._numerics.text import shown
 from rsbounds.loading.archives import Stored, stored_arrays
-from rsbounds.loading.rows import LARGEST, Data, class_numbers, stored_array
+from rsbounds.loading.rows import LARGEST, Data, class_numbers, stored_matrix
 
 MEMBERS = frozenset({"indices", "indptr", "data", "shape", "format"})
 
@@ -60,7 +60,7 @@ class MatrixData(Data):
         return None, x, int(self.labels[i])
 
     def _contents(self) -> str:
-        return hashlib.sha256(stored_array(self._matrix)).hexdigest()
+        return hashlib.sha256(stored_matrix(self._matrix)).hexdigest()
 
 
 class _Parts(NamedTuple):

@@ -18,8 +18,9 @@ from rsbounds.frameworks import as_function, is_estimator, is_regressor, labels_
 from rsbounds.loading._loaded import Loaded, Request, logits, span
 from rsbounds.loading.callables import call, fingerprint, naming
 from rsbounds.loading.checkpoints import load_weights
-from rsbounds.loading.hashes import file_hash, is_torch, parameters_hash
+from rsbounds.loading.hashes import file_hash
 from rsbounds.loading.images import Preprocess
+from rsbounds.loading.parameters import is_torch, parameters_hash
 
 _BACKENDS = ("hf", "onnx", "sklearn", "timm", "torchvision")
 

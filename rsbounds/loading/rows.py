@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_integers
+from rsbounds._numerics.checks import as_integers, count
 
 LARGEST = 2**28  # numbers of one input, 1 GiB in float32: as many as Pillow thinks safe
 NUMBERS_OF_TEXT = (
@@ -107,7 +107,8 @@ class Data(AbstractContextManager["Data"], ABC):
         Reading all of them may take as long as certifying.
         """
         contents = hashlib.sha256()
-        for i in range(0, len(self), -(-len(self) // _SPREAD)):
+        inputs = len(self)
+        for i in range(0, inputs, -(-inputs // _SPREAD)):
             try:
                 contents.update(str(self.item(i).digest).encode())
             except ValueError:  # an error only if it is to be certified
@@ -126,8 +127,11 @@ class Data(AbstractContextManager["Data"], ABC):
             raise IndexError(f"{self.name}: index must be in [0, {len(self)}); got {i}")
         with self._lock:
             stored, x, label = self._read(i)
-        numbers = self._numbers(i, x)
-        digest = hashlib.sha256(stored_array(x) if stored is None else stored)
+        sparse = is_sparse(x)
+        numbers = x if sparse else self._numbers(i, x)
+        if stored is None:
+            stored = stored_matrix(x) if sparse else stored_array(x)
+        digest = hashlib.sha256(stored)
         digest.update(f" label {label}".encode())
         return Item(i, numbers, label, digest.hexdigest())
 
@@ -147,9 +151,7 @@ class Data(AbstractContextManager["Data"], ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _numbers(self, i: int, x: Any) -> Any:
-        if is_sparse(x):
-            return x
+    def _numbers(self, i: int, x: NDArray[Any]) -> Any:
         if self._whole and x.dtype.kind in "biu" and 0 < x.size <= LARGEST:
             if x.dtype == np.uint64 and (x >= 2**63).any():
                 raise CorruptInput(f"{self.name}: input {i} must be below 2^63")
@@ -165,7 +167,8 @@ class Data(AbstractContextManager["Data"], ABC):
                 f"{self.name}: input {i} has {x.size} numbers; at most {LARGEST} can "
                 "be certified"
             )
-        require_scale(self.name, x.dtype, self._scale)
+        if x.dtype.kind != "f":
+            require_scale(self.name, x.dtype, self._scale)
         with np.errstate(over="ignore"):
             x = x.astype(np.float32)
         if self._scale not in (None, 1):
@@ -211,6 +214,13 @@ def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np
     return np.array(numbers, np.int64).reshape(given.shape)
 
 
+def class_number(name: str, y: Any, labels: Sequence[Any] | None) -> int:
+    """One label as the number of its class, >= 0."""
+    if labels or not isinstance(y, int | np.int64) or isinstance(y, bool):
+        y = class_numbers(name, y, labels)[()]
+    return count(name, y)
+
+
 def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:
     """Raise ValueError for whole numbers without a scale.
 
@@ -229,16 +239,16 @@ def is_sparse(x: Any) -> bool:
     return hasattr(x, "tocsr")
 
 
-def stored_array(x: Any) -> bytes:
-    """What is hashed of an array: its type, shape and numbers, little-endian.
+def stored_matrix(x: Any) -> bytes:
+    """What is hashed of a sparse matrix: its shape, and its arrays in CSR form."""
+    matrix = x.tocsr().sorted_indices()
+    places = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    arrays = b"".join(stored_array(part) for part in (*places, matrix.data))
+    return f"csr {matrix.shape} ".encode() + arrays
 
-    Of a sparse matrix that and its arrays in CSR form.
-    """
-    if is_sparse(x):
-        matrix = x.tocsr().sorted_indices()
-        places = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
-        arrays = b"".join(stored_array(part) for part in (*places, matrix.data))
-        return f"csr {matrix.shape} ".encode() + arrays
+
+def stored_array(x: Any) -> bytes:
+    """What is hashed of an array: its type, shape and numbers, little-endian."""
     array: NDArray[Any] = np.asarray(x, order="C")
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return f"{array.dtype.str} {array.shape} ".encode() + array.tobytes()

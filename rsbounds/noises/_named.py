@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 from rsbounds._numerics.domains import Domains, plain
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options
+from rsbounds.certificate import FIXED_NOISE
 from rsbounds.noises._noise import Noise
 
 
@@ -29,6 +30,8 @@ class NamedNoise(Noise):
     norm : float or "edit"
         The p of the l_p norm that measures radii; 0 where they count changed
         coordinates, "edit" where they count edits.
+    scope : str
+        For which classifier certificates hold, a key of ``SCOPES``.
     convex : bool
         Whether the least probability within a radius is a convex function of an event's
         own.
@@ -48,6 +51,7 @@ class NamedNoise(Noise):
     name: ClassVar[str]
     help: ClassVar[str]
     norm: ClassVar[float | str]
+    scope: ClassVar[str] = FIXED_NOISE
     convex: ClassVar[bool] = True
     columns: ClassVar[tuple[str, ...]] = ()
     domains: ClassVar[Domains] = {}

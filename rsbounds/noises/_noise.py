@@ -72,6 +72,9 @@ class Bits(Protocol):
     def uniform(self, shape: tuple[int, ...]) -> Any:
         """Floating-point numbers, uniform on [0, 1)."""
 
+    def normal(self, shape: tuple[int, ...]) -> Any:
+        """Independent standard normal numbers."""
+
     def on_host(self) -> Bits:
         """Bits of NumPy arrays that follow from these: for what is drawn there."""
 
@@ -141,6 +144,9 @@ class Noise(ABC):
         """How many numbers one copy holds, which blocks are measured by."""
         return int(x.size)
 
+    def check_model(self, model: Any) -> None:  # noqa: B027  (most take any)
+        """ArgumentError for a model that such copies can't be shown to."""
+
     def presented(self, batch: Any) -> Any:
         """What a function of NumPy batches is called with."""
         return batch
@@ -207,7 +213,7 @@ def single(x: Any) -> NDArray[np.float32]:
     ValueError for whole numbers, of which nobody knows the scale (0 ... 255 under noise
     of 0.25 is a trap), NaN, infinity, and numbers beyond float32.
     """
-    given = np.asarray(on_host("x", x))
+    given = x if type(x) is np.ndarray else np.asarray(on_host("x", x))
     if given.dtype.kind != "f":
         raise ValueError(
             "x must be floating point (pixels in 0 ... 255: divided by 255, or as "

@@ -75,6 +75,17 @@ def _anisotropic(
     return radius - exact(parameters["inner"]) * reach
 
 
+def _two_queries(
+    parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int
+) -> Mpf:
+    information = mp.fsum(exact(parameters[f"sigma_{k}"]) ** -2 for k in (1, 2))
+    level = mp.sqrt(1 / information)
+    options = {"norm": mp.inf, "dim": exact(parameters["dim"])}
+    return radius - gaussian_radius(
+        scores[0], level, scores[1], dps=dps + GUARD, **options
+    )
+
+
 def _composite(
     parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int
 ) -> Mpf:
@@ -235,6 +246,7 @@ def composite_radius(
 METHODS: Mapping[str, Callable[[Parameters, Mpf, Mpf, Scores, int], Mpf]] = {
     "gaussian": _gaussian,
     "anisotropic": _anisotropic,
+    "two-queries": _two_queries,
     "semi-elastic": partial(_two_point, _semi_elastic),
     "lipschitz": partial(_two_point, _lipschitz),
     "range": partial(_two_point, _range),

@@ -41,7 +41,6 @@ from rsbounds.results._table import as_files as as_files
 from rsbounds.results._table import default_radii as default_radii
 from rsbounds.results._table import heading as heading
 from rsbounds.results._table import with_accuracies as with_accuracies
-from rsbounds.results._text import naming as naming
 from rsbounds.results._text import plain as plain
 from rsbounds.results._text import some as some
 

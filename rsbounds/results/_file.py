@@ -25,7 +25,7 @@ from rsbounds._numerics.text import abridged, quoted
 from rsbounds.results._manifest import Manifest, manifest_path, parsed
 from rsbounds.results._read import load
 from rsbounds.results._row import COLUMNS, Row
-from rsbounds.results._text import as_path, naming
+from rsbounds.results._text import as_path
 
 #: None on Windows, whose files have no such locks and whose folders are not opened.
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
@@ -94,10 +94,9 @@ class Writer:
     ) -> None:
         _require_regular(path)
         _require_own_manifest(path)
-        self.path, self._place = (
-            path,
-            path.absolute(),
-        )  # a model's code may change the folder
+        self.path = path
+        self._place = path.absolute()  # a model's code may change the folder
+        self._manifest = manifest_path(self._place)
         self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 (closed by __exit__)
         try:
             self._locked = self._lock()
@@ -107,7 +106,7 @@ class Writer:
             content, header = self._file.read(), _text((*COLUMNS, *further), [])
             if header.encode().startswith(content):  # no row yet: nothing to resume
                 self.rows, self.columns = list[Row](), (*COLUMNS, *further)
-                _replace(manifest_path(path), manifest.text())
+                _replace(self._manifest, manifest.text())
                 self._file.truncate(0)
                 self._write(header)
             else:
@@ -121,7 +120,7 @@ class Writer:
                     check(self.rows)
                 self._file.truncate(content.rfind(b"\n") + 1)
                 if kept is not old:
-                    _replace(manifest_path(path), kept.text())
+                    _replace(self._manifest, kept.text())
         except BaseException:
             self._file.close()
             raise
@@ -155,7 +154,7 @@ class Writer:
         """Add an entry to the manifest's history."""
         manifest = Manifest.read(self._place)
         manifest = replace(manifest, history=[*manifest.history, entry])
-        _replace(manifest_path(self._place), manifest.text())
+        _replace(self._manifest, manifest.text())
 
     def _put_in_order(self) -> None:
         try:
@@ -199,11 +198,10 @@ class Writer:
 
     def _require_manifest(self) -> None:
         """OSError if the manifest was deleted: rows without it say nothing."""
-        place = manifest_path(self._place)
-        if not place.exists():
+        if not self._manifest.exists():
             raise OSError(
-                f"{place} was deleted while the run wrote to {self.path}: its rows "
-                "can't be read without it; put it back, or start again"
+                f"{self._manifest} was deleted while the run wrote to {self.path}: its "
+                "rows can't be read without it; put it back, or start again"
             )
 
     def _lock(self) -> bool:
@@ -281,7 +279,10 @@ def commit(
 
     ``accept`` keeps one that differs, of which an audit tells.
     """
-    place, text = commitment_path(path), manifest.commitment()
+    place = commitment_path(path)
+    if not new and not place.exists():
+        return {}
+    text = manifest.commitment()
     own = digest(text.encode())
     if place.exists():
         there = digest(content_of(place))
@@ -293,8 +294,6 @@ def commit(
                 "output file"
             )
         return {"commitment": there}
-    if not new:
-        return {}
     begun = path.exists() and path.stat().st_size
     if begun and Manifest.read(path).run.get("commitment") != own:
         raise ValueError(
@@ -422,18 +421,21 @@ def _replace(path: Path, content: str | bytes) -> None:
     # a name that nobody has: a file of that name may be somebody's
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
     try:
-        with naming(path):
-            with open(draft, "xb") as file:
-                file.write(content.encode() if isinstance(content, str) else content)
-                file.flush()
-                _flush(file.fileno())
-            draft.replace(path)
-            if fcntl is not None:
-                folder = os.open(path.parent, os.O_RDONLY)
-                try:
-                    _flush(folder)
-                finally:
-                    os.close(folder)
+        with open(draft, "xb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            _flush(file.fileno())
+        draft.replace(path)
+        if fcntl is not None:
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                _flush(folder)
+            finally:
+                os.close(folder)
+    except OSError as error:
+        if error.strerror is None:  # the message names the file already
+            raise
+        raise OSError(f"can't write {path}: {error.strerror}") from error
     finally:
         draft.unlink(missing_ok=True)
 

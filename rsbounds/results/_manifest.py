@@ -117,7 +117,9 @@ class Manifest:
     def entries(self) -> dict[str, Any]:
         """The JSON object."""
         entries: dict[str, Any] = {"format": FORMAT}
-        for name in (f.name for f in fields(self) if f.name != "extra"):
+        for name in self.__dataclass_fields__:
+            if name == "extra":
+                continue
             own = getattr(self, name)
             entries |= own.to_dict() if name == "procedure" else {name: own}
         return entries | dict(self.extra)

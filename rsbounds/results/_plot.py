@@ -17,6 +17,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.files import require_writable
 from rsbounds.certificate import EDIT, UPWARD
+from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._file import _replace
 from rsbounds.results._results import Results
 from rsbounds.results._table import as_files, with_accuracies
@@ -28,7 +29,7 @@ _ENTRIES = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
 ALONE = 0.775  # of a figure's width, by matplotlib's defaults: its only axes
 NARROW = 4.5  # inches: a narrower figure is one for a column of a paper
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-#: Names of dashes, of plotly, and what matplotlib draws for them.
+#: Names of dashes, and what matplotlib draws for them.
 DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
 
 
@@ -41,12 +42,17 @@ class Curve(NamedTuple):
     colour: str
     dash: str
     width: float
+    is_best: bool = False  # of several runs, drawn below them, wide and pale
+    band: tuple[Array, Array] | None = None  # ends of the interval about each height
 
 
 def curves(
     files: Sequence[Results], names: Sequence[str], *, best: bool = True
 ) -> list[Curve]:
-    """Certified accuracy of each file, and the best of comparable ones, below them."""
+    """Certified accuracy of each file, and the best of comparable ones.
+
+    A run alone has its interval of 95 % at each radius (Clopper and Pearson's).
+    """
     largest = max((file.counted.largest for file in files), default=0.0)
     end = min(1.05 * largest, 1e307) or 1.0
     # a row that is not correct holds nowhere
@@ -62,12 +68,23 @@ def curves(
         (name, [values]) for name, values in zip(names, radii, strict=True) if values
     ]
     drawn = steps(shown, end)
+    if len(drawn) == 1:
+        drawn = [_with_band(drawn[0], len(shown[0][1][0]))]
     if not best:
         return drawn
     groups = [
         (label, [own[id(file)] for file in group]) for label, group in comparable(files)
     ]
-    return drawn + steps(groups, end, ("#000000",), first=4)
+    bests = steps(groups, end, ("#000000",), first=4)
+    return drawn + [curve._replace(is_best=True) for curve in bests]
+
+
+def _with_band(curve: Curve, n: int) -> Curve:
+    """A curve of ``n`` inputs with the interval about each of its heights."""
+    held = np.rint(curve.heights * n)
+    tail = 0.025
+    band = lower_bound(held, n, tail), upper_bound(held, n, tail)
+    return curve._replace(band=band)
 
 
 def steps(
@@ -112,8 +129,9 @@ def plot(
     """Draw certified accuracy against radius, one exact step curve for each file.
 
     Where runs at several noise levels can be compared, their best at each radius too,
-    drawn below the runs. The title has what all files share of norm, sigma, n and
-    alpha.
+    drawn below the runs; about a run alone the interval of 95 % of each height
+    (Clopper and Pearson's, for inputs drawn at random from many). The title has what
+    all files share of norm, sigma, n and alpha.
 
     Parameters
     ----------
@@ -241,7 +259,18 @@ def _draw(axes: Any, drawn: Sequence[Curve], small: bool) -> None:
     """The curves, those of the runs above the best of them."""
     thin = 0.6 if small else 1.0
     for place, curve in enumerate(drawn):
-        is_best = curve.name.startswith("best of ")
+        if curve.band is not None:
+            low, high = curve.band
+            axes.fill_between(
+                curve.edges,
+                low,
+                high,
+                step="pre",
+                color=curve.colour,
+                alpha=0.15,
+                lw=0,
+                zorder=1,
+            )
         axes.stairs(
             curve.heights[1:],
             curve.edges,
@@ -250,9 +279,9 @@ def _draw(axes: Any, drawn: Sequence[Curve], small: bool) -> None:
             color=curve.colour,
             ls=DASHES[curve.dash],
             # a wide pale band below the runs that it consists of
-            lw=(5.0 if is_best else curve.width) * thin,
-            alpha=0.25 if is_best else 1.0,
-            zorder=2 if is_best else 3 + 0.01 * place,
+            lw=(5.0 if curve.is_best else curve.width) * thin,
+            alpha=0.25 if curve.is_best else 1.0,
+            zorder=2 if curve.is_best else 3 + 0.01 * place,
         )
     axes.set(
         xlabel="radius",

@@ -57,7 +57,7 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
     **dict.fromkeys(("idx", "label"), _INTEGER),
     "predict": (_labels, lambda labels: ",".join(map(str, np.ravel(labels)))),
     "radius": (as_radius, truncated),
-    "correct": (_flag, lambda value: str(int(value))),
+    "correct": (_flag, "{:d}".format),
     "time": _TEXT,
     **dict.fromkeys(("count", "n"), _INTEGER),
     "p_a": (_or_nan, truncated),
@@ -72,6 +72,7 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
 #: The columns of a new file; the first five are the field's.
 COLUMNS = tuple(_COLUMNS)
 FIELD = COLUMNS[:5]
+_OF_CERTIFICATE = [field.name for field in fields(Certificate)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,11 +141,9 @@ class Row(Record):
         extra: Mapping[str, str] | None = None,
     ) -> Self:
         """The row of a certificate."""
-        own = {f.name: getattr(certificate, f.name) for f in fields(Certificate)}
-        for name in (
-            "select",
-            "counts",
-        ):  # a file doesn't hold the zeros behind the last class
+        own = {name: getattr(certificate, name) for name in _OF_CERTIFICATE}
+        for name in ("select", "counts"):
+            # a file doesn't hold the zeros behind the last class
             own[name] = tuple(map(int, np.trim_zeros(own[name], "b")))
         time = str(timedelta(seconds=seconds))
         own["time"] = time if "." in time else f"{time}.000000"
@@ -175,12 +174,13 @@ class Row(Record):
 
     def text(self, columns: Sequence[str]) -> str:
         """The line of this row under a header."""
-        return "\t".join(
+        cells = [
             _COLUMNS[column][1](getattr(self, column))
             if column in _COLUMNS
             else self.extra.get(column, "")
             for column in columns
-        )
+        ]
+        return "\t".join(cells)
 
     @property
     def is_left_out(self) -> bool:

@@ -3,8 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -17,17 +16,6 @@ def as_path(name: str, value: Any) -> Path:
     if not isinstance(value, str | os.PathLike):
         raise ValueError(f"{name} must be a path; got {quoted(value)}")
     return Path(value)
-
-
-@contextmanager
-def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the file in an OSError of writing it, such as a full disk's."""
-    try:
-        yield
-    except OSError as error:
-        if error.strerror is None:  # the message names the file already
-            raise
-        raise OSError(f"can't write {os.fspath(path)}: {error.strerror}") from error
 
 
 def some(indices: Sequence[int]) -> str:

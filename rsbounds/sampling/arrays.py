@@ -31,10 +31,11 @@ class ArrayFunction(Backend):
     ) -> None:
         self.function = function
         self.noise = Gaussian() if noise is None else noise
+        self.noise.check_model(function)
 
     def run(self, call: Call, read: Read) -> None:
         noise = self.noise
-        while call.done < call.blocks:
+        for _ in range(call.blocks):
             bits = ArrayBits(call.generator, call.size)
             if noise.outcomes is None:
                 batch = noise.noisy(call.x, call.sigma, call.size, bits)
@@ -169,7 +170,6 @@ def noise_of(noise: Noise | None, *, sound_noise: bool, grid: int) -> Noise:
         raise ArgumentError(
             "sound_noise", f"is Gaussian noise on a grid; got also {noise!r}"
         )
-    levels = checked_grid(grid, sound_noise)
-    if sound_noise:
-        return OnGrid(levels)
+    if sound_noise or grid != LEVELS:
+        return OnGrid(checked_grid(grid, sound_noise))
     return Gaussian() if noise is None else noise

@@ -33,15 +33,11 @@ class ArrayBits:
 
     def __init__(self, generator: Any, size: int) -> None:
         self.generator = generator
-        self._void: Events = np.zeros(size, np.bool_)
-
-    @property
-    def void(self) -> Events:
-        """Which copies count for no class."""
-        return self._void
+        #: Which copies count for no class.
+        self.void: Events = np.zeros(size, np.bool_)
 
     def discard(self, void: Events) -> None:
-        self._void |= void
+        self.void |= void
 
     def happens(self, chance: Fraction, shape: tuple[int, ...]) -> Events:
         """Independent events of exactly this probability.
@@ -115,6 +111,10 @@ class ArrayBits:
 
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
         numbers: NDArray[np.float64] = self.generator.random(shape)
+        return numbers
+
+    def normal(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        numbers: NDArray[np.float64] = self.generator.standard_normal(shape)
         return numbers
 
     def on_host(self) -> ArrayBits:

@@ -18,8 +18,7 @@ class Gaussian(Noise):
     level = None
     whole = False
 
-    def checked(self, x: Any) -> NDArray[np.float32]:
-        return single(x)
+    checked = staticmethod(single)
 
     def noisy(self, x: Any, sigma: float, size: int, bits: ArrayBits) -> Any:
         return noisy(x, sigma, size, bits.generator)

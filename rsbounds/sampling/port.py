@@ -91,9 +91,8 @@ class Backend(ABC):
         """Prepare the model for a call, and restore it afterwards."""
         return nullcontext()
 
-    def block_size(self, n: int, numbers: int) -> int:
-        """Samples in a block, for copies of so many numbers."""
-        return block_size(n, numbers)
+    #: Samples in a block, for n copies of so many numbers.
+    block_size: Callable[[int, int], int] = staticmethod(block_size)
 
     def placed(self, x: Any) -> Any:
         """A checked input where copies of it are drawn."""

@@ -127,7 +127,7 @@ class ModelSampler:
 
     def _begun(self, x: Any, sigma: float, n: int, generator: Randomness) -> Call:
         """A call whose arguments are checked."""
-        noise = self.noise
+        noise = self.backend.noise
         if isinstance(generator, SystemBits):
             require_system_noise(self)
         require_level(noise, sigma)

@@ -108,10 +108,11 @@ class TorchBits:
 
     def uniform(self, shape: tuple[int, ...]) -> torch.Tensor:
         """In float64, or in float32 where the device has no float64."""
-        wide = wide_device(self._device) == self._device
-        dtype = torch.float64 if wide else torch.float32
-        u = torch.empty(shape, dtype=dtype, device=self._device)
-        return u.uniform_(generator=self._generator)
+        return self._floats(shape).uniform_(generator=self._generator)
+
+    def normal(self, shape: tuple[int, ...]) -> torch.Tensor:
+        """In the type of :meth:`uniform`."""
+        return self._floats(shape).normal_(generator=self._generator)
 
     def on_host(self) -> ArrayBits:
         # 63 bits of the block's generator: what follows is a function of its seed
@@ -150,6 +151,12 @@ class TorchBits:
             is_coalesced=True,  # the places ascend, copy by copy
             check_invariants=False,
         )
+
+    def _floats(self, shape: tuple[int, ...]) -> torch.Tensor:
+        """Numbers to be filled in, of the widest type that the device has."""
+        wide = wide_device(self._device) == self._device
+        dtype = torch.float64 if wide else torch.float32
+        return torch.empty(shape, dtype=dtype, device=self._device)
 
     def _bits(self, shape: tuple[int, ...]) -> torch.Tensor:
         """63 random bits for each number."""

@@ -65,6 +65,7 @@ class TorchModule(Backend):
         noise: Noise | None = None,
     ) -> None:
         self.noise = noise_of(noise, sound_noise=sound_noise, grid=grid)
+        self.noise.check_model(model)
         batch = count("batch", batch, 1)
         rows = (
             None if forward_batch is None else count("forward_batch", forward_batch, 1)

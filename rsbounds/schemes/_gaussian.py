@@ -112,9 +112,9 @@ def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Sc
         parameters["norm"] = NORM.one("norm", norm)
         if dim is not None:
             parameters["dim"] = DIMENSION.one("dim", dim)
-    scheme = Gaussian(parameters)
-    scheme.radius(1.0, parameters["sigma"])  # refuses a norm without its dimension
-    return scheme
+        # refuses a norm without its dimension
+        Gaussian.evaluate(parameters, 1.0, None, scores=True)
+    return Gaussian(parameters)
 
 
 def this_input(sigma: float) -> Scheme:

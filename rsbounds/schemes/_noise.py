@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+import math
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from inspect import signature
@@ -12,7 +13,6 @@ import numpy as np
 
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Options
-from rsbounds.certificate import FIXED_NOISE
 from rsbounds.noises import Curve, NamedNoise, held
 from rsbounds.schemes._scheme import Given, Scheme
 
@@ -30,7 +30,6 @@ class NoiseScheme(Scheme):
         The exact curve of discrete noise.
     """
 
-    scope = FIXED_NOISE
     sound = True  # the level is the same number at every input
     kind: ClassVar[type[NamedNoise]]
     noise: NamedNoise
@@ -74,7 +73,7 @@ class NoiseScheme(Scheme):
         return self.noise.level
 
     def sigma(self, x: Any) -> float:
-        size = int(np.size(x)) if not hasattr(x, "tocsr") else int(np.prod(x.shape))
+        size = math.prod(np.shape(x))
         if not self.takes(size):
             raise ArgumentError(
                 "dim",
@@ -161,7 +160,7 @@ def method(noise: Callable[P, NamedNoise]) -> Maker[P]:
 
     scheme = _method(kind)
     made: Any = wraps(noise, updated=())(make)
-    made.__name__ = made.__qualname__ = kind.name
+    made.__name__ = made.__qualname__ = kind.name.replace("-", "_")
     made.__signature__ = signature(kind).replace(return_annotation="NoiseScheme")
     made.method = scheme
     return cast("Maker[P]", made)
@@ -173,7 +172,7 @@ def _method(kind: type[NamedNoise]) -> type[NoiseScheme]:
     says = {
         name: getattr(kind, name)
         for name in (
-            *("name", "help", "norm", "convex", "columns"),
+            *("name", "help", "norm", "scope", "convex", "columns"),
             *("domains", "options", "inputs"),
         )
     }

@@ -11,6 +11,7 @@ from rsbounds.noises.flips import Flips
 from rsbounds.noises.laplace import Laplace
 from rsbounds.noises.mask import Mask
 from rsbounds.noises.splitting import Splitting
+from rsbounds.noises.two_queries import TwoQueries
 from rsbounds.noises.uniform import Uniform
 from rsbounds.schemes._noise import method
 
@@ -23,3 +24,4 @@ flips = method(Flips)
 mask = method(Mask)
 deletion = method(Deletion)
 blocks = method(Blocks)
+two_queries = method(TwoQueries)

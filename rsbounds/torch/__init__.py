@@ -2,6 +2,7 @@
 
 from rsbounds.sampling.torch_modules import TorchSampler
 from rsbounds.torch import radius
+from rsbounds.torch.adaptive import Adaptive
 from rsbounds.torch.networks.biased import locally_biased, value_and_grad
 from rsbounds.torch.networks.combine import Concatenation, GroupSort, Residual, Scale
 from rsbounds.torch.networks.lipschitz_bound import (
@@ -22,6 +23,7 @@ from rsbounds.torch.training.fitting import augment, fit, pgd, soft_vote
 from rsbounds.torch.training.levels import average_radius_loss, data_dependent_sigma
 
 __all__ = [
+    "Adaptive",
     "CertifiedGenerator",
     "CertifiedNoise",
     "Concatenation",

@@ -46,6 +46,7 @@ SCHEMES |= {
     "laplace": ("laplace", {"sigma": 0.5}),
     "uniform": ("uniform", {"sigma": 0.5}),
     "exponential": ("exponential", {"rate": 2.0}),
+    "two-queries": ("two-queries", {"sigma_1": 0.5, "sigma_2": 0.7, "dim": 784}),
 }
 COUNTS = [(9900, 60), (5100, 4000), (4500, 700), (5100, 4900), (10000, 0), (300, 200)]
 BOUNDS = {
@@ -62,7 +63,9 @@ def run(name, procedure):
     rows = []
     for i, (first, second) in enumerate(COUNTS):
         counts = (first, second, procedure.n - first - second)
-        votes = Votes(0.5, np.array([60, 40]), np.array(counts), procedure.n)
+        votes = Votes(
+            scheme.own_level or 0.5, np.array([60, 40]), np.array(counts), procedure.n
+        )
         certificate, _ = TopClass(scheme).certify(votes, procedure, label=0, index=i)
         rows.append(Row.of(i, 0, certificate, 0.1))
     known = {"method": method, "scope": scheme.scope, "parameters": parameters}
@@ -163,6 +166,7 @@ def rows_of(draw, method):
         "exponential": {"rate": 1 / sigma},
         "gaussian": {"sigma": sigma, "norm": draw(st.floats(1, 9)), "dim": draw(DIM)},
         "anisotropic": {"inner": draw(POSITIVE)},
+        "two-queries": {"sigma_1": sigma, "sigma_2": draw(POSITIVE), "dim": draw(DIM)},
         "semi-elastic": {"rate": draw(RATE), "dim": draw(DIM)},
         "lipschitz": floor,
         "range": {
@@ -188,6 +192,8 @@ def test_what_the_kernels_certify_is_proved(method, data):
         sigma = 1 / parameters["rate"]
     if method == "splitting":
         sigma = parameters["sigma"] = max(round(100 * sigma), 1) / 2
+    if method == "two-queries":
+        sigma = METHODS[method].from_parameters(parameters).own_level
     radius = METHODS[method].from_parameters(parameters).radius(z_a, sigma, z_b)
     if not 0 < radius < math.inf or z_a - (-z_a if z_b is None else z_b) < 1e-5:
         return

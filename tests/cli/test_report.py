@@ -31,8 +31,7 @@ def test_a_report_replaces_no_file_that_it_did_not_write(
     finished, capsys, option, name
 ):
     """``report RUN.tsv --html RUN.tsv`` destroyed the run and ended with 0."""
-    for module in ("plotly", "matplotlib"):
-        package(module)
+    package("matplotlib")
     for ending in ("html", "json", "md", "png"):
         Path(f"notes.{ending}").write_text("mine")
     Path("run").mkdir()
@@ -49,8 +48,7 @@ def test_a_card_replaces_no_readme(finished, capsys):
 
 
 def test_a_report_replaces_what_it_wrote(finished):
-    for module in ("plotly", "matplotlib"):
-        package(module)
+    package("matplotlib")
     every = "report out.tsv --html a.html --plot a.png --card a.json"
     assert main(every.split()) == main(every.split()) == 0
     for ending in ("pdf", "svg"):
@@ -60,7 +58,6 @@ def test_a_report_replaces_what_it_wrote(finished):
 
 def test_a_card_is_checked_before_anything_is_written(finished, capsys):
     """``--html --card`` wrote the page and refused the card."""
-    package("plotly")
     header = Path("out.tsv").read_text().splitlines()[0]
     Path("out.tsv").write_text(f"{header}\n")
     both = "report out.tsv --html a.html --card a.json"

@@ -78,8 +78,7 @@ def test_a_full_disk_is_named_by_what_writes_pages_too(
     work, capsys, option, monkeypatch
 ):
     """A page that was there is kept whole."""
-    for module in ("plotly", "matplotlib"):
-        package(module)
+    package("matplotlib")
     assert main(arguments()) == 0
     report = ["report", "out.tsv", option, "page.png"]
     assert main(report) == 0

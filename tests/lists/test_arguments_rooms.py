@@ -139,6 +139,10 @@ CALLS = {
         of_scheme(schemes.exponential),
         {**SCORES, "rate": 0.3},
     ),
+    "two queries": (
+        of_scheme(schemes.two_queries),
+        {**SCORES, "sigma_1": 0.3, "sigma_2": 0.7, "dim": 9},
+    ),
     "uniform": (
         of_scheme(schemes.uniform, "half_width"),
         {**SCORES, "half_width": 0.3},

@@ -61,6 +61,7 @@ MADE = {
     "laplace": lambda: schemes.laplace(0.5),
     "uniform": lambda: schemes.uniform(0.5),
     "exponential": lambda: schemes.exponential(2.0),
+    "two queries": lambda: schemes.two_queries(0.6, 0.8, 4),
     "splitting": lambda: schemes.splitting(0.5, 255),
     "categorical": lambda: schemes.categorical(0.8, 4),
     "flips": lambda: schemes.flips(0.1, 0.3),

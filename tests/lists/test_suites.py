@@ -75,6 +75,21 @@ def drawn_by(noise):
     return {"sampler": lambda model: noise.sampler(Module(model))}
 
 
+def asked_twice():
+    """What makes a sampler of a function of the second answer."""
+    torch = pytest.importorskip("torch")
+    from rsbounds.torch import Adaptive
+
+    def sampler(function):
+        def model(first, second):
+            return torch.from_numpy(np.asarray(function(second.numpy())))
+
+        adaptive = Adaptive(lambda first: torch.ones_like(first), model, 0.48, 0.64)
+        return schemes.two_queries(*adaptive.query_levels, 4).sampler(adaptive)
+
+    return {"sampler": sampler}
+
+
 SCHEMES = {
     "gaussian": lambda: (GAUSSIAN, {"fixed": {}}),
     "gaussian in l1": lambda: (schemes.gaussian(0.5, norm=1), {"fixed": {}}),
@@ -101,6 +116,7 @@ SCHEMES = {
     "laplace": lambda: (schemes.laplace(0.5), {"fixed": {}}),
     "uniform": lambda: (schemes.uniform(0.5), {"fixed": {}}),
     "exponential": lambda: (schemes.exponential(2.0), {}),
+    "two-queries": lambda: (schemes.two_queries(0.6, 0.8, 4), asked_twice()),
     "splitting": lambda: (schemes.splitting(0.5, 255), {"fixed": {}}),
     "categorical": lambda: (schemes.categorical(0.8, 4), {"x": [3, 0, 1, 2, 3]}),
     "flips": lambda: (schemes.flips(0.1, 0.3), {"x": [1, 0, 1, 0, 1]}),

@@ -202,6 +202,7 @@ def test_what_is_proved_of_result_files_has_its_evaluations():
         "range",
         "anisotropic",
         "generator",
+        "two-queries",
         "composite",
     }
     of_answers = {name for proof in PROOFS.values() for name in proof.methods}

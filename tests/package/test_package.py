@@ -37,7 +37,6 @@ HEAVY = {
     "numba",
     "llvmlite",
     "matplotlib",
-    "plotly",
     "mlxtend",
     "mpmath",
     "flint",

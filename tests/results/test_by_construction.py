@@ -115,7 +115,6 @@ def test_all_inputs_are_not_called_a_selection(work):
 
 
 def test_text_that_turns_others_around_is_escaped_in_pages(finished):
-    pytest.importorskip("plotly")
     turned = "\u202eTeNegamI"
     state(run=manifest()["run"] | {"data": turned}, shard="0/1")
     assert main(["report", "out.tsv", "--html", "page.html"]) == 0

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from rsbounds.cli import main
 from rsbounds.loading import load_model
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Results, Row, html, plot, read, summary, table
+from rsbounds.results import Manifest, Results, Row, plot, read, summary, table
 from rsbounds.results._table import default_radii
 
 FIELD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
@@ -370,7 +370,6 @@ def test_plot_names_what_files_share_and_shows_curves_that_coincide(tmp_path, dr
     ("use", "module", "extra"),
     [
         (partial(plot, [under("run")], "unused"), "matplotlib.figure", "plot"),
-        (partial(html, [under("run")], "unused"), "plotly.io", "html"),
         (partial(load_model, "sklearn:model.skops"), "skops.io", "sklearn"),
     ],
 )
@@ -411,8 +410,7 @@ def test_radii_of_any_size_are_shown_in_few_characters(write, capsys, radius):
             < 200
         )
     if radius in (1.7e308, 5e-324):
-        for module in ("plotly", "matplotlib"):
-            pytest.importorskip(module)
+        pytest.importorskip("matplotlib")
         pictures = ["--html", f"{path}.html", "--plot", f"{path}.png"]
         assert main(["report", str(path), *pictures]) == 0
 

@@ -413,3 +413,18 @@ def test_whole_numbers_are_alike_below_any_end(end, monkeypatch):
     bits = torch_bits.TorchBits(torch.Generator(), 2, CPU)
     assert bits.below(end, (2, 1))[1] == 0
     assert bits.void.tolist() == [2**63 % end != 0, False]
+
+
+@pytest.mark.parametrize("backend", ["numpy", "torch"])
+def test_normal_bits_follow_the_standard_normal_law(backend):
+    """Kolmogorov and Smirnov's test at 1e-6; 64 bits, so that no tie is seen."""
+    shape = (200, 100)
+    if backend == "numpy":
+        numbers = ArrayBits(np.random.default_rng(5), 200).normal(shape)
+    else:
+        bits = torch_bits.TorchBits(torch.Generator().manual_seed(5), 200, CPU)
+        numbers = bits.normal(shape).numpy()
+    assert numbers.shape == shape
+    assert numbers.dtype == np.float64
+    assert len(np.unique(numbers)) == numbers.size
+    assert stats.kstest(numbers.ravel(), "norm").pvalue > SURE

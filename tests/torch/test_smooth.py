@@ -37,6 +37,16 @@ def test_any_function_is_smoothed():
     ) in (-1, 0)
 
 
+def test_noise_by_name_is_drawn_and_certified():
+    """Its schemes once asked NumPy for a tensor's size."""
+    smooth = Smooth(
+        lambda x: torch.stack([x[:, 0], -x[:, 0]], 1), 2, schemes.laplace(0.5)
+    )
+    label, radius = smooth.certify(torch.tensor([0.5, 0.0]), 100, 2000, 0.001, 500)
+    assert label == 0
+    assert 0.3 < radius < 0.5
+
+
 def test_the_seed_and_the_batch():
     def radii(seed, batch):
         smooth = Smooth(linear(), 10, 0.1, procedure=Procedure(seed=seed))

@@ -1,8 +1,9 @@
-"""The numbers that a model of any framework holds, in one order."""
+"""The numbers that a model of any framework holds, in one order, and their hash."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,48 @@ _DEEPEST = 12
 _OTHERS = {"numpy", "scipy", "torch", "jax", "keras", "tensorflow", "rsbounds_ext"}
 
 Held = tuple[str, NDArray[Any]]
+
+
+def is_torch(model: Any) -> bool:
+    """Whether ``model`` is a torch module, without importing torch to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def parameters_hash(model: Any) -> str | None:
+    """SHA-256 of the parameters and buffers, or arrays, of a model; None without.
+
+    Arrays are those of :func:`held_arrays`.
+    """
+    if not is_torch(model):
+        return _arrays_hash(model)
+    import torch
+
+    parameters = hashlib.sha256()
+    for key, value in sorted(model.state_dict().items()):
+        try:
+            flat = value.detach().cpu().contiguous().reshape(-1)
+            array = flat.view(torch.uint8).numpy()
+        except (AttributeError, RuntimeError) as error:
+            raise ValueError(
+                f"the model's {key!r} must be a tensor that holds numbers; got "
+                f"{type(value).__name__}: quantized modules and parameters on the "
+                "device meta can't be certified"
+            ) from error
+        parameters.update(f"{key} {value.dtype} {tuple(value.shape)}".encode())
+        parameters.update(array.tobytes())
+    return parameters.hexdigest()
+
+
+def _arrays_hash(model: Any) -> str | None:
+    """SHA-256 of the arrays that a model holds, and of where they lie."""
+    arrays = hashlib.sha256()
+    none = arrays.hexdigest()
+    for path, array in held_arrays(model):
+        arrays.update(f"{path} {array.dtype} {array.shape}".encode())
+        arrays.update(np.ascontiguousarray(array).tobytes())
+    found = arrays.hexdigest()
+    return None if found == none else found
 
 
 def held_arrays(model: Any) -> Iterator[Held]:
@@ -45,9 +88,11 @@ def _held(node: Any, path: str, seen: set[int], left: int) -> Iterator[Held]:
 
 def _own_arrays(node: Any, path: str) -> list[Held] | None:
     """The arrays that a tensor, an array or a network is; None for anything else."""
-    torch, keras, jax = (sys.modules.get(name) for name in ("torch", "keras", "jax"))
     if isinstance(node, np.ndarray):
         return _fields(node, path)
+    torch = sys.modules.get("torch")
+    keras = sys.modules.get("keras")
+    jax = sys.modules.get("jax")
     if torch is not None and isinstance(node, torch.nn.Module):
         return [
             (f"{path}.{key}", _of_tensor(tensor))

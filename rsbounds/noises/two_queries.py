@@ -1,0 +1,168 @@
+"""Two queries of an input, the second of which the first one chooses, in l_inf.
+
+References
+----------
+Lyu et al., Adaptive randomized smoothing: certified adversarial robustness for
+multi-step defences, 2024. Dong, Roth, Su, Gaussian differential privacy, 2019.
+"""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds import gaussian
+from rsbounds._numerics.domains import DIMENSION, POSITIVE, Domain, Domains
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.options import Option, Options, Shared
+from rsbounds._numerics.rounding import EPS, round_down
+from rsbounds.certificate import TWO_QUERIES
+from rsbounds.noises._named import NamedNoise
+from rsbounds.noises._noise import Bits, noise_level, single
+
+#: The part of the information that the first query gives.
+SHARE = Domain(0.0, 1.0, closed="neither")
+
+
+class TwoQueries(NamedNoise):
+    """A noisy look at the input, then a second one at what the first one chose.
+
+    The first query is y = x + sigma_1 N(0, I). A mask w(y) of it, a number for each of
+    the input's d, weighs the second: w x + sigma_2 |w|/sqrt(d) N(0, I). The model sees
+    both answers and nothing else. Where the mask is small elsewhere, what it keeps is
+    seen with less noise than a single query of the same certificate would have.
+
+    Parameters
+    ----------
+    sigma_1, sigma_2 : float
+        Levels of the two queries, > 0, in the input's unit.
+    dim : float
+        Numbers of an input, >= 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain.
+
+    Notes
+    -----
+    Where no number of x moves by more than r, the first query moves by r sqrt(d) at
+    most, and the second by |w delta| <= r |w|, whatever w is: in units of their own
+    levels r sqrt(d)/sigma_1 and r sqrt(d)/sigma_2. Gaussian queries compose by the
+    squares of these, also where the second depends on the first one's answer, so that
+    the pair can tell the two inputs apart no better than one query of level sigma,
+    1/sigma^2 = 1/sigma_1^2 + 1/sigma_2^2. Rows state this sigma. In l_2 the second
+    query moves by max|w| r, and nothing is gained.
+
+    References
+    ----------
+    Lyu et al., Adaptive randomized smoothing, 2024. Dong, Roth, Su, Gaussian
+    differential privacy, 2019, Corollary 3.3. The theory page on two queries.
+
+    Examples
+    --------
+    >>> from rsbounds import schemes
+    >>> scheme = schemes.two_queries(0.6, 0.8, dim=4)
+    >>> round(scheme.own_level, 12), round(scheme.radius(1.0, scheme.own_level), 12)
+    (0.48, 0.24)
+    """
+
+    name = "two-queries"
+    help = "a noisy look, then one at what it chose (rsbounds.torch.Adaptive), in linf"
+    norm = math.inf
+    scope = TWO_QUERIES
+    whole = False
+    domains: ClassVar[Domains] = {
+        "sigma_1": POSITIVE,
+        "sigma_2": POSITIVE,
+        "dim": DIMENSION,
+    }
+    options = (
+        Option("sigma", "level that both queries amount to; several give a file each"),
+        Option("share", "part of 1/sigma^2 that the first query takes", default=0.5),
+        Option("norm", "inf alone: in l2 nothing is gained", default=math.inf),
+    )
+    inputs = (*options, Shared.DIM)
+
+    def __init__(self, sigma_1: float, sigma_2: float, dim: float) -> None:
+        self.sigma_1 = POSITIVE.one("sigma_1", sigma_1)
+        self.sigma_2 = POSITIVE.one("sigma_2", sigma_2)
+        self.dim = DIMENSION.one("dim", dim)
+        self.level = combined(self.sigma_1, self.sigma_2)
+        if not self.level > 0:
+            raise ArgumentError("sigma_1", f"must not be so small; got {sigma_1}")
+        self.law = f"two queries sigma_1={self.sigma_1!r} sigma_2={self.sigma_2!r}"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"sigma_1": self.sigma_1, "sigma_2": self.sigma_2, "dim": self.dim}
+
+    @classmethod
+    def stated(cls, options: Options, dim: int | None) -> dict[str, Any]:
+        if options["norm"] != math.inf:
+            raise ArgumentError(
+                "norm",
+                "must be inf: in another norm the second query moves by the largest "
+                "weight times the change, and gains nothing over method gaussian; got "
+                f"{options['norm']:g}",
+            )
+        first, second = levels(options["sigma"], options["share"])
+        return {"sigma_1": first, "sigma_2": second, "dim": dim}
+
+    def takes(self, size: int) -> bool:
+        return size <= self.dim
+
+    def check_model(self, model: Any) -> None:
+        asked = getattr(model, "query_levels", None)
+        if asked != (self.sigma_1, self.sigma_2):
+            raise ArgumentError(
+                "model",
+                "must be a rsbounds.torch.Adaptive, which asks the second query, of "
+                f"the levels {self.sigma_1:g} and {self.sigma_2:g}; got "
+                f"{type(model).__name__}",
+            )
+
+    def checked(self, x: Any) -> NDArray[np.float32]:
+        return single(x)
+
+    def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
+        """The first query, the input, and standard noise for the second query."""
+        copies = bits.normal((size, 3, *x.shape))
+        copies[:, 0] *= noise_level(self.sigma_1)
+        copies[:, 0] += x
+        copies[:, 1] = x
+        return bits.single(copies)
+
+    def numbers(self, x: Any) -> int:
+        return 3 * super().numbers(x)
+
+    def radius(self, z_a: float, z_b: float | None) -> float:
+        return float(
+            gaussian.radius(
+                z_a, self.level, z_b, norm=math.inf, dim=self.dim, scores=True
+            )
+        )
+
+    def radius_of_probabilities(self, p_a: Any, p_b: Any) -> Any:
+        return gaussian.radius(p_a, self.level, p_b, norm=math.inf, dim=self.dim)
+
+    def transport(self, z: Any, radius: Any) -> tuple[Any, Any]:
+        return gaussian.transport(z, radius, self.level, norm=math.inf, dim=self.dim)
+
+
+def levels(sigma: float, share: float) -> tuple[float, float]:
+    """The levels of two queries that amount to one of sigma, by the first one's share
+    of 1/sigma^2.
+    """
+    level = POSITIVE.one("sigma", sigma)
+    part = SHARE.one("share", share)
+    return level / math.sqrt(part), level / math.sqrt(1 - part)
+
+
+def combined(sigma_1: float, sigma_2: float) -> float:
+    """The level 1/sqrt(1/sigma_1^2 + 1/sigma_2^2) of both queries, rounded down."""
+    less, more = sorted((sigma_1, sigma_2))
+    ratio = less / more
+    # quotient, square, sum, root and quotient: less than 4 roundings of the result
+    return float(round_down(less / math.sqrt(1 + ratio * ratio), 8 * EPS))
