@@ -146,7 +146,7 @@ def guest(session):
             packages = ["-e", f".[{EXTRAS}]", *TOOLS]
             words = ["-m", "pip", "install", "-q", "-c", "constraints.txt", *packages]
             session.run(own, *words, external=True)
-            env = ["env", "-i", f"PATH={os.environ['PATH']}", "HOME=/nonexistent"]
+            env = ["env", "-i", f"PATH={os.defpath}", "HOME=/nonexistent"]
             tests = [own, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
             session.run("unshare", "-n", *become, *env, *PRIVATE, *tests, external=True)
 
@@ -155,7 +155,9 @@ def readable_python(become):
     """A Python that another user may run: the one of this program, or the system's."""
     known = "import sys; sys.exit(sys.version_info < (3, 11))"
     for python in (os.path.realpath(sys.executable), "/usr/bin/python3"):
-        if subprocess.run([*become, python, "-c", known], cwd="/").returncode == 0:
+        # setpriv itself may still read what the user may not: env is that user
+        words = [*become, "env", python, "-c", known]
+        if subprocess.run(words, cwd="/").returncode == 0:
             return python
     return None
 
