@@ -1,4 +1,5 @@
-"""The quick tests wherever README says that rsbounds runs: `nox`, or `nox -s clang`.
+"""The quick tests wherever README says that rsbounds runs: `nox`, or `nox -s clang`,
+or some of them: `nox -s clang -- tests/gaussian`.
 
 A session without its interpreter or compiler says so and is skipped; nox counts it.
 """
@@ -52,7 +53,8 @@ def quick(session, *paths, constraints="constraints.txt", env=None):
     pins = ["-c", constraints] if constraints else []
     extras = f"{EXTRAS},demo,images,onnx" if torch else EXTRAS
     install(session, *pins, extras=extras, env=env)
-    session.run("python", "-m", "pytest", "-q", *paths, env=OUTSIDE | (env or {}))
+    words = ["-m", "pytest", "-q", *paths, *session.posargs]
+    session.run("python", *words, env=OUTSIDE | (env or {}))
 
 
 @nox.session(python=PYTHONS)
@@ -148,7 +150,8 @@ def guest(session):
             session.run(own, *words, external=True)
             env = ["env", "-i", f"PATH={os.defpath}", "HOME=/nonexistent"]
             tests = [own, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-            session.run("unshare", "-n", *become, *env, *PRIVATE, *tests, external=True)
+            words = [*become, *env, *PRIVATE, *tests, *session.posargs]
+            session.run("unshare", "-n", *words, external=True)
 
 
 def readable_python(become):
@@ -172,7 +175,7 @@ def surroundings(session):
         several = {f"{name}_NUM_THREADS": threads for name in ("OMP", "NUMBA")}
         env = OUTSIDE | odd | several | {"COLUMNS": columns}
         core = ["taskset", "-c", "0"] if threads == "1" else []
-        words = ["-m", "pytest", "-q", "--randomly-dont-reset-seed"]
+        words = ["-m", "pytest", "-q", "--randomly-dont-reset-seed", *session.posargs]
         session.run(*core, *PRIVATE, "python", *words, env=env, external=True)
 
 
