@@ -1,7 +1,7 @@
-"""The quick tests wherever README says that rsbounds runs: `nox`, or `nox -s clang`,
-or some of them: `nox -s clang -- tests/gaussian`.
+"""The quick tests wherever README says that rsbounds runs: `nox`, or `nox -s clang`.
 
-A session without its interpreter or compiler says so and is skipped; nox counts it.
+`nox -s clang -- tests/gaussian` runs some of them. A session without its interpreter or
+compiler says so and is skipped; nox counts it.
 """
 
 import os
