@@ -23,12 +23,15 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx-mathjax-offline",
 ]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_extra_path = ["certificates.html"]  # which benchmarks/certificates/make.py writes
-exclude_patterns = ["_build", "reproductions/**/*.py", "paper"]
+exclude_patterns = ["_build", "reproductions/**/*.py", "paper", "RELEASING.md"]
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 nitpicky = False
-autodoc_mock_imports = ["art", "sklearn"]  # for the modules of these names
+# for the modules of these names, and verona
+autodoc_mock_imports = ["ada_verona", "art", "sklearn"]
 default_role = "literal"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
@@ -105,7 +108,17 @@ def fields(
     )
 
 
+def without_last_lines(app: Any, doctree: nodes.document) -> None:
+    """Code without the empty line that ends a doctest in front of its fence."""
+    for block in doctree.findall(nodes.literal_block):
+        text = block.astext().rstrip("\n")
+        if len(block.children) == 1 and text != block.astext():
+            block.rawsource = text
+            block[0] = nodes.Text(text)
+
+
 def setup(app: Any) -> None:
+    app.connect("doctree-read", without_last_lines)
     app.connect("autodoc-process-signature", by_name)
     app.add_directive("command-help", CommandHelp)
     app.connect("autodoc-skip-member", fields)

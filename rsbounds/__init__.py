@@ -39,6 +39,8 @@ _MODULES = (
     "stats",
     "testing",
     "torch",
+    "transforms",
+    "verona",
     "votes",
 )
 

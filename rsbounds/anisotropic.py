@@ -14,6 +14,8 @@ References
    smoothing.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -28,8 +30,8 @@ from rsbounds._numerics.rounding import (
     round_down,
     round_up,
 )
-from rsbounds._numerics.scores import ScorePair, moved_scores
-from rsbounds.special import log_ndtr, ndtri_exp
+from rsbounds._numerics.scores import LOG_NDTR_ERROR, ScorePair, moved_scores
+from rsbounds.special import error_bound, log_ndtr, log_ndtr_gap, ndtri_exp
 
 __all__ = [
     "contains",
@@ -44,6 +46,8 @@ __all__ = [
 # a sum over the last axis: pairwise in blocks of 128, so at most 16 + log2(dim/128)
 # roundings
 _SUM = 40 * EPS
+# half gaps of Laplace quantiles below it keep their digits by another formula
+_CLOSE = 0.1
 
 
 def radius(
@@ -345,8 +349,9 @@ def laplace_score_radius(
     Returns
     -------
     Array
-        Never above the true value, within 1e-14 (2 + both quantiles) scale of it; 0
-        where z_a <= z_b. NaN in, NaN out with the invalid flag.
+        Never above the true value, within 1e-14 (2 + both quantiles) scale of it, and
+        where it is below scale/10 within 2e-11 of it (relative, down to 1e-290 scale);
+        0 where z_a <= z_b. NaN in, NaN out with the invalid flag.
     """
     z_a = as_floats("z_a", z_a, towards=-np.inf)
     z_b = -z_a if z_b is None else as_floats("z_b", z_b, towards=np.inf)
@@ -357,10 +362,40 @@ def laplace_score_radius(
     with np.errstate(invalid="ignore"):  # of infinite scores
         slack = 8e-15 * (2.0 + np.abs(first) + np.abs(second))
         half = np.maximum(first / 2 - second / 2 - slack, 0.0)
-        half = np.where(first - second < np.inf, half, np.inf)
+        half = np.asarray(np.where(first - second < np.inf, half, np.inf))
+        close = (half < _CLOSE) & (z_a > z_b)
+        half[close] = np.maximum(half[close], _half_of_close(z_a[close], z_b[close]))
     half = np.where(z_a <= z_b, 0.0, half)
     half = np.where(np.isnan(z_a) | np.isnan(z_b), np.nan, half)
     return round_down(product(half, scale), 2 * EPS)[()]
+
+
+@np.errstate(under="ignore")
+def _half_of_close(z_a: Array, z_b: Array) -> Array:
+    """Half the gap of the Laplace quantiles of scores z_a > z_b, rounded down.
+
+    Both quantiles lose the digits of a small difference. It is that of logarithms of
+    shares on one side of the median, ln(1 + gap/share), else the sum of both sides'.
+    """
+    ends = np.where(z_a <= 0, z_b, -z_a)  # that in the smaller tail
+    log_share = log_ndtr(ends)
+    log_gap = _gap_down(z_a, z_b)
+    log_ratio = log_gap - log_share * (1 - 2 * LOG_NDTR_ERROR)
+    one_side = np.log1p(np.exp(log_ratio - 4 * EPS * (1 + np.abs(log_gap))))
+    # a score of the other sign is on no side of its own
+    above = np.exp(_gap_down(np.maximum(z_a, 0.0), np.zeros_like(z_a)))
+    below = np.exp(_gap_down(np.zeros_like(z_b), np.minimum(z_b, 0.0)))
+    across = -np.log1p(-2 * above) - np.log1p(-2 * below)
+    gap = np.where((z_a <= 0) | (z_b >= 0), one_side, across)
+    return np.asarray(round_down(gap / 2, 16 * EPS))
+
+
+def _gap_down(first: Array, second: Array) -> Array:
+    """A lower bound of ln(Phi(first) - Phi(second)), -inf where they are equal."""
+    log = log_ndtr_gap(first, second)
+    with np.errstate(invalid="ignore"):
+        lower = log - error_bound("log_ndtr_gap", log) - 2 * EPS
+    return np.asarray(np.where(first > second, lower, -np.inf))
 
 
 def laplace_quantile(z: Array) -> Array:

@@ -1,5 +1,7 @@
 """Randomized smoothing for the Adversarial Robustness Toolbox, with sound radii."""
 
+from __future__ import annotations
+
 import sys
 from dataclasses import replace
 from typing import Any

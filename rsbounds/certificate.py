@@ -1,5 +1,6 @@
 """The record of one certification: result, evidence, and for which classifier."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -20,17 +21,44 @@ EDIT = "edit"
 WHOLE = (0.0, EDIT)
 #: The norm of a radius that bounds the sum of changes which are all at least 0.
 UPWARD = "l1, a >= 0"
+#: Begins the norm of radii that are inf: all of a finite group is certified.
+WHOLE_GROUP = "any "
+# "inf" and "nan" are numbers, and "l2" is one by another spelling
+_PARAMETER = re.compile(
+    r"(any )?(?!(inf|nan|l\d+|linf)$)[a-z][a-z0-9-]{1,30}(, l[12])?(, a >= 0)?"
+)
+_BESIDE = re.compile(r"l2, changes <= (0|[1-9]\d{0,8})")
+
+
+def beside(changes: int) -> str:
+    """The norm of a radius in l_2 on some columns, beside changes on the others."""
+    return f"l2, changes <= {changes}"
+
+
+def is_named_norm(norm: Any) -> bool:
+    """Whether a norm of radii is a text.
+
+    That is of edits, of changes that only add, of l_2 beside changes, or the name of a
+    parameter that is moved, such as "brightness".
+    """
+    return isinstance(norm, str) and bool(
+        norm in (EDIT, UPWARD) or _BESIDE.fullmatch(norm) or _PARAMETER.fullmatch(norm)
+    )
 
 
 def norm_of(value: Any) -> float | str:
-    """``value`` as a norm of radii: at least 1, 0 or a text above; else ValueError."""
-    for other in (*WHOLE, UPWARD):
-        if np.ndim(value) == 0 and value == other:
-            return other
+    """``value`` as a norm of radii: at least 1, 0 or a text; else ValueError."""
+    if is_named_norm(value):
+        return str(value)
+    if np.ndim(value) == 0 and value == 0:
+        return 0.0
     return NORM.one("norm", value)
 
 
 FIXED_NOISE = "fixed noise"
+PARAMETER = "fixed noise in a parameter"
+ORBIT = "all of a finite group"
+ASSERTED_GROUP = "fixed noise in a parameter, asserted to be a group's"
 PROVEN_ENVELOPE = "sigma(x) with a proven envelope"
 ASSERTED_ENVELOPE = "sigma(x) with an asserted envelope"
 PROVEN_MAPS = "sigma(x), mu(x) with proven bounds"
@@ -57,6 +85,21 @@ PROVEN = (PROVEN_ENVELOPE, PROVEN_MAPS)
 #: Every scope a certificate of this package can state, as result files spell it.
 SCOPES: Mapping[str, Scope] = {
     **dict.fromkeys((FIXED_NOISE, *PROVEN, COMPOSITE), Scope(True, "")),
+    PARAMETER: Scope(
+        True,
+        "noise in a parameter: holds against T_a x as real numbers; what is clipped to "
+        "a range, interpolated or rounded to 8 bits afterwards is another input",
+    ),
+    ORBIT: Scope(
+        True,
+        "all of a finite group: holds for every element of it, whatever the radius, "
+        "and for nothing else",
+    ),
+    ASSERTED_GROUP: Scope(
+        False,
+        "noise in a parameter: holds if T_a T_b = T_(a + b) does, which was given and "
+        "not proven",
+    ),
     ASSERTED_ENVELOPE: Scope(
         False,
         "sigma(x) with an asserted envelope: holds if the bounds of sigma(x) do, which "
@@ -110,9 +153,10 @@ class Certificate(Record):
         The scheme, a key of ``rsbounds.schemes.METHODS``.
     scope : str
         For which classifier the certificate holds, a key of ``SCOPES``.
-    norm : float or "edit"
+    norm : float or str
         The p of the l_p norm that measures the radius, 0 where it counts changed
-        coordinates; "edit" where it counts edits of a sequence.
+        coordinates; "edit" where it counts edits of a sequence; the name of the
+        parameter that it bounds, such as "brightness".
     bound : str
         The confidence bound, a key of ``rsbounds.confidence.BOUNDS``.
     z_b : float

@@ -1,5 +1,7 @@
 """Real data that installs from package registries and needs no network to be used."""
 
+from __future__ import annotations
+
 import gzip
 import os
 from pathlib import Path

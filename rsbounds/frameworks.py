@@ -3,6 +3,8 @@
 No framework is imported here.
 """
 
+from __future__ import annotations
+
 import importlib
 import sys
 from collections.abc import Callable, Sequence

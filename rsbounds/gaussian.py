@@ -16,6 +16,8 @@ References
 .. [L] Sadeghzadeh, Certifiable robustness, lecture, 2023.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -46,8 +48,20 @@ from rsbounds._numerics.scores import (
     ndtri,
     score_of,
 )
+from rsbounds._numerics.threads import apply
+from rsbounds_ext.kernels import affine_radius
 
-__all__ = ["lipschitz_radius", "local_lipschitz", "max_radius", "radius", "transport"]
+__all__ = [
+    "brightness_radius",
+    "lipschitz_radius",
+    "local_lipschitz",
+    "max_radius",
+    "radius",
+    "transport",
+]
+
+#: Of one radius of brightness and contrast, in microseconds.
+_BRIGHTNESS_COST = 1000
 
 
 def radius(
@@ -111,6 +125,69 @@ def radius(
             other = product(sigma / spread, np.where(over, half, 0.0))
             value = np.where(over, other, value)
     return round_down(value, error)
+
+
+def brightness_radius(
+    p_a: ArrayLike,
+    sigma_brightness: ArrayLike,
+    sigma_contrast: ArrayLike,
+    p_b: ArrayLike | None = None,
+    *,
+    contrast: ArrayLike = 0.0,
+    scores: bool = False,
+) -> Floats:
+    r"""Certified brightness under noise in brightness and contrast.
+
+    Its copies are e^k x + b, with k ~ N(0, sigma_contrast^2) and b ~ N(0,
+    sigma_brightness^2). At every e^kappa x + beta with \|kappa\| <= ``contrast`` and
+    \|beta\| below the radius the class is the same. An array of contrasts gives the
+    frontier. Derived on the theory page "Noise in a parameter", with the error of its
+    integrals.
+
+    Parameters
+    ----------
+    p_a : array_like
+        Lower bound on the probability of the top class, in [0, 1].
+    sigma_brightness : array_like
+        Standard deviation of b, in the unit of the numbers; positive.
+    sigma_contrast : array_like
+        Standard deviation of k, in (0, 2].
+    p_b : array_like, optional
+        Upper bound on the probability of every other class; 1 - p_a by default.
+    contrast : array_like
+        The largest \|kappa\|, >= 0.
+    scores : bool
+        `p_a` and `p_b` are normal scores (any real number, inf included).
+
+    Returns
+    -------
+    Array
+        The radius, broadcast over the arguments: never above the true value; within
+        1e-11 of it (relative) at contrast 0, for scores up to 8, and within .0011 of
+        the smaller of its ends at -contrast and contrast elsewhere. Scores beyond 8
+        count as 8. 0 where p_a <= p_b, where contrast alone can change the class, and
+        below 1e-6 sigma_brightness. NaN in, NaN out with numpy's invalid flag.
+
+    Examples
+    --------
+    >>> from rsbounds import gaussian
+    >>> most = [0.0, 0.4]
+    >>> gaussian.brightness_radius(3.8, 0.4, 0.4, contrast=most, scores=True).round(3)
+    array([1.459, 1.405])
+    """
+    pair = ScorePair.of(p_a, p_b, scores=scores)
+    sigma = operand(
+        "sigma_brightness", sigma_brightness, 0.0, closed="neither", towards=-np.inf
+    )
+    spread = as_floats(
+        "sigma_contrast", sigma_contrast, 0.0, 2.0, closed="right", exact=True
+    )
+    most = as_floats("contrast", contrast, 0.0, closed="left", towards=np.inf)
+    z_a, z_b, sigma, spread, most = broadcast(
+        z_a=pair.z_a, z_b=pair.z_b, sigma=sigma, spread=spread, contrast=most
+    )
+    reach = apply(affine_radius, z_a, z_b, spread, most, cost=_BRIGHTNESS_COST)
+    return round_down(product(reach, sigma), 2 * EPS)
 
 
 def _norm_and_dim(norm: ArrayLike, dim: ArrayLike | None) -> tuple[Any, Any]:

@@ -24,6 +24,8 @@ References
    2022.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,7 @@
 """The numbers of a Monte Carlo certificate: samples, level, bound."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -147,6 +147,20 @@ class Procedure:
     def _settle(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
+    def fixed(
+        self, n: int, alpha: float | None = None, bound: str = DEFAULT_BOUND
+    ) -> Self:
+        """The procedure of n samples of every input, fixed in advance."""
+        return replace(
+            self,
+            n=n,
+            alpha=self.alpha if alpha is None else alpha,
+            bound=bound,
+            target_radius=None,
+            tolerance=None,
+            only_correct=False,
+        )
+
     @property
     def may_stop(self) -> bool:
         """Whether some inputs may have fewer samples than n."""
@@ -179,13 +193,9 @@ class Procedure:
         """
         entries = asdict(self)
         for name in _LEFT_OUT:
-            if not self._asks_for(name):
+            if entries[name] == _DEFAULTS[name]:
                 del entries[name]
         return entries
-
-    def _asks_for(self, name: str) -> bool:
-        """Whether an entry is other than its default."""
-        return bool(getattr(self, name) != _DEFAULTS[name])
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:

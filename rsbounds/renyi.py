@@ -12,6 +12,8 @@ p_b^s)/2)^(1/s)); both are formed without cancellation. The theory page on the R
 radius derives it.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -12,6 +12,8 @@ References
    smoothing, 2019.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw, ndtr

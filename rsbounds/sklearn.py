@@ -1,5 +1,7 @@
 """Smoothed classifiers and regressors in scikit-learn's form."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterator
 from functools import partial

@@ -3,6 +3,8 @@
 This module alone loads ``scipy.stats``: ``import rsbounds`` doesn't.
 """
 
+from __future__ import annotations
+
 from math import perm
 from typing import Any
 

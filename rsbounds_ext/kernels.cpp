@@ -44,6 +44,7 @@ static rsb::module::Entry table[] = {
     KERNEL(range_branch, z_a, z_b, gap, sigma, dim, mean_lip, up, low, high),
     KERNEL(pair_certified, distance, z_a, z_b, gap, sigma, sigma1, dim, mean_lip),
     KERNEL(renyi_radius, p_a, p_b, sigma0, sigma1, dim),
+    KERNEL(affine_radius, z_a, z_b, spread, contrast),
     KERNEL(binomial_bound, count, n, alpha, u),
     KERNEL(anytime_bound, hits, trials, alpha),
     KERNEL(log_wealth, hits, trials, x),

@@ -38,6 +38,7 @@ cdef double lipschitz_branch(double z_a, double z_b, double gap, double sigma, d
 cdef double range_branch(double z_a, double z_b, double gap, double sigma, double dim, double mean_lip, double up, double low, double high) noexcept nogil
 cdef double pair_certified(double distance, double z_a, double z_b, double gap, double sigma, double sigma1, double dim, double mean_lip) noexcept nogil
 cdef double renyi_radius(double p_a, double p_b, double sigma0, double sigma1, double dim) noexcept nogil
+cdef double affine_radius(double z_a, double z_b, double spread, double contrast) noexcept nogil
 cdef double binomial_bound(double count, double n, double alpha, double u) noexcept nogil
 cdef double anytime_bound(double hits, double trials, double alpha) noexcept nogil
 cdef double log_wealth(double hits, double trials, double x) noexcept nogil

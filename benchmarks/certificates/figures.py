@@ -8,6 +8,7 @@ from typing import Any
 from entries import POINTS
 from groups import Group
 
+from rsbounds.confidence import BOUNDS
 from rsbounds.results._card import share_of
 
 #: What is left of a share, or of a sum, when figures are the same.
@@ -83,3 +84,5 @@ def _of_procedure(procedure: Mapping[str, Any]) -> Iterator[str]:
         value = procedure.get(name)
         if not isinstance(value, int | float) or not low <= value <= high:
             yield f"the card's {name} must be in [{low}, {high}]; got {value!r:.40}"
+    if (bound := procedure.get("bound")) not in BOUNDS:
+        yield f"the card's bound is none of rsbounds: {bound!r:.40}"

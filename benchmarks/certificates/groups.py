@@ -144,11 +144,25 @@ def card_misfits(group: Group, card: Mapping[str, Any]) -> Iterator[str]:
         text = f"the card's norm is {about.get('norm')!r:.40}"
         yield f"{text}, that of {group.folder.as_posix()} is {group.norm!r}"
     parameters = card["noise"]["parameters"]
-    transformation = parameters.get("transformation", "")
-    if transformation != group.transformation:
-        text = f"the transformation is {transformation or 'none'!r:.60}"
-        yield f"{text}, that of the group is {group.transformation or 'none'!r}"
+    transformations = [*_transformations(parameters)] or [""]
+    for transformation in transformations:
+        if transformation != group.transformation:
+            text = f"the transformation is {transformation or 'none'!r:.60}"
+            yield f"{text}, that of the group is {group.transformation or 'none'!r}"
     yield from _shape_misfits(group, card["data"], parameters)
+
+
+def _transformations(tree: Any) -> Iterator[Any]:
+    """What noise moves by its parameter and not by the numbers, in blocks too."""
+    if isinstance(tree, list):
+        for each in tree:
+            yield from _transformations(each)
+    elif isinstance(tree, dict):
+        for name, each in tree.items():
+            if name == "transform":
+                yield each
+            else:
+                yield from _transformations(each)
 
 
 def _shape_misfits(
@@ -179,6 +193,9 @@ def file_misfits(group: Group, file: Results) -> Iterator[str]:
         yield f"{text}: {_allowed(group)}"
         return
     (inputs,) = fitting
+    stated = file.manifest.data if file.manifest else {"shape": None}
+    if not inputs.contents and "shape" not in stated:
+        yield "the shape of inputs is not stated: certify arrays of one shape"
     if inputs.labels and labels_of(rows) not in inputs.labels:
         yield f"the labels are not those of {group.data_title}"
     if inputs.contents and contents_of(rows) not in inputs.contents:

@@ -67,7 +67,10 @@ def _options(names: Mapping[str, str]) -> str:
 
 def section(group: Group, entries: Sequence[Entry]) -> str:
     """The table of a group, below its curves."""
-    lines = "\n".join(_row(group, entry) for entry in entries)
+    checked, words = (
+        "\n".join(_row(group, entry) for entry in entries if entry.is_word is is_word)
+        for is_word in (False, True)
+    )
     radii = "".join(_head(heading(radius)) for radius in group.radii)
     names = ("ACR", "inputs", "n", "alpha")
     rest = "".join(map(_head, names))
@@ -79,8 +82,9 @@ def section(group: Group, entries: Sequence[Entry]) -> str:
         f'<section data-data="{data}" data-norm="{norm}">\n'
         f"<h2>{escape(group.title)}</h2>\n<p>{escape(group.about)}</p>\n"
         f"{figure(group, entries)}\n"
-        f'<div class="scroll"><table><thead>{head}</thead>\n<tbody>{lines}</tbody>'
-        "</table></div>\n</section>"
+        f'<div class="scroll"><table><thead>{head}</thead>\n<tbody>{checked}</tbody>'
+        # a column sorts the first body: words stay below
+        f"<tbody>{words}</tbody></table></div>\n</section>"
     )
 
 

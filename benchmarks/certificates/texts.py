@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from entries import ROOT, SAID
+from entries import ROOT
 
 #: The longest of what a writer says; a table has no room for more.
 LONGEST = 200
@@ -17,6 +17,8 @@ _HOST = r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}"
 _LINK = re.compile(rf"https://{_HOST}(?:/[\w./~%?=&#+-]*)?", re.ASCII)
 _FILE = re.compile(r"[\w.+=-]+(?:/[\w.+=-]+)*", re.ASCII)
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,80}")
+_NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+_LEVELS = re.compile(rf"{_NUMBER}(?: to {_NUMBER})?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 #: Marks that are drawn over the letters, or the lines, beside them.
 _DRAWN_OVER = {"Mn", "Me"}
@@ -29,9 +31,10 @@ def problems(about: Mapping[str, Any]) -> Iterator[str]:
     for name in _NEEDED:
         if not about.get(name):
             yield f"the card's about.{name} is missing: make it with enter.py"
-    for name in SAID:
-        if (text := about.get(name)) is not None:
-            yield from _of_line(f"about.{name}", text)
+    for name, text in about.items():
+        yield from _of_line(f"about.{name}", text)
+    if not _LEVELS.fullmatch(about.get("sigma", "0")):
+        yield f"the card's about.sigma is no noise level: {about['sigma']!r:.80}"
     code = about.get("code", "")
     if code and not is_place(code):
         link = "must be a plain link (https://host/path) or a file of the repository"

@@ -3,9 +3,11 @@ fields of a procedure stand in, and rows a second of processor time.
 
     python benchmarks/pages/path.py [--files]
 
-A first run warms what is compiled or remembered. Then a file of one input and a file of
-two are written, and the calls of Python functions of the package are counted, those of
-threads included. --files lists them by file in place of the speed.
+A first run warms what is compiled or remembered. Then files of one input, of two, of
+100 and of 200 are written, and the calls of Python functions of the package are
+counted, those of threads included. The first inputs of a file are read and drawn once
+more than others: for the hash of the data, and for what tells one model from another.
+--files lists the calls by file in place of the speed.
 """
 
 import re
@@ -30,6 +32,7 @@ NOISE = "[Ff]lips"
 FEATURES = 100
 CLASSES = 10
 ROWS = 300
+MANY = 100
 TIMES = 5
 
 #: By file and name of a function.
@@ -64,7 +67,7 @@ def certify(number: int, n: int) -> float:
         return time.process_time() - begun
 
 
-def calls_of(number: int) -> Calls:
+def calls_of(number: int, n: int = 1000) -> Calls:
     """How often each function of the package is called: by file and name."""
     calls: Calls = Counter()
     package = f"{PACKAGE}/"
@@ -77,11 +80,25 @@ def calls_of(number: int) -> Calls:
     threading.setprofile(seen)
     sys.setprofile(seen)
     try:
-        certify(number, 1000)
+        certify(number, n)
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
     return calls
+
+
+def of_many() -> float:
+    """Calls of an input in the middle of a file.
+
+    Bounds of counts are remembered: a second call finds those of the first.
+    """
+    few = calls_of(MANY, 1001).total()
+    return (calls_of(2 * MANY, 1002).total() - few) / MANY
+
+
+def files_of(calls: Calls) -> list[str]:
+    """The files in which calls are, in the order of entry."""
+    return list(dict.fromkeys(file for file, _ in calls))
 
 
 def is_check(file: str, name: str) -> bool:
@@ -105,8 +122,8 @@ def rate(n: int) -> float:
 def print_files(
     one: Counter[tuple[str, str]], further: Counter[tuple[str, str]]
 ) -> None:
-    """The files in which calls are, with those of a further input by name."""
-    for file in sorted({file for file, _ in one}):
+    """The files in the order of entry, with the calls of a further input by name."""
+    for file in files_of(one):
         total = sum(count for (place, _), count in one.items() if place == file)
         names = {
             name: count for (place, name), count in further.items() if place == file
@@ -119,9 +136,10 @@ def main() -> None:
     one = calls_of(1)
     further = calls_of(2) - one
     checks = sum(count for key, count in further.items() if is_check(*key))
-    files = {file for file, _ in one}
-    print(f"one input      {len(files)} files, {one.total()} calls")
-    print(f"a further one  {further.total()} calls, {checks} of them checks")
+    print(f"one input      {len(files_of(one))} files, {one.total()} calls")
+    print(f"the second     {further.total()} calls, {checks} of them checks")
+    print(f"one of many    {of_many():.0f} calls,", end=" ")
+    print(f"{of_many():.0f} where its counts were seen before")
     for field in (*FIELDS, NOISE):
         print(f"{field:14} stands in {files_with(field)} files")
     if "--files" in sys.argv:

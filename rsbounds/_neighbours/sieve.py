@@ -17,6 +17,8 @@ No function here is called by one in scans.py: numba's cache does not see an edi
 callee in another file.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

@@ -4,6 +4,8 @@ Every check is an acceptance check: a value passes because it lies in the domain
 NaN can only pass where it is let through on purpose (NaN in, NaN out).
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from typing import Any, TypeAlias

@@ -1,5 +1,7 @@
 """Class counts as files and samplers give them: trailing zeros may be missing."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

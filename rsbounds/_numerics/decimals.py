@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
-from decimal import ROUND_DOWN, Context, Decimal
+from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
 
 MOST_CLASSES = 100_000  # a few characters of a file must not fill the memory
 
@@ -69,6 +69,12 @@ def short(value: float) -> str:
     if float(text) <= value:
         return text
     return str(Context(prec=12, rounding=ROUND_DOWN).create_decimal(Decimal(value)))
+
+
+def rounded_up(value: float, digits: int) -> str:
+    """A finite number in so many significant digits, not below it."""
+    context = Context(prec=digits, rounding=ROUND_UP, capitals=0)
+    return context.to_sci_string(context.create_decimal(Decimal(value)))
 
 
 def round_radii(largest: float) -> list[float]:

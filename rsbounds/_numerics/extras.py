@@ -20,6 +20,12 @@ def need(module: str, what: str) -> ModuleType:
         return importlib.import_module(module)
     except (ImportError, OSError, RuntimeError) as error:
         reason = " ".join(str(error).split())
+        if package == "torchvision" and not isinstance(error, ModuleNotFoundError):
+            # its operators are compiled against one build of torch
+            reason += (
+                ": the torchvision that is installed was built for another torch; "
+                "install both from one index, such as download.pytorch.org/whl/cpu"
+            )
         message = f"{what} needs {package}: {_command(package)} ({reason})"
         raise ImportError(message) from error
 

@@ -1,5 +1,7 @@
 """Files of strangers: read only if they have an end, and a size that fits."""
 
+from __future__ import annotations
+
 import errno
 import os
 import stat

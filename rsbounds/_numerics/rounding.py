@@ -1,5 +1,7 @@
 """Outward rounding: the machine epsilon, and rounding by an error bound."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """A search that only ever returns an accepted point."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

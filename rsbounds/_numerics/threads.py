@@ -1,5 +1,7 @@
 """Run compiled ufuncs on several threads, and compute results ahead of their use."""
 
+from __future__ import annotations
+
 import os
 import platform
 from collections import deque

@@ -308,7 +308,7 @@ def _pair(
 ) -> Pair:
     """The bounds of the two largest counts: many inputs share them."""
     return BOUNDS[bound].pair(
-        [first, second], 0, n, alpha, runner_up=runner_up, u=uniform
+        np.array([first, second]), 0, n, alpha, runner_up=runner_up, u=uniform
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from rsbounds._numerics.counts import padded, total
 from rsbounds._numerics.decimals import dense_counts, sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import content_of
+from rsbounds._numerics.json_files import parsed
 from rsbounds.answers._answer import (
     Answer,
     Answered,
@@ -192,9 +192,9 @@ class DecisionList(Answer):
 def read_list(path: Path) -> DecisionList:
     """The answer of a decision list in a JSON file; ValueError for any other."""
     try:
-        entries = json.loads(content_of(path))
+        entries = parsed(content_of(path))
         return DecisionList(Rule.from_dict(entries), entries.get("fitted", ()))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ValueError(f"{path} is not a rule: {error}") from None
 
 

@@ -8,6 +8,8 @@ does the coverage over data, calibration and noise. With m noisy scores, k of m 
 at most the threshold in calibration, j < k of m in prediction.
 """
 
+from __future__ import annotations
+
 import math
 import warnings
 from fractions import Fraction

@@ -11,6 +11,8 @@ likely. `plan` asks the selection samples for a few choices that may pay, and `e
 takes the best of them; the theory page on answers has the proof of the level.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

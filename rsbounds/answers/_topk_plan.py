@@ -4,6 +4,8 @@ No level rests on how good a plan is: any that is fixed before the other samples
 seen has level alpha.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -234,7 +236,7 @@ class _Trial:
     @classmethod
     def of(
         cls, shares: Floats, shapes: _Shapes, k: int, n: int, alpha: float
-    ) -> "_Trial":
+    ) -> _Trial:
         """Of the label's share and the others', which :func:`_scenarios` gives."""
         own = _lower_score(shares[:, 0], n, _level_score(alpha / 2))
         return cls(own, _sums(shares[:, 1:], k, shapes), shapes, n, alpha)

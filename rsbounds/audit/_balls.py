@@ -30,6 +30,7 @@ with suppress(
 ):  # it is needed where something is proved, and `verify` says so
     flint = importlib.import_module("flint")
 arb: Any = getattr(flint, "arb", None)
+acb: Any = getattr(flint, "acb", None)
 ctx: Any = getattr(flint, "ctx", None)
 Arb = Any
 

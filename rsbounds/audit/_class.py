@@ -8,6 +8,12 @@ from typing import Any
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._discrete import proved_discrete, too_many
 from rsbounds.audit._finding import Kind, Said
+from rsbounds.audit._mixed import (
+    is_mixed,
+    proved_mixed,
+    stated_changes,
+    too_many_beside,
+)
 from rsbounds.audit._proof import Claim, Proof, is_below, void_votes
 from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import BOUNDS
@@ -105,7 +111,7 @@ def _radius(row: Row, manifest: Manifest, expected: Row) -> Iterator[Said]:
         yield Kind.CONTRADICTION, f"{stated}, neither 0 nor the target {target}"
     if target is None and is_below(row.radius, expected.radius, 2 * row.sigma):
         yield Kind.WEAK, f"{stated}, below what the counts show"
-    elif too_many(manifest.method, row.radius):
+    elif _too_many(row, manifest):
         yield Kind.RADIUS, f"{stated}, more changes than are proved here"
     elif row.radius and not _proved(row, manifest.method, manifest.parameters):
         yield Kind.RADIUS, f"{stated}, more than the counts prove"
@@ -114,15 +120,30 @@ def _radius(row: Row, manifest: Manifest, expected: Row) -> Iterator[Said]:
         yield from _frontier(row, manifest, frontier)
 
 
+def _too_many(row: Row, manifest: Manifest) -> bool:
+    """Whether a row's changes are beyond what is proved."""
+    if is_mixed(manifest.method, manifest.parameters):
+        return too_many_beside(stated_changes(manifest.parameters))
+    return too_many(manifest.method, row.radius)
+
+
 def _frontier(row: Row, manifest: Manifest, frontier: str) -> Iterator[Said]:
     """Numbers of changes, kind by kind, that the counts don't prove."""
     z_b = None if row.z_b == -row.z_a else row.z_b
     for entry in frontier.split(";"):
-        counts = tuple(map(int, entry.split(",")))
-        if not proved_discrete(
-            manifest.method, manifest.parameters, counts, row.z_a, z_b
-        ):
+        if not _entry_proved(entry, row.z_a, z_b, manifest):
             yield Kind.RADIUS, f"frontier has {entry}, more than the counts prove"
+
+
+def _entry_proved(
+    entry: str, z_a: float, z_b: float | None, manifest: Manifest
+) -> bool:
+    method, parameters = manifest.method, manifest.parameters
+    if is_mixed(method, parameters):
+        radius, changes = entry.split(",")
+        return proved_mixed(parameters, float(radius), int(changes), z_a, z_b)
+    counts = tuple(map(int, entry.split(",")))
+    return proved_discrete(method, parameters, counts, z_a, z_b)
 
 
 def _proved(row: Row, method: str, parameters: Mapping[str, Any]) -> bool:

@@ -23,7 +23,9 @@ FURTHER: Mapping[str, frozenset[str]] = {
     "generator": frozenset({"noise"}),
     "composite": frozenset({"rule"}),
     "flips": frozenset({"symmetric"}),
-    "blocks": frozenset({"blocks", "splits"}),
+    "blocks": frozenset({"blocks", "splits", "changes"}),
+    "orbit": frozenset({"transform"}),
+    "transformed": frozenset({"law", "transform"}),
 }
 #: What any scheme may have: the code that returned it.
 _OF_ALL = frozenset({"code"})

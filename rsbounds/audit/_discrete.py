@@ -72,7 +72,7 @@ def proved_discrete(
     ``radius`` is a number of changes whatever their kind, or numbers kind by kind as a
     frontier has them.
     """
-    cases = _cases(method, parameters, radius)
+    cases = ways_of(method, parameters, radius)
     if cases is None or not z_a > (-z_a if z_b is None else z_b):
         return False
     top = _share(z_a)
@@ -87,7 +87,12 @@ def too_many(method: str, radius: float) -> bool:
 
 def least_discrete(method: str, parameters: Parameters, radius: float, z: Arb) -> Event:
     """The least that an event of Phi(z) can have within a number of changes."""
-    cases = _cases(method, parameters, float(int(radius)))
+    return least_of_ways(method, parameters, float(int(radius)), z)
+
+
+def least_of_ways(method: str, parameters: Parameters, radius: float, z: Arb) -> Event:
+    """The same of whole numbers of changes."""
+    cases = ways_of(method, parameters, radius)
     if cases is None:
         return Event(arb(0), arb(1))
     share = _lower_end(event(z).p)
@@ -97,7 +102,7 @@ def least_discrete(method: str, parameters: Parameters, radius: float, z: Arb) -
         return Event(p, 1 - p)
 
 
-def _cases(method: str, parameters: Parameters, radius: Any) -> list[Regions] | None:
+def ways_of(method: str, parameters: Parameters, radius: Any) -> list[Regions] | None:
     """The regions of every way to make so many changes; None beyond ``_MOST``."""
     text = json.dumps(dict(parameters), sort_keys=True)
     most = _MOST[method]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
 from math import isfinite, sqrt
@@ -46,6 +46,9 @@ class Printing:
         One of ``WAYS``.
     factor : float
         What all radii were multiplied by.
+    texts : mapping
+        Each number as it stands in the column: 0.250 has a digit more than 0.25. Where
+        it stands there in several ways, the one of the fewest digits.
     """
 
     decimals: int | None
@@ -53,14 +56,18 @@ class Printing:
     single: bool
     way: str = "rounded"
     factor: float = 1.0
+    texts: Mapping[float, str] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, numbers: Sequence[float]) -> Printing:
-        """The digits of a column."""
-        held = [number for number in set(numbers) if number and isfinite(number)]
-        digits = [_digits(number)[:2] for number in held]
+    def of(cls, cells: Sequence[str]) -> Printing:
+        """The digits of a column; cells are text of numbers >= 0."""
+        texts: dict[float, str] = {}
+        for cell in sorted(set(cells), key=len, reverse=True):
+            texts[float(cell)] = cell
+        held = [number for number in texts if number and isfinite(number)]
+        digits = [_digits(texts[number])[:2] for number in held]
         if not digits:
-            return cls(decimals=0, significant=None, single=False)
+            return cls(decimals=0, significant=None, single=False, texts=texts)
         styles: list[int | None] = []
         for each in zip(*digits, strict=True):
             usual: int = Counter(each).most_common(1)[0][0]
@@ -70,16 +77,19 @@ class Printing:
             styles = [int(np.median(each)) for each in zip(*digits, strict=True)]
         most = max(significant for _, significant in digits)
         single = most >= _DIGITS_OF_SINGLE and all(map(_is_single, held))
-        return cls(decimals=styles[0], significant=styles[1], single=single)
+        return cls(
+            decimals=styles[0], significant=styles[1], single=single, texts=texts
+        )
 
     @classmethod
-    def of_radii(cls, numbers: Sequence[float], earned: Array) -> Printing:
+    def of_radii(cls, cells: Sequence[str], earned: Array) -> Printing:
         """The digits of a column of radii, how they were shortened, and their factor.
 
         ``earned`` are the radii of all counts, in order: what fits them best.
         """
-        printed = cls.of(numbers)
-        held = np.array(sorted({r for r in numbers if 0 < r <= earned[-1] * 256}))
+        printed = cls.of(cells)
+        inside = (r for r in printed.texts if 0 < r <= earned[-1] * 256)
+        held = np.array(sorted(inside))
         if not held.size:
             return printed
         best, lost = printed._fitting(held, earned)
@@ -118,7 +128,8 @@ class Printing:
         """The place of a number's last digit; of one with more digits, its own."""
         if not isfinite(number):
             return 0.0
-        decimals, significant, first = _digits(number)
+        text = self.texts.get(number) or as_text(number)
+        decimals, significant, first = _digits(text)
         units = []
         if self.decimals is not None:
             units.append(10.0 ** -max(self.decimals, decimals))
@@ -160,12 +171,17 @@ class Printing:
         return f"{words}, {self.way}"
 
 
+def as_text(number: float) -> str:
+    """The fewest digits that read back as a number."""
+    return str(Decimal(repr(float(number))).normalize())
+
+
 @lru_cache(maxsize=2**16)
-def _digits(number: float) -> tuple[int, int, int]:
-    """Decimals and significant digits of a number, without trailing zeros, and the
-    power of ten of its first digit.
+def _digits(text: str) -> tuple[int, int, int]:
+    """Decimals and significant digits of a number's text, and the power of ten of its
+    first digit.
     """
-    exact = Decimal(repr(float(number))).normalize()
+    exact = Decimal(text)
     _, digits, exponent = exact.as_tuple()
     return max(0, -int(exponent)), len(digits), exact.adjusted()
 

@@ -2,6 +2,8 @@
 printed.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from rsbounds._numerics.extras import need
 from rsbounds.audit import _bounds, _rows
 from rsbounds.audit._balls import Event, arb, ctx, event
 from rsbounds.audit._finding import Audit, Finding, Kind, Said
-from rsbounds.audit._printing import Printing
+from rsbounds.audit._printing import Printing, as_text
 from rsbounds.confidence import lower_bound
 from rsbounds.gaussian import radius as gaussian_radius
 from rsbounds.procedure import Procedure
@@ -133,25 +135,27 @@ class _Published:
     printing_p: Printing
 
     @classmethod
-    def of(cls, file: Results, level: float, procedure: Procedure) -> "_Published":
+    def of(cls, file: Results, level: float, procedure: Procedure) -> _Published:
         radii = level * earned(procedure.n, procedure.alpha)
-        numbers = [row.radius for row in file.rows]
+        cells = file.printed.get("radius") or [as_text(row.radius) for row in file.rows]
         counted = all(0 <= row.count <= procedure.n for row in file.rows)
         names = [name for name in _P_A if name in file.columns]
         column = names[0] if names else ""
-        bounds = [_p_a(row, column) for row in file.rows]
-        bounds = [p for p in bounds if p == p]
-        if not bounds or not all(0 <= p <= 1 for p in bounds):
+        known = [p for row in file.rows if (p := _p_a(row, column)) == p]
+        if not known or not all(0 <= p <= 1 for p in known):
             column = ""
+        bounds = file.printed.get(column) or [
+            row.extra.get(column, "") for row in file.rows
+        ]
         return cls(
             level=level,
             n=procedure.n,
             alpha=procedure.alpha,
             radii=radii,
-            printing=Printing.of_radii(numbers, radii),
+            printing=Printing.of_radii(cells, radii),
             counts="count" in file.columns and counted,
             column=column,
-            printing_p=Printing.of(bounds),
+            printing_p=Printing.of([text for text in bounds if _is_number(text)]),
         )
 
     def notes(self, file: Results) -> Iterator[str]:
@@ -251,10 +255,16 @@ def _p_a(row: Row, column: str) -> float:
     """The bound in a column; NaN if there is none."""
     if column == "p_a":
         return row.p_a
+    text = row.extra.get(column, "").strip()
+    return number(text) if _is_number(text) else nan
+
+
+def _is_number(text: str) -> bool:
     try:
-        return number(row.extra.get(column, "").strip())
+        number(text.strip())
     except ValueError:
-        return nan
+        return False
+    return True
 
 
 def _cut(limit: float) -> str:

@@ -11,8 +11,15 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
+from rsbounds.audit import _affine
 from rsbounds.audit._balls import Arb, Event, arb, ball, bits, ctx, event
 from rsbounds.audit._discrete import least_discrete, proved_discrete
+from rsbounds.audit._mixed import (
+    is_mixed,
+    least_mixed,
+    proved_mixed,
+    stated_changes,
+)
 from rsbounds.schemes import METHODS
 from rsbounds.special import ball_offset
 
@@ -24,10 +31,17 @@ FIXED = ("gaussian", "anisotropic", "two-queries")
 ABSOLUTE = ("laplace", "uniform", "exponential", "splitting")
 #: Methods of discrete noise, whose radii count changes.
 DISCRETE = ("categorical", "flips", "mask", "deletion", "blocks")
+#: The method whose radii are those of the law of a parameter.
+PARAMETER = "transformed"
+#: The method of a finite group gone through, at whose elements the votes are the same.
+ORBIT = "orbit"
 #: Methods of which any event's least probability is known, at all inputs the same.
-TRANSPORTED = (*FIXED, *ABSOLUTE, *DISCRETE)
+TRANSPORTED = (*FIXED, *ABSOLUTE, *DISCRETE, PARAMETER)
 #: The methods whose radii are proved here.
-COVERED = (*TRANSPORTED, "semi-elastic", "lipschitz", "range", "generator")
+COVERED = (
+    *(*TRANSPORTED, ORBIT, _affine.METHOD),
+    *("semi-elastic", "lipschitz", "range", "generator"),
+)
 
 
 def proved(
@@ -44,6 +58,14 @@ def proved(
     """
     if method not in COVERED:
         raise ValueError(f"nothing here can prove a radius of method {method!r}")
+    if method == ORBIT:
+        return bool(z_a > (-z_a if z_b is None else z_b))
+    if method == _affine.METHOD:
+        return _affine.proved_affine(parameters, radius, z_a, z_b)
+    method, parameters = law_of(method, parameters)
+    if is_mixed(method, parameters):
+        changes = stated_changes(parameters)
+        return proved_mixed(parameters, radius, changes, z_a, z_b)
     if method in DISCRETE:
         return proved_discrete(method, parameters, radius, z_a, z_b)
     if method in ABSOLUTE:
@@ -53,10 +75,8 @@ def proved(
         numbers = as_balls(method, parameters)
         level, reach = arb(sigma), arb(radius) / _inner(numbers)
         gap = arb(z_a) + (arb(z_a) if z_b is None else -arb(z_b))
-        if method == "two-queries" and not _amounts_to(numbers, level):
-            return False
         if method in FIXED:
-            return bool(2 * reach <= level * gap)
+            return _amounts_to(numbers, level) and bool(2 * reach <= level * gap)
         distance, *ends = _extremes(numbers, level, reach)
         # a level that varies certifies less than the one at the input, everywhere
         if not 0 < 2 * distance < level * gap:
@@ -80,6 +100,17 @@ def proved(
     return True
 
 
+def law_of(method: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The method and the parameters that radii follow from: of a parameter, its law's.
+
+    An attack moves the parameter and nothing else, by as much as the radius bounds.
+    """
+    if method != PARAMETER:
+        return method, parameters
+    law = parameters["law"]
+    return law["method"], law
+
+
 def as_balls(method: str, parameters: Mapping[str, Any]) -> dict[str, Arb]:
     """The parameters that radii of a method depend on."""
     domains = METHODS[method].domains
@@ -90,7 +121,12 @@ def as_balls(method: str, parameters: Mapping[str, Any]) -> dict[str, Arb]:
 
 
 def _amounts_to(numbers: Mapping[str, Arb], level: Arb) -> bool:
-    """Whether two queries tell inputs apart no better than one of this level."""
+    """Whether two queries tell inputs apart no better than one of this level.
+
+    Other noise has the level itself.
+    """
+    if "sigma_1" not in numbers:
+        return True
     information = numbers["sigma_1"] ** -2 + numbers["sigma_2"] ** -2
     return bool(level**2 * information <= 1)
 
@@ -101,11 +137,14 @@ def least(
     """The least that an event of Phi(z) can have within a radius, for a method of
     ``TRANSPORTED``.
     """
+    method, parameters = law_of(method, parameters)
+    if is_mixed(method, parameters):
+        return least_mixed(parameters, radius, z)
     if method in DISCRETE:
         return least_discrete(method, parameters, radius, z)
     if method in FIXED:
         numbers = as_balls(method, parameters)
-        if method == "two-queries" and not _amounts_to(numbers, arb(sigma)):
+        if not _amounts_to(numbers, arb(sigma)):
             return Event(arb(0), arb(1))
         step = arb(radius) / (_inner(numbers) * arb(sigma))
         return event(z - step)

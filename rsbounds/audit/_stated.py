@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from rsbounds.audit._affine import METHOD as AFFINE
 from rsbounds.audit._proof import own_level
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.audit._radii import ABSOLUTE, DISCRETE
@@ -103,7 +104,7 @@ def rests_on(
 
 def _is_certified(method: str, name: str) -> bool:
     """Whether a parameter says what is certified, and is nothing that it rests on."""
-    of_a_law = method in (*ABSOLUTE, *DISCRETE) and name != "dim"
+    of_a_law = method in (*ABSOLUTE, *DISCRETE, AFFINE) and name != "dim"
     return name in _CERTIFIED or of_a_law
 
 

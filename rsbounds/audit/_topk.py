@@ -14,6 +14,7 @@ from rsbounds.answers import Answer, Choice, Plan, plan
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import arb, ctx
 from rsbounds.audit._finding import Kind, Said
+from rsbounds.audit._mixed import is_mixed
 from rsbounds.audit._proof import Claim, Proof, answer_of, is_below, void_votes
 from rsbounds.results import Manifest, Row
 
@@ -136,7 +137,9 @@ def _stays(manifest: Manifest, row: Row, t: int) -> bool:
     noise = (manifest.method, manifest.parameters, row.sigma, row.radius)
     if t == 1:
         return _radii.proved(*noise, row.z_a, row.z_b)
-    if manifest.method in _radii.DISCRETE and not row.radius.is_integer():
+    whole = manifest.method in _radii.DISCRETE
+    whole = whole and not is_mixed(manifest.method, manifest.parameters)
+    if whole and not row.radius.is_integer():
         # half a change is none: what holds within 2 changes holds within 2.5
         return False
     with ctx.workprec(_bounds.PRECISION):

@@ -24,7 +24,8 @@ from rsbounds.audit._redrawn import of_several_models
 from rsbounds.certificate import (
     ANOTHERS,
     ASSERTED_ENVELOPE,
-    MEMORY,
+    ASSERTED_GROUP,
+    PARAMETER,
     SCOPES,
     THIS_INPUT,
 )
@@ -36,7 +37,7 @@ from rsbounds.schemes import METHODS
 
 # What any method's own scope may be cut to: an answer or a bound of another package
 # makes the rows another package's.
-_WEAKER = (ANOTHERS, ASSERTED_ENVELOPE, MEMORY, THIS_INPUT)
+_WEAKER = (ANOTHERS, ASSERTED_ENVELOPE, ASSERTED_GROUP, THIS_INPUT)
 
 
 def contradictions(
@@ -83,6 +84,9 @@ def _of_the_whole(manifest: Manifest) -> Iterator[str]:
     scope = manifest.scope
     if method and (scope not in SCOPES or scope not in (method.scope, *_WEAKER)):
         yield f"scope is {scope!r}, which no scheme of method {method.name} has"
+    stated = manifest.parameters.get("transform", "")
+    if scope == PARAMETER and not isinstance(stated, str):
+        yield f"scope is {scope!r}, of a transformation of the writer's own"
     selected, inputs = manifest.selected(), manifest.data["inputs"]
     if selected != inputs:
         names = "an unknown number" if selected is None else selected

@@ -29,7 +29,7 @@ from rsbounds.certificate import (
     norm_of,
 )
 from rsbounds.composite import Rule
-from rsbounds.schemes import METHODS, Given, Scheme, semielastic
+from rsbounds.schemes import METHODS, Given, Scheme, semielastic, transformed
 from rsbounds.semielastic import KNNSigma
 
 _KINDS = (
@@ -54,6 +54,28 @@ def by_name(name: str, options: Mapping[str, Any], given: Given) -> Scheme:
     if not METHODS.is_own(name):
         scheme.scope = ANOTHERS  # whatever the other package's code makes of it
     return scheme
+
+
+def moving(scheme: Scheme, spec: str) -> Scheme:
+    """The scheme whose noise moves the parameter of a transformation.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        The law of the parameter.
+    spec : str
+        A name of :data:`rsbounds.transforms.TRANSFORMS`, or MODULE:CALLABLE: what
+        CALLABLE() returns is asserted to be a group.
+    """
+    if ":" not in spec:
+        return transformed(scheme, spec)
+    made = loading.call("transform", spec)
+    moved = transformed(scheme, made)
+    stated = moved.parameters["transform"]
+    if not isinstance(stated, str):
+        code = loading.fingerprint(spec, made)
+        moved.parameters["transform"] = {**stated, "code": code}
+    return moved
 
 
 def by_code(

@@ -6,11 +6,14 @@ Nothing here knows a framework, a theory or an answer: a
 :class:`rsbounds.schemes.Scheme`.
 """
 
+import sys
+
 # "X as X": for other rooms of the package; what users call is in __all__
 from rsbounds.answers import certify_counts
 from rsbounds.certify._dataset import certify_dataset
 from rsbounds.certify._forecast import Expected as Expected
-from rsbounds.certify._forecast import Forecast, cheapest, forecast
+from rsbounds.certify._forecast import Forecast, forecast
+from rsbounds.certify._forecast import cheapest as cheapest
 from rsbounds.certify._input import certified as certified
 from rsbounds.certify._input import certify, certify_radius, predict
 from rsbounds.certify._job import Build as Build
@@ -22,6 +25,7 @@ from rsbounds.certify._job import Work as Work
 from rsbounds.certify._job import source_of as source_of
 from rsbounds.certify._margin import Measured as Measured
 from rsbounds.certify._margin import measure_margin
+from rsbounds.certify._module import Certify as _Certify
 from rsbounds.certify._run import Selection as Selection
 from rsbounds.certify._run import Settings
 from rsbounds.certify._run import drawn_columns as drawn_columns
@@ -42,7 +46,6 @@ __all__ = [
     "certify_counts",
     "certify_dataset",
     "certify_radius",
-    "cheapest",
     "forecast",
     "instance_sigma",
     "measure_margin",
@@ -53,3 +56,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+sys.modules[__name__].__class__ = _Certify

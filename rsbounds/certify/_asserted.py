@@ -14,6 +14,8 @@ from rsbounds.schemes import Scheme
 
 #: Inputs that each further one is compared with, the first of a run.
 MOST = 256
+#: Numbers of all those inputs together, at most: 128 MiB.
+MOST_NUMBERS = 2**24
 _SLACK = 1e-6  # relative: what levels and distances in float32 may be off by
 
 
@@ -60,7 +62,8 @@ class Asserted:
                 )
                 self._name = ""
                 return
-        if len(self._seen) < MOST:
+        many = len(self._seen) + 1
+        if many <= MOST and many * point.size <= MOST_NUMBERS:
             self._seen.append((index, level, point))
 
     def _least(self, level: float, before: float, away: float) -> float:

@@ -168,9 +168,7 @@ def forecast(
         tolerance = TOLERANCE if asked.tolerance is None else asked.tolerance
     forecasts = []
     for n in numbers:
-        fixed = replace(
-            asked, n=n, bound="clopper-pearson", tolerance=None, only_correct=False
-        )
+        fixed = asked.fixed(n)
         staged = replace(fixed, tolerance=tolerance)
         for procedure in (fixed, staged):
             run = _run(simulated, procedure, scheme, rng)

@@ -259,7 +259,7 @@ class Here:
             )
             # a row without samples tells no accuracy under noise to compare with
             counts = None
-            if certificate.n and self._job.has_less_noise and alone():
+            if certificate.n and alone() and self._job.has_less_noise:
                 counts = guarded(name, self._job.alone, item.x)
             yield Outcome(item.index, row, alone=counts)
 

@@ -213,7 +213,8 @@ class Run:
             run={**settings.run, "machines": machines, **committed},
         )
         classes = _classes(answer, probe)
-        check_labels(source, classes, list(manifest.indices()))
+        if source.labels is not None:
+            check_labels(source, classes, list(manifest.indices()))
         return cls(job, work, source, settings, manifest, classes, out)
 
     def results(self) -> Results:

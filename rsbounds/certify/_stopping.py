@@ -291,14 +291,7 @@ def at_looks(procedure: Procedure) -> Sequence[Procedure]:
     looks = BOUNDS[procedure.bound].looks
     assert looks is not None
     return [
-        replace(
-            procedure,
-            n=look.samples,
-            alpha=look.alpha,
-            bound=looks.bound,
-            tolerance=None,
-            only_correct=False,
-        )
+        procedure.fixed(look.samples, look.alpha, looks.bound)
         for look in looks_of(procedure)
     ]
 

@@ -81,10 +81,11 @@ class Tally(Progress):
             )
         if not self._classifies:
             return
+        left_out = row.is_left_out
         self._rows += 1
         self._correct += row.correct
-        self._left_out += row.is_left_out
-        self._abstained += row.predict == ABSTAIN and not row.is_left_out
+        self._left_out += left_out
+        self._abstained += row.predict == ABSTAIN and not left_out
         accuracy = self._correct / self._rows
         abstained = self._abstained / max(self._rows - self._left_out, 1)
         self.note(f"accuracy {accuracy:.3f}, {abstained:.3f} abstain")

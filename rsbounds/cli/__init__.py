@@ -28,6 +28,7 @@ _COMMANDS = (
     "demo",
     "certify",
     "report",
+    "compare",
     "merge",
     "verify",
     "recertify",
@@ -85,6 +86,11 @@ class Parser(argparse.ArgumentParser):
         )
         known = self._option_string_actions
         hints = []
+        wrong = re.match(r"argument COMMAND: invalid choice: '(.*?)'", message)
+        if wrong is not None:
+            message = f"there is no command {wrong[1]}"
+            near = difflib.get_close_matches(wrong[1], _COMMANDS, 1)
+            hints += [f"did you mean {name}?" for name in near]
         for word in self._words:
             flag = word.partition("=")[0]
             if flag.startswith("--") and flag not in known:

@@ -10,6 +10,7 @@ from typing import Any
 
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.files import content_of
+from rsbounds._numerics.json_files import TOO_DEEP
 from rsbounds.cli._flags import flag
 
 
@@ -29,6 +30,8 @@ def entries(path: Path) -> dict[str, Any]:
             pairs = _yaml(path, decoded)
     except ImportError:
         raise
+    except RecursionError:
+        raise ValueError(f"{path} can't be read: {TOO_DEEP}") from None
     except Exception as error:  # YAML's errors, tomllib's, and those of text
         problem = " ".join(str(error).split())
         raise ValueError(f"{path} can't be read: {problem}") from None

@@ -59,10 +59,25 @@ def add_model(parser: Any, *, required: bool) -> None:
 
 def add_data(parser: Any, *, required: bool, help: str = "") -> None:
     add = parser.add_argument
-    text = f"{help}FILE.npz (x, y), FILE.npy with FILE.labels.npy, imagefolder:DIR, "
+    text = f"{help}FILE.npz (x, y), FILE.npy with FILE.labels.npy, FILE.csv with "
+    text += "--target, imagefolder:DIR, "
     text += "hf:ID_OR_DIRECTORY[:SPLIT], MODULE:CALLABLE or path/to/file.py:CALLABLE"
     add("--data", required=required, metavar="DATA", help=text)
     add("--scale", type=float, help="divide stored numbers by this, such as 255")
+    add("--target", metavar="COLUMN", help="FILE.csv: the column of the classes")
+    add(
+        "--categories",
+        type=lambda text: text.split(","),
+        default=[],
+        metavar="COLUMN,...",
+        help="FILE.csv: columns of numbers that are categories",
+    )
+    add(
+        "--like",
+        metavar="FILE.csv",
+        help="FILE.csv: the table whose units and values are taken, as that of "
+        "training (the data's own)",
+    )
     add(
         "--resize",
         type=_size,
@@ -217,6 +232,10 @@ def open_data(
     """The data of the command line, as the model wants its images and names its
     classes.
     """
+    if args.target is not None:
+        return _table(args)
+    if args.data.endswith(".csv"):
+        raise ValueError("--target must name the column of the classes of a table")
     stated = _preprocess(args)
     preprocess = (
         loaded.preprocess if loaded else Preprocess(**stated) if stated else None
@@ -236,6 +255,17 @@ def open_data(
             f"--{next(iter(stated))} is for pictures; --data {args.data} holds arrays"
         )
     return data
+
+
+def _table(args: argparse.Namespace) -> Data:
+    """A table, its columns split into numbers and categories."""
+    like = None
+    if args.like is not None:
+        like = loading.read_table(args.like, args.target, categories=args.categories)
+    table = loading.read_table(
+        args.data, args.target, categories=args.categories, like=like
+    )
+    return loading.TableData(table, args.data)
 
 
 def engine(args: argparse.Namespace) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from rsbounds.cli._flags import flag as flag
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.confidence.counts import MAX_N
-from rsbounds.schemes import METHODS, Option, Scheme
+from rsbounds.schemes import LAWS, METHODS, TRANSFORM_OPTION, Option, Scheme
 
 #: The method of a run that names none.
 DEFAULT = next(iter(METHODS))
@@ -72,6 +72,8 @@ def of_method(name: str) -> tuple[Option, ...]:
     """
     if is_code(name):
         return (_ARGUMENTS,)
+    if name in LAWS:  # whose noise may move a parameter
+        return *METHODS[name].options, TRANSFORM_OPTION
     if name in METHODS:
         return METHODS[name].options
     raise loading.unknown("method", name, list(METHODS))
@@ -79,7 +81,7 @@ def of_method(name: str) -> tuple[Option, ...]:
 
 def of_all() -> list[Option]:
     """The options of this package's methods, one of each flag."""
-    options = {_ARGUMENTS.name: _ARGUMENTS}
+    options = {own.name: own for own in (_ARGUMENTS, TRANSFORM_OPTION)}
     for name in filter(METHODS.is_own, METHODS):  # others' code runs when it is named
         options |= {option.name: option for option in METHODS[name].options}
     return list(options.values())
@@ -133,6 +135,8 @@ def scheme(args: argparse.Namespace, shape: tuple[int, ...]) -> Scheme | Rule:
     else:
         _require_fixed(args, METHODS[args.method])
         made = trust.by_name(args.method, vars(args), given)
+        if args.method in LAWS and args.transform is not None:
+            made = trust.moving(made, args.transform)
     if isinstance(made, Rule):
         return made
     if args.sound_noise and not made.sound:

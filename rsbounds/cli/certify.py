@@ -351,25 +351,26 @@ def run(args: argparse.Namespace) -> None:
         require_place(out)  # before the model is loaded
         each = argparse.Namespace(**vars(args) | {"sigma": level, "out": out})
         each.place = out.absolute()  # the model's code may change the folder
-        numbers = _numbers(each)
-        runs.append((each, numbers, _procedure(numbers)))
-    for each, numbers, procedure in runs:
+        _procedure(_numbers(each))  # refused before the model is loaded
+        runs.append(each)
+    for each in runs:
         try:
-            _run(each, numbers, procedure)
+            _run(each)
         except CorruptInput as error:
             raise ValueError(
                 f"{error}; --skip-corrupt leaves out such inputs"
             ) from None
 
 
-def _numbers(args: argparse.Namespace) -> dict[str, Any]:
-    """The numbers of a run, where nothing is said those of its answer and its noise."""
+def _numbers(args: argparse.Namespace, outcomes: int | None = None) -> dict[str, Any]:
+    """The numbers of a run, where nothing is said those of its answer and its noise.
+
+    ``outcomes``: of noise all of whose outcomes are evaluated, once it is known.
+    """
     answer = ANSWERS[args.answer]
-    of_noise: dict[str, Any] = {}
-    if answer.takes_scheme and not _methods.is_code(args.method):
-        of_noise = METHODS[args.method].numbers(vars(args))
-    n = of_noise.get("n", answer.n)
-    bound = of_noise.get("bound", _methods.COUNTED[0])
+    n, bound = answer.n, _methods.COUNTED[0]
+    if outcomes is not None:
+        n, bound = outcomes, "exact"
     stated = vars(args) | {"runner_up": args.runner_up == "on"}
     numbers = {field.name: stated[field.name] for field in fields(Procedure)}
     defaults = {"n0": answer.n0, "n": n, "bound": bound}
@@ -384,9 +385,7 @@ def _procedure(numbers: Mapping[str, Any]) -> Procedure:
     return Procedure(**{**numbers, "margin": None if margin == "auto" else margin})
 
 
-def _run(
-    args: argparse.Namespace, numbers: Mapping[str, Any], procedure: Procedure
-) -> None:
+def _run(args: argparse.Namespace) -> None:
     rank, size, origin = loading.share(args.shard)
     out = args.out
     if origin != "default" and size > 1:
@@ -394,6 +393,8 @@ def _run(
         say(f"{origin} share {rank}/{size}, writing {out}")
     place = args.place.with_name(out.name)
     parts = _engine.parts(args)
+    numbers = _numbers(args, parts.answer.scheme.outcomes)
+    procedure = _procedure(numbers)
     with ExitStack() as stack:
         data = stack.enter_context(parts.data)
         with warnings.catch_warnings():  # which a run gives itself

@@ -5,6 +5,8 @@ level, bound or method, with or without the runner-up. No model is needed. Each 
 holds at its own level; the best of several files, chosen after looking, does not.
 """
 
+from __future__ import annotations
+
 import argparse
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -276,15 +278,10 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
     runs: dict[float, Run] = {}
     for path in paths:
         run = _read(path)
-        if BOUNDS[run.manifest.procedure.bound].looks is not None:
+        if run.manifest.procedure.may_stop:
             raise ValueError(
-                f"{path} was sampled until its looks showed enough: a rule needs the "
-                "same number of samples of every input"
-            )
-        if run.manifest.procedure.only_correct:
-            raise ValueError(
-                f"{path} has no samples of inputs whose selected class is wrong: a "
-                "rule needs those of every input"
+                f"{path} has fewer samples of some inputs: a rule needs the same "
+                "number of every input"
             )
         if run.manifest.procedure.void_against:
             raise ValueError(

@@ -14,9 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds import audit, results
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import require_writable
 from rsbounds.cli._methods import numbers
-from rsbounds.results import MARK, PICTURE, as_files, require_card, with_accuracies
+from rsbounds.results import (
+    MARK,
+    PICTURE,
+    TABLE,
+    TABLES,
+    as_files,
+    require_card,
+    with_accuracies,
+    write_table,
+)
 
 
 def add_options(parser: Any) -> None:
@@ -34,6 +44,18 @@ def add_options(parser: Any) -> None:
         action="store_true",
         help="rows for every class too, and for their spread",
     )
+    add(
+        "--no-notes",
+        dest="notes",
+        action="store_false",
+        help="no footnotes and no marks; in LaTeX they are comments",
+    )
+    add(
+        "--out",
+        metavar="FILE",
+        help="a table (.tex, .md), a plot (.pdf, .svg, .png) or a page (.html), by its "
+        "ending",
+    )
     add("--plot", metavar="FILE.png", help="draw the curves (extra: plot)")
     add(
         "--html",
@@ -49,12 +71,19 @@ def run(args: argparse.Namespace) -> int:
     """Print the table, draw the curves, write the page."""
     if any(path.endswith(".json") for path in args.files):
         return _cards(args)
+    table = _placed(args)
     files = [results.read(path) for path in args.files]
     # all that may be refused comes first: what is printed or written is whole
     if args.json:
         text = json.dumps([results.summary(file, args.radii) for file in files])
     else:
-        text = results.table(files, args.radii, style=args.style, classes=args.classes)
+        text = results.table(
+            files,
+            args.radii,
+            style=args.style,
+            classes=args.classes,
+            notes=args.notes,
+        )
     if args.plot is not None:
         with_accuracies(files)
     if args.plot is not None or args.html is not None:
@@ -62,10 +91,14 @@ def run(args: argparse.Namespace) -> int:
     made, why = None, ""
     if args.card is not None:
         made, why = _card(args, files)
-    for path, mark in ((args.plot, PICTURE), (args.html, MARK)):
+    for path, mark in ((args.plot, PICTURE), (args.html, MARK), (table, TABLE)):
         if path is not None:
             require_writable(path, mark)
-    print(text)
+    if table is None:
+        print(text)
+    else:
+        write_table(text, table)
+        print(f"{table}: the table")
     if args.style == "csv" or args.json:
         for file in files:
             for note in file.notes():
@@ -78,6 +111,24 @@ def run(args: argparse.Namespace) -> int:
         markdown = results.write_card(made, args.card)
         print(f"{args.card}, {markdown}: the card{why}")
     return 0
+
+
+def _placed(args: argparse.Namespace) -> str | None:
+    """Take ``--out`` for the option of its ending; return the place of a table."""
+    if args.out is None:
+        return None
+    ending = Path(args.out).suffix
+    if ending == ".html" and args.html is None:
+        args.html = args.out
+    elif ending in (".pdf", ".svg", ".png") and args.plot is None:
+        args.plot = args.out
+    elif ending in TABLES and not args.json:
+        args.style = TABLES[ending]
+        return str(args.out)
+    else:
+        text = "must end in .tex, .md, .pdf, .svg, .png or .html, and say it once"
+        raise ArgumentError("out", f"{text}; got {args.out}")
+    return None
 
 
 def _card(
@@ -109,6 +160,8 @@ def _cards(args: argparse.Namespace) -> int:
             f"{other[0]} is a result file and {card} a card: give one kind, or make a "
             "card of it with --card"
         )
+    if args.out is not None:
+        args.html = args.html or args.out
     for name in ("radii", "classes", "plot", "card"):
         if getattr(args, name):
             raise ValueError(f"--{name} takes result files; got {card}, a card")

@@ -10,9 +10,9 @@ for shapes, counts, stages, classes or samplers that do not fit the rule or each
 from rsbounds.composite.estimate import (
     CompositeCertificate,
     certify_counts,
-    certify_drawn,
-    checked_stage,
 )
+from rsbounds.composite.estimate import certify_drawn as certify_drawn
+from rsbounds.composite.estimate import checked_stage as checked_stage
 from rsbounds.composite.fitting import Fit, fit
 from rsbounds.composite.geometry import classify, radius, route_radius
 from rsbounds.composite.measure import WorstRatio, worst_ratio
@@ -29,8 +29,6 @@ __all__ = [
     "WorstRatio",
     "certify",
     "certify_counts",
-    "certify_drawn",
-    "checked_stage",
     "classify",
     "fit",
     "plan",

@@ -1,5 +1,7 @@
 """Fit a decision list to counts of a calibration split."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations

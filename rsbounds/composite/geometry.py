@@ -1,5 +1,7 @@
 """The radius of a decision list, or of routes, where all probabilities are known."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

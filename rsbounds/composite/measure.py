@@ -1,5 +1,7 @@
 """How near one certificate comes to the best of several at each radius."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np

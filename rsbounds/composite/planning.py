@@ -1,5 +1,7 @@
 """What the selection samples choose: class, items and what blocks the others."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,7 @@
 """The certificate of a decision list from samples of one input."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -9,7 +9,8 @@ that do not broadcast raise ValueError.
 """
 
 from rsbounds.confidence.bounds import BOUNDS, pair_bounds
-from rsbounds.confidence.counts import lower_bound, randomized_lower_bound, upper_bound
+from rsbounds.confidence.counts import lower_bound, upper_bound
+from rsbounds.confidence.counts import randomized_lower_bound as randomized_lower_bound
 from rsbounds.confidence.distribution import CDFCertificate
 from rsbounds.confidence.entry import (
     Bound,
@@ -17,8 +18,8 @@ from rsbounds.confidence.entry import (
     Look,
     Looks,
     Pair,
-    opposite_uniform,
 )
+from rsbounds.confidence.entry import opposite_uniform as opposite_uniform
 from rsbounds.confidence.histogram import ScoreHistogram
 from rsbounds.confidence.sequential import (
     SequentialTest,
@@ -40,9 +41,7 @@ __all__ = [
     "anytime_lower_bound",
     "anytime_upper_bound",
     "lower_bound",
-    "opposite_uniform",
     "pair_bounds",
-    "randomized_lower_bound",
     "soft_lower_bound",
     "soft_upper_bound",
     "upper_bound",

@@ -8,6 +8,8 @@ thing for the failures. The randomized bound has the level exactly, at the price
 random number.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -174,7 +176,9 @@ def from_log(log_p: Array) -> tuple[Array, Array]:
 
 def score(p: Array, q: Array) -> Array:
     """Phi^-1(p) rounded down."""
-    return round_down(either(p < q, ndtri(p), -ndtri(q)), NDTRI_ERROR)
+    near = p < q
+    z = ndtri(either(near, p, q))
+    return round_down(either(near, z, -z), NDTRI_ERROR)
 
 
 def randomized_lower_bound(
@@ -263,11 +267,11 @@ def randomized_end(count: NDArray[Any], n: NDArray[Any], alpha: Array, u: Array)
 
 
 def _clopper_pearson(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
-    return end(*arguments(k, n, alpha))
+    return end(k, n, alpha)
 
 
 def _randomized(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
-    return randomized_end(*arguments(k, n, alpha), np.asarray(u))
+    return randomized_end(k, n, alpha, np.asarray(u))
 
 
 CLOPPER_PEARSON = Bound("clopper-pearson", "counts", _clopper_pearson)

@@ -125,8 +125,8 @@ def part_of(alpha: float, share: Fraction) -> float:
     return level
 
 
-#: (successes or histogram, n, alpha, u) -> the lower end; u is None unless the bound
-#: needs a uniform number.
+#: (successes or histogram, n, alpha, u) -> the lower end, of arguments that were
+#: checked; u is None unless the bound needs a uniform number.
 Lower = Callable[[Any, NDArray[np.int64], Array, float | None], End]
 
 

@@ -4,6 +4,8 @@ Where the noise has n outcomes, all alike, and the class of each is counted, a c
 probability is its count over n. Nothing was drawn, so nothing is spent of alpha.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Anytime-valid tests and bounds by betting: look at the counts at any time."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,5 +1,7 @@
 """A bound for runs that stop, at fixed looks, once more samples gain little."""
 
+from __future__ import annotations
+
 from fractions import Fraction
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The radius under an envelope and its two branches, by a kernel or by a bisection."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

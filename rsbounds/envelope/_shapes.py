@@ -1,5 +1,7 @@
 """What an envelope is, those that the compiled search knows, and two others."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, cast

@@ -1,5 +1,7 @@
 """The radius of a smoothed classifier whose scores are Lipschitz to begin with."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The three radii of a Lipschitz sigma with a floor."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,5 +1,7 @@
 """The factor by which a change of sigma moves a normal score, and [B]'s constant."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
@@ -19,9 +21,9 @@ def ratio(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> Floats:
     R_d(p) = eps0 f(eps0)/phi(Phi^-1(p)), eps0 the 1 - p quantile of chi-square with d
     degrees of freedom.
 
-    The factor by which a change of sigma moves a normal score: \\|dz\\| <= 2 R \\|d
-    sigma\\|/sigma. R_d is strictly decreasing on (0, 1) in every dimension (theorem in
-    the documentation), which closes [B]'s open question on p_min.
+    A change of sigma moves the score z by |dz| <= 2 R |d sigma|/sigma. R_d is strictly
+    decreasing on (0, 1) in every dimension (theorem in the documentation), which closes
+    [B]'s open question on p_min.
 
     Parameters
     ----------
@@ -80,16 +82,24 @@ def ratio_derivative(p: ArrayLike, dim: ArrayLike, *, scores: bool = False) -> F
     return ends
 
 
-@np.errstate(under="ignore")  # the ratio falls below any double
-def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
+def p_min_search(dim: ArrayLike, floor: ArrayLike = 1e-300) -> Floats:
     """Smallest p such that R_d decreases on [p, 1 - p], checked numerically.
 
-    The check goes down to `floor`.
-
     By a theorem (theory pages) every p in (0, 1/2) will do, in every dimension, so the
-    result is `floor`, a probability in (0, 1/2). This function checks it on a grid,
-    which is refined where R rises with z = Phi^-1(1 - p) by less than the error of its
-    values. `dim` and errors as in :func:`ratio`.
+    result is `floor`. This function checks it down to there on a grid, which is refined
+    where R rises with z = Phi^-1(1 - p) by less than the error of its values.
+
+    Parameters
+    ----------
+    dim : array_like
+        As in :func:`ratio`.
+    floor : array_like
+        Where the check ends, a probability in (0, 1/2).
+
+    Returns
+    -------
+    Array
+        The p of each pair, broadcast over the arguments.
 
     References
     ----------
@@ -99,26 +109,38 @@ def p_min_search(dim: ArrayLike, floor: float = 1e-300) -> np.float64:
     --------
     >>> float(p_min_search(784))
     1e-300
+    >>> p_min_search([784, 3072], floor=1e-9)
+    array([1.e-09, 1.e-09])
     """
-    d = number("dim", dim, 1.0, 1e8)
-    lowest = number("floor", floor, 0.0, 0.5, closed="neither")
+    dim = as_floats("dim", dim, 1.0, 1e8, nan=False)
+    floor = as_floats("floor", floor, 0.0, 0.5, closed="neither", nan=False)
+    dim, floor = broadcast(dim=dim, floor=floor)
+    pairs = zip(np.ravel(dim).tolist(), np.ravel(floor).tolist(), strict=True)
+    values = [_p_min(*pair) for pair in pairs]
+    found: Floats = np.reshape(np.array(values, float), np.shape(dim))[()]
+    return found
+
+
+@np.errstate(under="ignore")  # the ratio falls below any double
+def _p_min(dim: float, lowest: float) -> float:
+    """The p of one dimension."""
     top = -float(ndtri(np.asarray(lowest)))
     z = np.linspace(-top, top, 257)
-    values = kernels.lipschitz_ratio(z, d)
+    values = kernels.lipschitz_ratio(z, dim)
     failed = np.zeros(0)
     for _ in range(8):
         margin = RATIO_ERROR * (values[1:] + values[:-1])
         weak = ~(np.diff(values) > margin)
         if not weak.any():
-            return np.float64(lowest)
+            return lowest
         failed = np.abs(z[1:][weak])
         middle = (z[1:][weak] + z[:-1][weak]) / 2
-        slope = kernels.lipschitz_slope(middle, d)
+        slope = kernels.lipschitz_slope(middle, dim)
         if np.all(slope > 0) and np.all(np.diff(z)[weak] < 1e-2):
-            return np.float64(lowest)
+            return lowest
         z = np.sort(np.concatenate([z, middle]))
-        values = kernels.lipschitz_ratio(z, d)
-    return np.float64(ndtr(-np.min(failed)))
+        values = kernels.lipschitz_ratio(z, dim)
+    return float(ndtr(-np.min(failed)))
 
 
 def constant(

@@ -3,17 +3,21 @@
 # "X as X": for other rooms of the package; what users call is in __all__
 from rsbounds.loading._loaded import Loaded
 from rsbounds.loading._loaded import unknown as unknown
-from rsbounds.loading.archives import inputs
-from rsbounds.loading.callables import build, fingerprint
+from rsbounds.loading.archives import inputs as inputs
+from rsbounds.loading.callables import build as build
 from rsbounds.loading.callables import call as call
+from rsbounds.loading.callables import fingerprint as fingerprint
 from rsbounds.loading.callables import guarded as guarded
-from rsbounds.loading.data import as_data, check_labels, open_data, prefetched
-from rsbounds.loading.hashes import file_hash
+from rsbounds.loading.data import as_data, open_data, prefetched
+from rsbounds.loading.data import check_labels as check_labels
+from rsbounds.loading.hashes import file_hash as file_hash
 from rsbounds.loading.images import Preprocess
-from rsbounds.loading.models import load_model, parse_arguments
+from rsbounds.loading.models import load_model
+from rsbounds.loading.models import parse_arguments as parse_arguments
 from rsbounds.loading.parameters import is_torch as is_torch
 from rsbounds.loading.rows import CorruptInput, Data, Item
 from rsbounds.loading.shares import share as share
+from rsbounds.loading.tables import Table, TableData, read_table
 
 __all__ = [
     "CorruptInput",
@@ -21,16 +25,13 @@ __all__ = [
     "Item",
     "Loaded",
     "Preprocess",
+    "Table",
+    "TableData",
     "as_data",
-    "build",
-    "check_labels",
-    "file_hash",
-    "fingerprint",
-    "inputs",
     "load_model",
     "open_data",
-    "parse_arguments",
     "prefetched",
+    "read_table",
 ]
 
 

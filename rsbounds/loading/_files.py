@@ -1,5 +1,7 @@
 """Models in files: ``onnx:FILE``, and estimators saved by skops, ``sklearn:FILE``."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path

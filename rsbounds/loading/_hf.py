@@ -3,6 +3,8 @@
 Data may name a split: ``hf:ID_OR_DIRECTORY:SPLIT``.
 """
 
+from __future__ import annotations
+
 import importlib.metadata
 import json
 import ssl

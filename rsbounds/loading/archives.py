@@ -4,6 +4,8 @@ Neither is mapped to memory: a mapped file that is cut short ends the process, a
 maps no members of npz files.
 """
 
+from __future__ import annotations
+
 import hashlib
 import math
 import shutil

@@ -249,6 +249,19 @@ class SequenceData(Data):
     def __len__(self) -> int:
         return self._length
 
+    def _shape(self) -> list[int] | None:
+        shapes = []
+        for i in (0, len(self) - 1):
+            try:
+                with self._lock:
+                    stored, x, _ = self._read(i)
+            except ValueError:  # an error only if it is to be certified
+                return None
+            if stored is not None or is_sparse(x):  # a picture may be cropped later
+                return None
+            shapes.append(list(x.shape))
+        return shapes[0] if shapes[0] == shapes[1] else None
+
     def _read(self, i: int) -> tuple[bytes | None, Any, int]:
         what = f"{self.name}: input {i}"
         pair = guarded(what, getitem, self._pairs, i)
@@ -282,9 +295,9 @@ def check_labels(
     data: Data, classes: int, indices: Iterable[int] | None = None
 ) -> None:
     """Raise ValueError if a label known in advance is not a class of the model."""
-    if data.labels is None:
-        return
     labels = data.labels
+    if labels is None:
+        return
     if indices is not None:
         labels = labels[np.fromiter(indices, dtype=np.int64)]
     wrong = labels >= classes

@@ -12,6 +12,8 @@ Salman et al., Denoised smoothing, NeurIPS 2020; Carlini et al., (Certified!!)
 adversarial robustness for free!, ICLR 2023.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Images in folders, and the way from an encoded image to the pixels under noise."""
 
+from __future__ import annotations
+
 import hashlib
 import io
 import os

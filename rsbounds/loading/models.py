@@ -1,5 +1,7 @@
 """Models by name: ``load_model`` and the backends behind it."""
 
+from __future__ import annotations
+
 import ast
 import difflib
 import json
@@ -274,7 +276,7 @@ class ArrayClassifier:
         self.shift = shift
         self.spread = spread
 
-    def of_outputs(self) -> "ArrayClassifier":
+    def of_outputs(self) -> ArrayClassifier:
         """The same of the model's outputs as they are."""
         return ArrayClassifier(self.model, self.shift, self.spread, outputs=True)
 

@@ -155,8 +155,10 @@ def _of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
             yield name, cell.cell_contents
         except ValueError:  # an empty cell
             continue
-    yield "defaults", function.__defaults__ or ()
-    yield "keywords", function.__kwdefaults__ or {}
+    if function.__defaults__:
+        yield "defaults", function.__defaults__
+    if function.__kwdefaults__:
+        yield "keywords", function.__kwdefaults__
     for name in sorted(_names(function.__code__)):
         if name in function.__globals__:
             yield name, function.__globals__[name]

@@ -1,5 +1,7 @@
 """Sequences of different lengths in one npz file: values, and where each begins."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Sequence
 from contextlib import ExitStack

@@ -85,6 +85,8 @@ class Data(AbstractContextManager["Data"], ABC):
             **self._facts,
             "x": self._contents(),
         }
+        if (shape := self._shape()) is not None:
+            facts["shape"] = shape
         if self.labels is not None:
             stored = self.labels.astype("<i8").tobytes()
             facts["labels"] = hashlib.sha256(stored).hexdigest()
@@ -100,6 +102,10 @@ class Data(AbstractContextManager["Data"], ABC):
 
         The numbers are those before scaling.
         """
+
+    def _shape(self) -> list[int] | None:
+        """Shape of the first and the last input; None where it can't be told."""
+        return None
 
     def _contents(self) -> str:
         """Hash of inputs spread over the data.

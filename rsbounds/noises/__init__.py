@@ -18,6 +18,7 @@ Examples
 from rsbounds.noises._curve import Curve
 from rsbounds.noises._discrete import DiscreteNoise
 from rsbounds.noises._edges import Edges as Edges
+from rsbounds.noises._named import AddedNoise as AddedNoise
 from rsbounds.noises._named import NamedNoise
 from rsbounds.noises._named import held as held
 from rsbounds.noises._noise import Bits, Noise

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,28 +15,26 @@ from numpy.typing import ArrayLike
 from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, count
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rationals import exact_probability
-from rsbounds._numerics.rounding import EPS, round_down, round_up
-from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
-from rsbounds.noises._exact import (
-    float_above,
-    float_down,
-    float_up,
-    score_above,
-    upper_float,
-)
+from rsbounds._numerics.rounding import round_down, round_up
+from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
+from rsbounds.noises._estimates import Part, bits, estimated
+from rsbounds.noises._exact import float_above, float_down, float_up
+from rsbounds.noises._questions import Question, ScoreQuestion, score_threshold
 from rsbounds.noises._regions import Regions
-from rsbounds.noises._scores import checked_scores
-from rsbounds.special import log_ndtr
+from rsbounds.noises._scores import bounds_of_scores, not_above, tails
+from rsbounds.noises._search import last, pairwise, rising, staircase
+from rsbounds.noises._ways import Counts, Ways, numbers, worst
 
 NO_NOISE = "must not make the noise the same at every input; got"
 #: Where the search of a radius or a frontier that may have no end stops.
 FAR = 64
+#: Changes of either kind beyond which a frontier isn't searched, by the kinds that
+#: changes are split over.
+WIDE = {2: 512, 3: 64, 4: 24}
 #: How many bits of regions are kept.
 _KEPT = 2**30
-#: An exponential of a logarithm, over 1 and that logarithm's size.
-EXP_ERROR = 8 * EPS
-#: The largest finite score that a search takes as it is: 1 - p is below 2e-33 there.
-_SURE = 12.0
+#: Bits of exact numbers that an answer may need: about a second's work.
+_EXACT = 2**31
 
 
 class Curve(ABC):
@@ -50,16 +48,30 @@ class Curve(ABC):
     A Fraction is answered by a Fraction, exactly. A float is taken as the rational
     number that it is, and its answer is rounded to the safe side: low down, high and
     thresholds up.
+
+    Exact numbers grow with the changes. Where they would take more than about a second
+    :meth:`low`, :meth:`high` and the thresholds raise ValueError, :meth:`transport`
+    promises nothing, and what is certified is decided in floating point: and what lies
+    within 1e-9 of its edge is not certified. No more than :attr:`far` changes are
+    certified at all; frontiers end at 512 of either kind, those of blocks whose changes
+    are of three, four or more kinds at 64, 24 or 16. A number there says that so many
+    changes are certified, and not that more are not.
     """
 
     def __init__(self) -> None:
-        self._regions: dict[Hashable, Regions] = {}
+        self._regions: dict[Counts, Regions] = {}
         self._bits = 0  # of all regions that are kept
-        # of 0, 1, ... changes, as many as arrays have asked for
-        self._thresholds: list[float] = []
-        self._score_thresholds: list[float] = []
 
     # what a kernel says ---------------------------------------------------------------
+
+    #: How many numbers say what changes were made.
+    kinds: int = 1
+    #: Whether each change of a kind does the same, however many there are.
+    alike: bool = True
+    #: The largest number of changes there can be, None: any.
+    limit: int | None = None
+    #: The largest number of changes that a search looks at.
+    far: int = 4096
 
     @property
     @abstractmethod
@@ -67,19 +79,34 @@ class Curve(ABC):
         """The arguments that make the curve again."""
 
     @abstractmethod
-    def _splits(self, changes: int) -> list[Hashable]:
-        """Every way to split a number of changes by kinds, the worst of them too."""
-
-    @abstractmethod
-    def _counts(self, name: str, r: Any) -> Hashable:
-        """Numbers of changes of each kind, checked."""
-
-    @abstractmethod
-    def _regions_of(self, counts: Any) -> Regions:
+    def _regions_of(self, counts: Counts) -> Regions:
         """The regions at numbers of changes of each kind."""
 
-    #: The largest number of changes there can be, None: any.
-    limit: int | None = None
+    @abstractmethod
+    def _parts(self, counts: Counts) -> list[Part] | None:
+        """The same by independent coordinates; None: the numbers are too large."""
+
+    @cached_property
+    def _worst(self) -> Counts:
+        """The kinds that changes of any kind need be split over."""
+        return self._worst_of(range(self.kinds))
+
+    def _worst_of(self, kinds: Sequence[int]) -> Counts:
+        if len(kinds) == 1 or not self.alike:
+            return tuple(kinds)
+        single = [tuple(int(i == kind) for i in range(self.kinds)) for kind in kinds]
+        places = worst([self._region(counts) for counts in single])
+        return tuple(kinds[place] for place in places)
+
+    def _ways(self, name: str, r: Any) -> Ways:
+        """Every way to make one number of changes, or those of each kind; checked."""
+        # numbers of several kinds need not have one shape: ((1, 0), 2)
+        if isinstance(r, Sequence) or np.ndim(r):
+            return self._ways_of_kinds(name, r)
+        return Ways((0,) * self.kinds, ((count(name, r), self._worst),))
+
+    def _ways_of_kinds(self, name: str, r: Any) -> Ways:
+        return Ways(numbers(name, r, self.kinds))
 
     # the public answers ---------------------------------------------------------------
 
@@ -101,7 +128,7 @@ class Curve(ABC):
         Raises
         ------
         ValueError
-            If an argument is out of its domain.
+            If an argument is out of its domain, or ``r`` more than can be exact.
         """
         cases = self._cases("r", r)
 
@@ -147,7 +174,7 @@ class Curve(ABC):
         float or Fraction
             inf where even p_A = 1 does not certify r.
         """
-        infimum = self._infimum(self._key("r", r))
+        infimum = self._infimum(self._cases("r", r))
         if infimum is None:
             return math.inf
         if exact:
@@ -160,11 +187,7 @@ class Curve(ABC):
 
         At most 1e-14 of it is rounding: probabilities next to 1 keep their precision.
         """
-        infimum = self._infimum(self._key("r", r))
-        # the number 1 is exceeded by no probability
-        if infimum is None or infimum[0] == infimum[1]:
-            return math.inf
-        return score_above(*infimum)
+        return max(score_threshold(regions) for regions in self._cases("r", r))
 
     def certified(self, p_a: Any, r: Any, p_b: Any = None) -> bool:
         """Whether low(p_a, r) > high(p_b, r) for all ways to make r changes, exactly.
@@ -172,14 +195,12 @@ class Curve(ABC):
         ``p_a`` is a lower bound of the top class's probability, ``p_b`` an upper bound
         of every other class's, 1 - p_a by default; each a float or a Fraction.
         """
-        top = exact_probability("p_a", p_a)
-        rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
-        return self._holds(top, rest, self._key("r", r))
+        return self._holds(_question(p_a, p_b), self._ways("r", r))
 
     def certified_by_scores(self, z_a: Any, r: Any, z_b: Any = None) -> bool:
         """The same for normal scores; probabilities next to 1 keep their precision."""
-        top, rest = _bounds_of_scores(z_a, z_b)
-        return self._holds(top, rest, self._key("r", r))
+        question = Question(*bounds_of_scores(z_a, z_b))
+        return self._holds(question, self._ways("r", r))
 
     def radius(self, p_a: Any, p_b: Any = None) -> Any:
         """The largest whole number r with every way to make r changes certified.
@@ -202,22 +223,13 @@ class Curve(ABC):
         ValueError
             If an argument is out of its domain; NaN is.
         """
-        if np.ndim(p_a) or np.ndim(p_b if p_b is not None else 0):
-            return self._radius_of_arrays(p_a, p_b)
-        top = exact_probability("p_a", p_a)
-        rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
-        return self._largest(top, rest)
-
-    def _radius_of_arrays(self, p_a: Any, p_b: Any) -> Any:
+        if np.ndim(p_a) == 0 and np.ndim(p_b if p_b is not None else 0) == 0:
+            return self._largest(_question(p_a, p_b))
         a = as_floats("p_a", p_a, 0.0, 1.0, nan=False, towards=-math.inf)
         if p_b is None:
-            thresholds = self._extended(self._thresholds, self.threshold, a, 1.0)
-            self._thresholds = thresholds
-            return self._radii(a, thresholds, 1.0)
-        a, b = broadcast(
-            p_a=a, p_b=as_floats("p_b", p_b, 0.0, 1.0, nan=False, towards=math.inf)
-        )
-        return _pairwise(self.radius, a, b)
+            return rising(self._radius_of_share, a)
+        b = as_floats("p_b", p_b, 0.0, 1.0, nan=False, towards=math.inf)
+        return pairwise(self.radius, *broadcast(p_a=a, p_b=b))
 
     def radius_of_scores(self, z_a: ArrayLike, z_b: ArrayLike | None = None) -> Any:
         """:meth:`radius` of normal scores Phi^-1(p_a) and Phi^-1(p_b), -z_a by default.
@@ -226,18 +238,14 @@ class Curve(ABC):
         side, in the tail that is the smaller. Finite scores above 12, which no number
         of samples shows, are taken as 12.
         """
-        a = _not_above(as_floats("z_a", z_a, nan=False, towards=-math.inf))
-        if z_b is None and np.ndim(a) == 0:
-            return self._radius_of_score(float(a))
+        a = not_above(as_floats("z_a", z_a, nan=False, towards=-math.inf))
         if z_b is None:
-            thresholds = self._extended(
-                self._score_thresholds, self.score_threshold, a, math.inf
-            )
-            self._score_thresholds = thresholds
-            return self._radii(a, thresholds, math.inf)
+            if np.ndim(a) == 0:
+                return self._radius_of_score(float(a))
+            return rising(self._radius_of_score, a)
         a, b = broadcast(z_a=a, z_b=as_floats("z_b", z_b, nan=False, towards=math.inf))
         if np.ndim(a):
-            return _pairwise(self._radius_of_pair, a, b)
+            return pairwise(self._radius_of_pair, a, b)
         return self._radius_of_pair(float(a), float(b))
 
     def transport(self, z: ArrayLike, r: Any) -> tuple[Floats, Floats]:
@@ -256,10 +264,15 @@ class Curve(ABC):
             Within r changes the event's score lies in [low, high]; rounded outward by
             4e-14 (l + s p) of the probability, l being what the event keeps, s the
             curve's slope there and p its probability, or the same of its complement:
-            where s is large that may be many times l. -inf where the event may vanish.
+            where s is large that may be many times l. -inf where the event may vanish,
+            or r is more than can be exact.
         """
         scores = as_floats("z", z, nan=False)
-        cases = self._cases("r", r)
+        ways = self._ways("r", r)
+        if not self._is_exact(ways):
+            nothing = np.full(scores.shape, math.inf)
+            return -nothing[()], nothing[()]
+        cases = [self._region(counts) for counts in ways.every()]
         return self._lowered(scores, cases)[()], (-self._lowered(-scores, cases))[()]
 
     def frontier(self, p_a: Any, p_b: Any = None) -> list[tuple[Any, ...]]:
@@ -272,13 +285,11 @@ class Curve(ABC):
             r_1, each with the largest r_2 and without those that another contains.
             Empty where p_a is not above p_b.
         """
-        top = exact_probability("p_a", p_a)
-        rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
-        return self._frontier(top, rest)
+        return self._frontier(_question(p_a, p_b))
 
     def frontier_of_scores(self, z_a: Any, z_b: Any = None) -> list[tuple[Any, ...]]:
         """:meth:`frontier` of normal scores, as in :meth:`radius_of_scores`."""
-        return self._frontier(*_bounds_of_scores(z_a, z_b))
+        return self._frontier(Question(*bounds_of_scores(z_a, z_b)))
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{k}={v!r}" for k, v in self.parameters.items())
@@ -294,32 +305,28 @@ class Curve(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what can be computed again."""
-        computed = {
-            "_regions": {},
-            "_bits": 0,
-            "_thresholds": [],
-            "_score_thresholds": [],
-        }
-        return {**self.__dict__, **computed}
+        return {**self.__dict__, "_regions": {}, "_bits": 0}
 
     # how they are found ---------------------------------------------------------------
 
-    def _key(self, name: str, r: Any) -> Hashable:
-        """One number of changes, or the numbers of each kind, checked."""
-        # numbers of several kinds need not have one shape: ((1, 0), 2)
-        if isinstance(r, Sequence) or np.ndim(r):
-            return self._counts(name, r)
-        return count(name, r)
+    def _is_exact(self, ways: Ways) -> bool:
+        """Whether exact numbers take about a second, or less."""
+        parts = self._parts(ways.middle)
+        return parts is not None and ways.number * bits(parts) <= _EXACT
 
     def _cases(self, name: str, r: Any) -> list[Regions]:
-        return self._all_regions(self._key(name, r))
+        return self._every(name, self._ways(name, r))
 
-    def _all_regions(self, key: Hashable) -> list[Regions]:
-        if isinstance(key, int):
-            return [self._region(counts) for counts in self._splits(key)]
-        return [self._region(key)]
+    def _every(self, name: str, ways: Ways) -> list[Regions]:
+        """The regions of every way to make some changes."""
+        if not self._is_exact(ways):
+            raise ArgumentError(
+                name,
+                f"must be few enough changes for exact numbers; got {ways.changes}",
+            )
+        return [self._region(counts) for counts in ways.every()]
 
-    def _region(self, counts: Hashable) -> Regions:
+    def _region(self, counts: Counts) -> Regions:
         regions = self._regions.get(counts)
         if regions is None:
             regions = self._regions_of(counts)
@@ -331,10 +338,10 @@ class Curve(ABC):
             self._bits += regions.bits
         return regions
 
-    def _infimum(self, key: Hashable) -> tuple[int, int] | None:
+    def _infimum(self, cases: Sequence[Regions]) -> tuple[int, int] | None:
         """The number that p must exceed, as numerator and denominator; None: none."""
         largest = (0, 1)
-        for regions in self._all_regions(key):
+        for regions in cases:
             parts = regions.infimum_parts()
             if parts is None:
                 return None
@@ -342,96 +349,68 @@ class Curve(ABC):
                 largest = parts
         return largest
 
-    def _holds(self, top: Fraction, rest: Fraction | None, key: Hashable) -> bool:
-        """Whether low(top) + low(rest) > 1 for all ways; ``rest`` None: as ``top``."""
-        for regions in self._all_regions(key):
-            low = regions.low(top)
-            if not low + (low if rest is None else regions.low(rest)) > 1:
-                return False
-        return True
+    def _holds(self, question: Question, ways: Ways) -> bool:
+        """Whether the answer is yes for all ways to make some changes."""
 
-    def _endless(self, top: Fraction, rest: Fraction | None) -> bool:
+        if ways.changes > self.far:
+            return False
+
+        def estimate(counts: Counts) -> bool | None:
+            parts = self._parts(counts)
+            if parts is None:
+                return None
+            return question.estimated(estimated(parts, question.kind))
+
+        def decided(counts: Counts) -> bool:
+            answer = estimate(counts)
+            if answer is None and self._is_exact(Ways(counts)):
+                answer = question.exact(self._region(counts))
+            return answer is True
+
+        return ways.failing(lambda counts: estimate(counts) is True, decided) is None
+
+    def _endless(self, question: Question) -> bool:
         """Whether every number of changes is certified."""
-        sure = top == 1 or (rest == 1 if rest is not None else False)
         return (
-            sure
+            question.is_sure
             and self.limit is None
-            and self._holds(top, rest, 0)
-            and all(regions.covers for regions in self._all_regions(1))
+            and self._holds(question, self._ways("r", 0))
+            and all(regions.covers for regions in self._cases("r", 1))
         )
 
-    def _largest(self, top: Fraction, rest: Fraction | None) -> Any:
-        if self._endless(top, rest):
+    def _largest(
+        self, question: Question, least: float = 0.0, most: float = math.inf
+    ) -> Any:
+        """The radius, which is not below ``least``, nor above ``most`` if it ends."""
+        if self._endless(question):
             return math.inf
 
         def holds(changes: int) -> bool:
-            return self._holds(top, rest, changes)
+            return self._holds(question, self._ways("r", changes))
 
-        limit = self.limit
-        if limit is None and 1 in (top, rest):
-            limit = FAR  # some kinds of changes may have no end where others do
-        return max(_last(holds, limit), 0)
+        ends = [self.far]
+        if self.limit is not None:
+            ends.append(self.limit)
+        elif question.is_sure:
+            ends.append(FAR)  # some kinds of changes may have no end where others do
+        if most < math.inf:
+            ends.append(int(most))
+        return max(last(holds, min(ends), start=int(least)), 0)
 
-    def _radius_of_pair(self, z_a: float, z_b: float | None) -> Any:
-        return self._largest(*_bounds_of_scores(z_a, z_b))
+    def _radius_of_share(self, p: float, least: float, most: float) -> float:
+        return float(self._largest(_question(p, None), least, most))
 
-    def _radius_of_score(self, z: float) -> Any:
-        """The radius of one score: what many inputs ask is kept, the rest searched.
+    def _radius_of_pair(self, z_a: float, z_b: float) -> Any:
+        return self._largest(Question(*bounds_of_scores(z_a, z_b)))
 
-        Noise that hardly hides anything has radii of thousands of changes, and each
-        threshold on the way there takes longer than the one before.
-        """
-        if z == math.inf:
-            return self._largest(Fraction(1), None)
-
-        def holds(changes: int) -> bool:
-            return self.score_threshold(changes) <= z
-
-        thresholds = self._extended(
-            self._score_thresholds, self.score_threshold, np.asarray(z), math.inf, FAR
-        )
-        self._score_thresholds = thresholds
-        place = bisect_right(thresholds, z) - 1
-        if place == len(thresholds) - 1:
-            return _last(holds, self.limit, start=place)
-        return max(place, 0)
-
-    def _extended(
-        self,
-        known: list[float],
-        threshold: Callable[[int], float],
-        values: Array,
-        sure: float,
-        most: int | None = None,
-    ) -> list[float]:
-        """Thresholds of 0, 1, ... changes, to one above all values below ``sure``, or
-        to that of ``most`` changes.
-
-        A new list: another thread may be reading the known one.
-        """
-        finite = np.asarray(values)[np.asarray(values) < sure]
-        top = float(np.max(finite)) if finite.size else -math.inf
-        thresholds = list(known)
-        ends = [end for end in (self.limit, most) if end is not None]
-        last = min(ends, default=math.inf)
-        while len(thresholds) <= last and (not thresholds or thresholds[-1] <= top):
-            thresholds.append(threshold(len(thresholds)))
-        return thresholds
-
-    def _radii(self, values: Array, thresholds: list[float], sure: float) -> Array:
-        """The places of values among the thresholds of 0, 1, ... changes.
-
-        ``sure`` is the value of p = 1, which may have no place.
-        """
-        places = np.searchsorted(thresholds, values, side="right") - 1.0
-        radii = np.maximum(places, 0.0)
-        is_sure = values == sure
-        if np.any(is_sure):
-            radii = np.where(is_sure, self._largest(Fraction(1), None), radii)
-        return np.asarray(radii)
+    def _radius_of_score(
+        self, z: float, least: float = 0.0, most: float = math.inf
+    ) -> Any:
+        top, _ = bounds_of_scores(z, None)
+        return self._largest(ScoreQuestion(z, top), least, most)
 
     def _lowered(self, z: Array, cases: Sequence[Regions]) -> Array:
-        p, q = _tails(z)
+        p, q = tails(z)
         least: Array = np.full(np.shape(z), np.inf)
         for regions in cases:
             low = round_down(ndtri(regions.corners.low(p)), NDTRI_ERROR)
@@ -439,86 +418,30 @@ class Curve(ABC):
             least = np.minimum(least, np.maximum(low, high))
         return least
 
-    def _frontier(self, top: Fraction, rest: Fraction | None) -> list[tuple[Any, ...]]:
-        return [(self._largest(top, rest),)] if self._holds(top, rest, 0) else []
+    def _frontier(self, question: Question) -> list[tuple[Any, ...]]:
+        if not self._holds(question, self._ways("r", 0)):
+            return []
+        return [(self._largest(question),)]
+
+    def _pairs(self, question: Question) -> list[tuple[Any, ...]]:
+        """The frontier of two kinds of changes."""
+        if self._endless(question):
+            return [(math.inf, math.inf)]
+        # a kind that has no end at p = 1 is searched no further than this
+        wide = sum(len(kinds) for _, kinds in self._ways("r", (0, 0)).groups)
+        limit = FAR if question.is_sure else WIDE.get(max(wide, 2), 16)
+
+        def holds(first: int, second: int) -> bool:
+            return self._holds(question, self._ways("r", (first, second)))
+
+        return list(staircase(holds, [limit, limit]))
 
 
-def pairs(curve: Curve, top: Fraction, rest: Fraction | None) -> list[tuple[Any, ...]]:
-    """The frontier of two kinds of changes."""
-    if curve._endless(top, rest):
-        return [(math.inf, math.inf)]
-    # a kind that has no end at p = 1 is searched no further than this
-    limits = [FAR if 1 in (top, rest) else None] * 2
-
-    def holds(first: int, second: int) -> bool:
-        return curve._holds(top, rest, curve._counts("r", (first, second)))
-
-    return list(_staircase(holds, limits))
-
-
-def partly_common(at_x: Fraction, at_other: Fraction) -> Regions:
-    """What x alone produces, and what both do, of these probabilities at each."""
-    scale = math.lcm(at_x.denominator, at_other.denominator)
-    common = at_x.numerator * (scale // at_x.denominator)
-    shifted = at_other.numerator * (scale // at_other.denominator)
-    return Regions([scale - common, common], [0, shifted], scale)
-
-
-def numbers(name: str, r: Any, kinds: int) -> tuple[int, ...]:
-    """Numbers of changes of so many kinds, or ArgumentError."""
-    if not isinstance(r, Iterable) or len(given := list(r)) != kinds:
-        raise ArgumentError(
-            name, f"must be a whole number, or {kinds} of them; got {r!r}"
-        )
-    return tuple(count(name, number) for number in given)
-
-
-def _staircase(
-    holds: Callable[[int, int], bool], limits: Sequence[int | None]
-) -> list[tuple[int, int]]:
-    """The largest pairs that hold, where what holds for a pair holds below it."""
-    if not holds(0, 0):
-        return []
-    second = _last(lambda n: holds(0, n), limits[1])
-    result: list[tuple[int, int]] = []
-    first = 0
-    while second >= 0:
-        stay = second
-
-        def along(n: int, second: int = stay) -> bool:
-            return holds(n, second)
-
-        first = _last(along, limits[0], start=first)
-        result.append((first, second))
-        if limits[0] is not None and first >= limits[0]:
-            break
-        first += 1
-        second -= 1
-        while second >= 0 and not holds(first, second):
-            second -= 1
-    return result
-
-
-def _last(holds: Callable[[int], bool], limit: int | None, start: int = 0) -> int:
-    """The last number that holds, from ``start`` on; start - 1 where it doesn't."""
-    if not holds(start):
-        return start - 1
-    good, step = start, 1
-    while limit is None or good + step <= limit:
-        if not holds(good + step):
-            break
-        good += step
-        step *= 2
-    else:
-        step = limit - good + 1  # beyond the limit nothing need be asked
-    bad = good + step
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        if holds(middle):
-            good = middle
-        else:
-            bad = middle
-    return good
+def _question(p_a: Any, p_b: Any) -> Question:
+    """What two probabilities ask, each as the rational number that it is."""
+    top = exact_probability("p_a", p_a)
+    rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
+    return Question(top, rest)
 
 
 def _each(
@@ -542,46 +465,3 @@ def _each(
         values = bits.view(np.float64)
     results = np.array([rounded(exact_probability("p", value)) for value in values])
     return results[places].reshape(array.shape)
-
-
-def _pairwise(radius: Callable[[Any, Any], Any], a: Array, b: Array) -> Array:
-    known: dict[tuple[float, float], float] = {}
-    pairs = list(zip(a.ravel().tolist(), b.ravel().tolist(), strict=True))
-    for pair in pairs:
-        if pair not in known:
-            known[pair] = float(radius(pair[0], pair[1]))
-    return np.array([known[pair] for pair in pairs]).reshape(a.shape)
-
-
-def _tails(z: Array) -> tuple[Array, Array]:
-    """A lower bound of Phi(z) and an upper bound of Phi(-z), in doubles."""
-    # the tails of an infinite score, set below, are inf - inf until then
-    with np.errstate(under="ignore", invalid="ignore"):
-        # a finite logarithm for every finite score: -inf less a share of it is NaN
-        log_p, log_q = log_ndtr(z), np.maximum(log_ndtr(-z), -1e300)
-        low = np.exp(log_p + log_p * LOG_NDTR_ERROR)
-        high = np.exp(log_q - log_q * LOG_NDTR_ERROR)
-        low = np.where(low < 1e-300, 0.0, round_down(low, EXP_ERROR * (1.0 - log_p)))
-        high = round_up(high, EXP_ERROR * (1.0 - log_q))
-        high = np.minimum(upper_float(high), 1.0)
-    low = np.where(z == np.inf, 1.0, np.where(z == -np.inf, 0.0, low))
-    high = np.where(z == np.inf, 0.0, np.where(z == -np.inf, 1.0, high))
-    return low, high
-
-
-def _not_above(scores: Array) -> Array:
-    """Finite scores, none above ``_SURE``: a search for changes has an end there."""
-    lowered: Array = np.where(np.isfinite(scores), np.minimum(scores, _SURE), scores)
-    return lowered
-
-
-def _bounds_of_scores(z_a: Any, z_b: Any) -> tuple[Fraction, Fraction | None]:
-    """Rational lower bounds of p_a and of 1 - p_b, each from its smaller tail."""
-    first, second = checked_scores(z_a, z_b, nan=False)
-    scores = _not_above(np.array([first, 0.0 if second is None else -second]))
-    low, high = _tails(scores)
-    top, rest = (
-        Fraction(float(p)) if z <= 0 else 1 - Fraction(float(q))
-        for z, p, q in zip(scores, low, high, strict=True)
-    )
-    return top, None if second is None else rest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -27,14 +27,14 @@ class DiscreteNoise(NamedNoise):
     which it changes a coordinate.
     """
 
-    norm: ClassVar[float | str] = 0.0
+    norm: float | str = 0.0
 
     @abstractmethod
-    def made_curve(self) -> Curve:
+    def made_curve(self) -> Any:
         """The exact curve of its parameters."""
 
     @cached_property
-    def curve(self) -> Curve:
+    def curve(self) -> Any:
         """The exact curve of its parameters, which keeps what it has computed."""
         return self.made_curve()
 

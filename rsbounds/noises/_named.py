@@ -9,11 +9,14 @@ from fractions import Fraction
 from inspect import signature
 from typing import Any, ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rsbounds._numerics.domains import Domains, plain
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options
 from rsbounds.certificate import FIXED_NOISE
-from rsbounds.noises._noise import Noise
+from rsbounds.noises._noise import Bits, Noise, single
 
 
 class NamedNoise(Noise):
@@ -27,9 +30,9 @@ class NamedNoise(Noise):
     ----------
     name, help : str
         The method, as result files spell it, and its line of the command line's help.
-    norm : float or "edit"
+    norm : float or str
         The p of the l_p norm that measures radii; 0 where they count changed
-        coordinates, "edit" where they count edits.
+        coordinates, "edit" where they count edits; else a text of their own.
     scope : str
         For which classifier certificates hold, a key of ``SCOPES``.
     convex : bool
@@ -50,7 +53,7 @@ class NamedNoise(Noise):
 
     name: ClassVar[str]
     help: ClassVar[str]
-    norm: ClassVar[float | str]
+    norm: float | str
     scope: ClassVar[str] = FIXED_NOISE
     convex: ClassVar[bool] = True
     columns: ClassVar[tuple[str, ...]] = ()
@@ -88,11 +91,6 @@ class NamedNoise(Noise):
         """The parameters among the options, for inputs of ``dim`` numbers."""
         return {option.name: options[option.name] for option in cls.options}
 
-    @classmethod
-    def numbers_of_run(cls, options: Options) -> dict[str, Any]:
-        """``n`` and ``bound`` of a run of these options, where the noise says them."""
-        return {}
-
     def takes(self, size: int) -> bool:
         """Whether radii hold for inputs of so many numbers."""
         return True
@@ -112,6 +110,24 @@ class NamedNoise(Noise):
     def further(self, z_a: float, z_b: float | None) -> dict[str, str]:
         """The text of ``columns`` for two scores."""
         return {}
+
+
+class AddedNoise(NamedNoise):
+    """Noise that is added to real numbers, independent on every coordinate."""
+
+    whole = False
+
+    def checked(self, x: Any) -> NDArray[np.float32]:
+        return single(x)
+
+    @abstractmethod
+    def offsets(self, shape: tuple[int, ...], bits: Bits) -> Any:
+        """Independent numbers of the law, in the type of the uniform ones."""
+
+    def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
+        batch = self.offsets((size, *x.shape), bits)
+        batch += x
+        return bits.single(batch)
 
 
 def held(name: str, value: Any) -> Any:

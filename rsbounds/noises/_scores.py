@@ -4,7 +4,10 @@ Curves of noise that is not Gaussian say what becomes of probabilities; answers 
 scores. Near 1 a probability has no digits left: there its complement is moved.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,8 +16,13 @@ from rsbounds._numerics.checks import Array, as_floats
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, SMALLEST, round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
+from rsbounds.noises._exact import upper_float
 from rsbounds.special import error_bound, log_ndtr, log_ndtr_gap
 
+#: An exponential of a logarithm, over 1 and that logarithm's size.
+EXP_ERROR = 8 * EPS
+#: The largest finite score that a search takes as it is: 1 - p is below 2e-33 there.
+_SURE = 12.0
 #: What a curve makes of an array of probabilities, rounded to one side.
 Moved = Callable[[Array], Array]
 
@@ -94,3 +102,37 @@ def lead(z_a: float, z_b: float | None) -> float:
     close = np.exp(log - error_bound("log_ndtr_gap", log))
     apart = np.nextafter(difference, -1.0) - EPS
     return max(float(apart), float(round_down(close, 2 * EPS)), 0.0)
+
+
+def tails(z: Array) -> tuple[Array, Array]:
+    """A lower bound of Phi(z) and an upper bound of Phi(-z), in doubles."""
+    # the tails of an infinite score, set below, are inf - inf until then
+    with np.errstate(under="ignore", invalid="ignore"):
+        # a finite logarithm for every finite score: -inf less a share of it is NaN
+        log_p, log_q = log_ndtr(z), np.maximum(log_ndtr(-z), -1e300)
+        low = np.exp(log_p + log_p * LOG_NDTR_ERROR)
+        high = np.exp(log_q - log_q * LOG_NDTR_ERROR)
+        low = np.where(low < 1e-300, 0.0, round_down(low, EXP_ERROR * (1.0 - log_p)))
+        high = round_up(high, EXP_ERROR * (1.0 - log_q))
+        high = np.minimum(upper_float(high), 1.0)
+    low = np.where(z == np.inf, 1.0, np.where(z == -np.inf, 0.0, low))
+    high = np.where(z == np.inf, 0.0, np.where(z == -np.inf, 1.0, high))
+    return low, high
+
+
+def not_above(scores: Array) -> Array:
+    """Finite scores, none above ``_SURE``: a search for changes has an end there."""
+    lowered: Array = np.where(np.isfinite(scores), np.minimum(scores, _SURE), scores)
+    return lowered
+
+
+def bounds_of_scores(z_a: Any, z_b: Any) -> tuple[Fraction, Fraction | None]:
+    """Rational lower bounds of p_a and of 1 - p_b, each from its smaller tail."""
+    first, second = checked_scores(z_a, z_b, nan=False)
+    scores = not_above(np.array([first, 0.0 if second is None else -second]))
+    low, high = tails(scores)
+    top, rest = (
+        Fraction(float(p)) if z <= 0 else 1 - Fraction(float(q))
+        for z, p, q in zip(scores, low, high, strict=True)
+    )
+    return top, None if second is None else rest

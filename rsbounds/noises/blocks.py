@@ -1,10 +1,10 @@
-"""Different noises on disjoint groups of columns: edges and features, in l_0."""
+"""Different noises on disjoint groups of columns, in l_0; one may be Gaussian."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from fractions import Fraction
-from itertools import pairwise, product
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,11 +13,18 @@ from rsbounds._numerics.checks import as_integers, count, on_host
 from rsbounds._numerics.domains import require
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options
+from rsbounds.certificate import beside
 from rsbounds.noises import _edges
-from rsbounds.noises._curve import Curve, pairs
+from rsbounds.noises._curve import Curve
 from rsbounds.noises._discrete import DiscreteNoise, FrontierNoise
+from rsbounds.noises._estimates import Part
+from rsbounds.noises._gaussian_block import GaussianBlock as GaussianBlock
+from rsbounds.noises._mixed import MixedCurve
+from rsbounds.noises._named import NamedNoise
 from rsbounds.noises._noise import Bits
+from rsbounds.noises._questions import Question
 from rsbounds.noises._regions import Regions
+from rsbounds.noises._ways import Counts, Ways
 
 _EXPECTED = (
     "must be METHOD:NAME=NUMBER,... for each block, separated by semicolons (and "
@@ -25,10 +32,10 @@ _EXPECTED = (
 )
 
 
-def parts_by_name() -> dict[str, type[DiscreteNoise]]:
+def parts_by_name() -> dict[str, type[NamedNoise]]:
     """The noises of one group of columns, by their names, as far as they are loaded."""
     found = {}
-    kinds = [DiscreteNoise]
+    kinds: list[Any] = [DiscreteNoise, GaussianBlock]
     while kinds:
         kind = kinds.pop()
         kinds.extend(kind.__subclasses__())
@@ -63,6 +70,10 @@ def as_splits(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
 
 
+#: The largest number of changes that a search looks at, by the kinds it is split over.
+_FAR = {1: 512, 2: 256, 3: 128, 4: 48}
+
+
 class Blocks(FrontierNoise):
     """A noise of its own for each group of columns, all independent; in l_0.
 
@@ -71,14 +82,22 @@ class Blocks(FrontierNoise):
     have binary features is one matrix, adjacency on the left and features on the right;
     the noise of each side is drawn with its own chances.
 
+    One of the groups may have Gaussian noise: numbers beside categories. The radius is
+    then in l_2 on that group's columns, together with any ``changes`` changes on the
+    others, as the norm ``"l2, changes <= 0"`` says; the column ``frontier`` has for
+    each number of changes the l_2 radius that is left.
+
     Parameters
     ----------
     *parts : Scheme
         Of :func:`flips`, :func:`categorical` or :func:`mask` with a probability, two or
-        more. Symmetric flips are those of an undirected graph's adjacency matrix.
+        more, of which one may be :func:`gaussian` in l_2. Symmetric flips are those of
+        an undirected graph's adjacency matrix.
     splits : sequence of int
         The columns (along the last axis) at which the second and further groups begin,
         ascending, one less than there are parts.
+    changes : int
+        Beside how many changes the l_2 radius is stated, where a group is Gaussian.
 
     Raises
     ------
@@ -98,14 +117,21 @@ class Blocks(FrontierNoise):
     '3,0'
     >>> round(graph.curve.low(0.999, ((1, 0), (3, 4))), 5)
     0.05265
+    >>> table = schemes.blocks(
+    ...     schemes.gaussian(1.0), schemes.categorical(0.8, 3), splits=[4])
+    >>> table.norm, round(float(table.curve.low(0.97, (0.7, 1))), 12)
+    ('l2, changes <= 0', 0.544198240945)
+    >>> [(round(radius, 3), changes) for radius, changes in table.curve.frontier(0.99)]
+    [(2.326, 0), (1.672, 1), (0.634, 2)]
     """
 
     name = "blocks"
-    help = "a noise for each group of columns: edges and features, certified in l0"
+    help = "a noise for each group of columns: edges and features, numbers and values"
     options = (
         Option(
             "blocks",
-            "flips, categorical or mask for each group, left to right",
+            "flips, categorical or mask for each group, left to right; one of them "
+            "may be gaussian",
             as_blocks,
             metavar="METHOD:NAME=NUMBER,...;...",
         ),
@@ -115,17 +141,24 @@ class Blocks(FrontierNoise):
             as_splits,
             metavar="J,...",
         ),
+        Option(
+            "changes",
+            "beside a gaussian block: how many changes the l2 radius stands besides",
+            int,
+            default=0,
+        ),
     )
-    inputs = options[:1]
+    inputs = (options[0], options[2])
     stated_as: ClassVar[dict[str, str]] = {"parts": "blocks"}
 
-    def __init__(self, *parts: Any, splits: Sequence[int]) -> None:
+    def __init__(self, *parts: Any, splits: Sequence[int], changes: int = 0) -> None:
         for part in parts:
-            if not (isinstance(part, DiscreteNoise) and part.is_part):
+            discrete = isinstance(part, DiscreteNoise) and part.is_part
+            if not (discrete or isinstance(part, GaussianBlock)):
                 raise ArgumentError(
                     "parts",
-                    f"must be of {', '.join(parts_by_name())}, for any number of "
-                    f"columns; got {part!r:.60}",
+                    f"must be of {', '.join(parts_by_name())} (in l2), for any number "
+                    f"of columns; got {part!r:.60}",
                 )
         if not len(parts) >= 2:
             raise ArgumentError("parts", f"must be at least two; got {len(parts)}")
@@ -138,16 +171,36 @@ class Blocks(FrontierNoise):
             )
         if (np.diff(borders) <= 0).any():
             raise ArgumentError("splits", f"must ascend; got {splits!r}")
-        self.parts: tuple[DiscreteNoise, ...] = parts
+        self.parts: tuple[Any, ...] = parts
         self.splits: tuple[int, ...] = tuple(borders.tolist())
         self.level = max(part.level for part in parts)
+        self.changes = count("changes", changes)
+        self.gaussian: GaussianBlock | None = None
+        self._measured_by(parts)
         laws = "; ".join(part.law for part in parts)
         self.law = f"blocks [{laws}] splits={','.join(map(str, self.splits))}"
+
+    def _measured_by(self, parts: Sequence[Any]) -> None:
+        """What radii of these parts measure, and the level that rows state."""
+        numbers = [part for part in parts if isinstance(part, GaussianBlock)]
+        if not numbers and self.changes:
+            raise ArgumentError("changes", "are beside a gaussian block; got none")
+        if len(numbers) > 1:
+            raise ArgumentError(
+                "parts",
+                "must have one gaussian block at most: put its columns side by side, "
+                f"each divided by its own unit; got {len(numbers)}",
+            )
+        if numbers:
+            self.gaussian = numbers[0]
+            self.level = self.gaussian.level
+            self.norm = beside(self.changes)
 
     @property
     def parameters(self) -> dict[str, Any]:
         blocks = [{"method": part.name, **part.parameters} for part in self.parts]
-        return {"blocks": blocks, "splits": list(self.splits)}
+        stated = {"blocks": blocks, "splits": list(self.splits)}
+        return stated | ({"changes": self.changes} if self.changes else {})
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Blocks:
@@ -159,8 +212,9 @@ class Blocks(FrontierNoise):
                 raise ArgumentError(name, f"must be a list; got {value!r:.60}")
         parts = [_part(block) for block in parameters["blocks"]]
         splits = [count("splits", column) for column in parameters["splits"]]
+        changes = parameters.get("changes", 0)
         try:
-            return cls(*parts, splits=splits)
+            return cls(*parts, splits=splits, changes=changes)
         except ArgumentError as error:
             name = cls.stated_as.get(error.name, error.name)
             raise ArgumentError(name, error.problem) from None
@@ -170,10 +224,22 @@ class Blocks(FrontierNoise):
         # a radius depends on no column
         stated = list(options["blocks"])
         splits = options.get("splits", list(range(1, len(stated))))
-        return {"blocks": stated, "splits": splits}
+        changes = options.get("changes", 0)
+        more = {"changes": changes} if changes else {}
+        return {"blocks": stated, "splits": splits, **more}
 
-    def made_curve(self) -> Curve:
-        return BlocksCurve(*(part.curve for part in self.parts))
+    def made_curve(self) -> Any:
+        curves = [part.curve for part in self.parts if isinstance(part, DiscreteNoise)]
+        if self.gaussian is None:
+            return BlocksCurve(*curves)
+        discrete = curves[0] if len(curves) == 1 else BlocksCurve(*curves)
+        return MixedCurve(self.gaussian.level, discrete, self.changes)
+
+    def transport(self, z: Any, radius: Any) -> tuple[Any, Any]:
+        if self.gaussian is None:
+            return super().transport(z, radius)
+        low, high = self.curve.transport(z, radius)
+        return low, high
 
     def checked(self, x: Any) -> Any:
         if _edges.is_sparse(x):
@@ -206,7 +272,7 @@ class Blocks(FrontierNoise):
         return bits.xp.concatenate(batches, axis=-1)
 
 
-def _part(block: Any) -> DiscreteNoise:
+def _part(block: Any) -> NamedNoise:
     """The noise of one block's parameters; ArgumentError("blocks", ...)."""
     kinds = parts_by_name()
     method = str(block.get("method")) if isinstance(block, Mapping) else ""
@@ -254,56 +320,76 @@ class BlocksCurve(Curve):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.curves))})"
 
-    def _splits(self, changes: int) -> list[Hashable]:
-        result: list[Hashable] = []
-        for shares in _compositions(changes, len(self.curves)):
-            kinds = [
-                curve._splits(share)
-                for curve, share in zip(self.curves, shares, strict=True)
-            ]
-            result.extend(product(*kinds))
-        return list(dict.fromkeys(result))
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where the numbers of each block begin among those of all kinds, and end."""
+        return list(accumulate((curve.kinds for curve in self.curves), initial=0))
 
-    def _counts(self, name: str, r: Any) -> Hashable:
+    @property
+    def kinds(self) -> int:  # type: ignore[override]
+        return self._starts[-1]
+
+    @property
+    def alike(self) -> bool:  # type: ignore[override]
+        return all(curve.alike for curve in self.curves)
+
+    @property
+    def far(self) -> int:  # type: ignore[override]
+        return _FAR.get(len(self._worst), 24)
+
+    @cached_property
+    def _worst(self) -> Counts:
+        kinds = [
+            start + kind
+            for start, curve in zip(self._starts[:-1], self.curves, strict=True)
+            for kind in curve._worst
+        ]
+        return self._worst_of(kinds)
+
+    def _ways_of_kinds(self, name: str, r: Any) -> Ways:
         if not isinstance(r, Sequence | np.ndarray) or len(r) != len(self.curves):
             raise ArgumentError(
                 name,
                 f"must have one entry for each of {len(self.curves)} blocks; got {r!r}",
             )
-        return tuple(
-            curve._key(name, own) for curve, own in zip(self.curves, r, strict=True)
-        )
+        given: Counts = ()
+        groups: list[tuple[int, Counts]] = []
+        for start, curve, own in zip(self._starts[:-1], self.curves, r, strict=True):
+            # a number for a block stands for all ways to split it
+            ways = curve._ways(name, own)
+            given += ways.given
+            groups += [
+                (total, tuple(start + kind for kind in kinds))
+                for total, kinds in ways.groups
+            ]
+        return Ways(given, tuple(groups))
 
-    def _all_regions(self, key: Hashable) -> list[Regions]:
-        if isinstance(key, int):
-            return super()._all_regions(key)
-        assert isinstance(key, tuple)
-        # a number for a block stands for all ways to split it
-        kinds = [
-            curve._splits(own) if isinstance(own, int) else [own]
-            for curve, own in zip(self.curves, key, strict=True)
-        ]
-        return [self._region(counts) for counts in product(*kinds)]
+    def _own(self, counts: Counts) -> Iterator[tuple[Curve, Counts]]:
+        """Each block's curve, with its own numbers."""
+        for curve, (start, end) in zip(
+            self.curves, pairwise(self._starts), strict=True
+        ):
+            yield curve, counts[start:end]
 
-    def _regions_of(self, counts: Any) -> Regions:
+    def _parts(self, counts: Counts) -> list[Part] | None:
+        every: list[Part] = []
+        for curve, own in self._own(counts):
+            parts = curve._parts(own)
+            if parts is None:
+                return None
+            every += parts
+        return every
+
+    def _regions_of(self, counts: Counts) -> Regions:
         mass, shifted_mass, scale = [1], [1], 1
-        for curve, own in zip(self.curves, counts, strict=True):
+        for curve, own in self._own(counts):
             regions = curve._region(own)
             mass = [a * b for a in mass for b in regions.mass]
             shifted_mass = [a * b for a in shifted_mass for b in regions.shifted_mass]
             scale *= regions.scale
         return Regions.unsorted(mass, shifted_mass, scale)
 
-    def _frontier(self, top: Fraction, rest: Fraction | None) -> list[tuple[Any, ...]]:
+    def _frontier(self, question: Question) -> list[tuple[Any, ...]]:
         if len(self.curves) == 2:
-            return pairs(self, top, rest)
-        return super()._frontier(top, rest)
-
-
-def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in _compositions(total - first, parts - 1):
-            yield (first, *rest)
+            return self._pairs(question)
+        return super()._frontier(question)

@@ -8,7 +8,6 @@ smoothed classifiers, 2019.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
@@ -18,11 +17,13 @@ from rsbounds._numerics.domains import Domain, Domains
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option
 from rsbounds._numerics.rationals import exact_probability
-from rsbounds.noises._curve import NO_NOISE, Curve, numbers
+from rsbounds.noises._curve import NO_NOISE, Curve
 from rsbounds.noises._discrete import CHANCE, DiscreteNoise
+from rsbounds.noises._estimates import Part
 from rsbounds.noises._named import complement, held, spelled
 from rsbounds.noises._noise import Bits, as_whole
 from rsbounds.noises._regions import Regions, product_of_powers, times
+from rsbounds.noises._ways import Counts
 
 
 class Categorical(DiscreteNoise):
@@ -128,13 +129,18 @@ class CategoricalCurve(Curve):
     def parameters(self) -> dict[str, Any]:
         return {"keep": self.keep, "values": self.values}
 
-    def _splits(self, changes: int) -> list[Hashable]:
-        return [(changes,)]
+    @property
+    def far(self) -> int:  # type: ignore[override]
+        # without other values regions are those of a binomial law
+        return 2**17 if self.values == 2 else super().far
 
-    def _counts(self, name: str, r: Any) -> Hashable:
-        return numbers(name, r, 1)
+    def _parts(self, counts: Counts) -> list[Part]:
+        elsewhere = self._move * (self.values - 2)
+        stay, move = self._stay, self._move
+        cells = [(stay, move), (elsewhere, elsewhere), (move, stay)]
+        return [Part.of(cells, self._scale, counts[0])]
 
-    def _regions_of(self, counts: Any) -> Regions:
+    def _regions_of(self, counts: Counts) -> Regions:
         (changes,) = counts
         # by the number of coordinates at x's value, less those at the other input's
         mass = self._power_of_step(changes)

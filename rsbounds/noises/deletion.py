@@ -8,7 +8,6 @@ randomized deletion, 2023.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,11 +19,13 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option
 from rsbounds._numerics.rationals import exact_probability
 from rsbounds.certificate import EDIT
-from rsbounds.noises._curve import Curve, numbers, partly_common
+from rsbounds.noises._curve import Curve
 from rsbounds.noises._discrete import CHANCE, DiscreteNoise
+from rsbounds.noises._estimates import Part
 from rsbounds.noises._named import held, spelled
 from rsbounds.noises._noise import Bits, as_whole
 from rsbounds.noises._regions import Regions
+from rsbounds.noises._ways import Counts
 
 
 class Deletion(DiscreteNoise):
@@ -117,6 +118,9 @@ class DeletionCurve(Curve):
     optimum. ``delete`` may be 0 too.
     """
 
+    kinds = 3
+    far = 2**53
+
     def __init__(self, delete: Any) -> None:
         super().__init__()
         self.delete = exact_probability("delete", delete)
@@ -127,16 +131,27 @@ class DeletionCurve(Curve):
     def parameters(self) -> dict[str, Any]:
         return {"delete": self.delete}
 
-    def _splits(self, changes: int) -> list[Hashable]:
+    @property
+    def _worst(self) -> Counts:
         # a substitution changes both sequences, and counts as one edit: none is worse
-        return [(0, 0, changes)]
+        return (2,)
 
-    def _counts(self, name: str, r: Any) -> Hashable:
-        return numbers(name, r, 3)
-
-    def _regions_of(self, counts: Any) -> Regions:
+    def _parts(self, counts: Counts) -> list[Part]:
         inserted, deleted, substituted = counts
-        return partly_common(
-            self.delete ** (deleted + substituted),
-            self.delete ** (inserted + substituted),
-        )
+        gone, whole = self.delete.numerator, self.delete.denominator
+        left = whole - gone
+        # what is left of an element of x alone, of x' alone, and of either
+        return [
+            Part.of([(whole, gone)], whole, inserted),
+            Part.of([(left, 0), (gone, whole)], whole, deleted),
+            Part.of([(left, 0), (gone, gone)], whole, substituted),
+        ]
+
+    def _regions_of(self, counts: Counts) -> Regions:
+        inserted, deleted, substituted = counts
+        gone, whole = self.delete.numerator, self.delete.denominator
+        most = max(inserted, deleted) + substituted
+        scale = whole**most
+        common = gone ** (deleted + substituted) * whole ** max(inserted - deleted, 0)
+        shifted = gone ** (inserted + substituted) * whole ** max(deleted - inserted, 0)
+        return Regions([scale - common, common], [0, shifted], scale)

@@ -6,10 +6,11 @@ Li et al., TSS: transformation-specific smoothing for robustness certification, 
 Corollary 2.
 """
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats
 from rsbounds._numerics.domains import POSITIVE, Domains
@@ -24,8 +25,8 @@ from rsbounds._numerics.rounding import (
     round_up,
 )
 from rsbounds.certificate import UPWARD
-from rsbounds.noises._named import NamedNoise
-from rsbounds.noises._noise import Bits, single
+from rsbounds.noises._named import AddedNoise
+from rsbounds.noises._noise import Bits
 from rsbounds.noises._scores import (
     checked_scores,
     lead,
@@ -35,7 +36,7 @@ from rsbounds.noises._scores import (
 )
 
 
-class Exponential(NamedNoise):
+class Exponential(AddedNoise):
     """Independent exponential noise on every axis, for changes that only add.
 
     The radius bounds the sum of changes that are all at least 0; of any other change
@@ -78,7 +79,6 @@ class Exponential(NamedNoise):
     help = "exponential noise of a rate, certified in l1 against changes >= 0 alone"
     law = "exponential"
     norm = UPWARD
-    whole = False
     domains: ClassVar[Domains] = {"rate": POSITIVE}
     options = (Option("rate", "rate of the noise, one over its mean"),)
     inputs = options
@@ -95,16 +95,12 @@ class Exponential(NamedNoise):
     def parameters(self) -> dict[str, Any]:
         return {"rate": self.rate}
 
-    def checked(self, x: Any) -> NDArray[np.float32]:
-        return single(x)
-
-    def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
+    def offsets(self, shape: tuple[int, ...], bits: Bits) -> Any:
         # at least 2^-52: the largest draw is 36 times the mean
-        tail = (1 - bits.uniform((size, *x.shape))).clip(min=2.0**-52)
-        batch = bits.xp.log(tail)
-        batch /= -self.rate
-        batch += x
-        return bits.single(batch)
+        tail = (1 - bits.uniform(shape)).clip(min=2.0**-52)
+        numbers = bits.xp.log(tail)
+        numbers /= -self.rate
+        return numbers
 
     def radius(self, z_a: float, z_b: float | None) -> float:
         first, given = checked_scores(z_a, z_b)

@@ -9,8 +9,6 @@ Bojchevski, Gasteiger, Günnemann, Efficient robustness certificates for discret
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,11 +18,14 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options, as_switch
 from rsbounds._numerics.rationals import exact_probability
 from rsbounds.noises import _edges
-from rsbounds.noises._curve import NO_NOISE, Curve, numbers, pairs
+from rsbounds.noises._curve import NO_NOISE, Curve
 from rsbounds.noises._discrete import FrontierNoise
+from rsbounds.noises._estimates import Part
 from rsbounds.noises._named import held, spelled
 from rsbounds.noises._noise import Bits, as_whole
+from rsbounds.noises._questions import Question
 from rsbounds.noises._regions import Regions, product_of_powers
+from rsbounds.noises._ways import Counts
 
 FLIP = Domain(0.0, 1.0, "left")
 
@@ -177,6 +178,8 @@ class FlipsCurve(Curve):
     ``add`` and ``delete`` are in [0, 1], their sum not 1.
     """
 
+    kinds = 2
+
     def __init__(self, add: Any, delete: Any) -> None:
         super().__init__()
         self.add = exact_probability("add", add)
@@ -195,13 +198,21 @@ class FlipsCurve(Curve):
     def parameters(self) -> dict[str, Any]:
         return {"add": self.add, "delete": self.delete}
 
-    def _splits(self, changes: int) -> list[Hashable]:
-        return [(added, changes - added) for added in range(changes + 1)]
+    @property
+    def far(self) -> int:  # type: ignore[override]
+        # where one kind is the worse, or both are alike, there is one way
+        return 2**17 if len(self._worst) == 1 else 1024
 
-    def _counts(self, name: str, r: Any) -> Hashable:
-        return numbers(name, r, 2)
+    def _parts(self, counts: Counts) -> list[Part]:
+        # masses of a bit that comes out like x's, and unlike it, as in _regions_of
+        added = list(zip(self._zero, self._one[::-1], strict=True))
+        deleted = list(zip(self._one, self._zero[::-1], strict=True))
+        return [
+            Part.of(added, self._scale, counts[0]),
+            Part.of(deleted, self._scale, counts[1]),
+        ]
 
-    def _regions_of(self, counts: Any) -> Regions:
+    def _regions_of(self, counts: Counts) -> Regions:
         added, deleted = counts
         size = added + deleted + 1
         # by the number of bits that come out unlike x's: at x, and at x' where they
@@ -216,5 +227,5 @@ class FlipsCurve(Curve):
             mass, shifted_mass = mass[::-1], shifted_mass[::-1]
         return Regions(mass, shifted_mass, self._scale ** (added + deleted))
 
-    def _frontier(self, top: Fraction, rest: Fraction | None) -> list[tuple[Any, ...]]:
-        return pairs(self, top, rest)
+    def _frontier(self, question: Question) -> list[tuple[Any, ...]]:
+        return self._pairs(question)

@@ -1,19 +1,18 @@
 """Laplace noise of one scale on every coordinate, in l_1."""
 
-from typing import Any, ClassVar
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, ClassVar
 
 from rsbounds import anisotropic
 from rsbounds._numerics.domains import POSITIVE, Domains
 from rsbounds._numerics.options import Option, Shared
-from rsbounds.noises._named import NamedNoise
-from rsbounds.noises._noise import Bits, noise_level, single
+from rsbounds.noises._named import AddedNoise
+from rsbounds.noises._noise import Bits, noise_level
 from rsbounds.noises._scores import checked_scores
 
 
-class Laplace(NamedNoise):
+class Laplace(AddedNoise):
     """Independent Laplace noise of one scale on every axis, certified in l_1.
 
     Copies are drawn in float64 (in float32 on devices that have no other type) from
@@ -45,7 +44,6 @@ class Laplace(NamedNoise):
     help = "Laplace noise of scale sigma, certified in l1"
     law = "laplace"
     norm = 1.0
-    whole = False
     domains: ClassVar[Domains] = {"sigma": POSITIVE}
     options = (Option("sigma", "scale of the noise; several give a file each"),)
     inputs = (Shared.LEVEL,)
@@ -58,20 +56,16 @@ class Laplace(NamedNoise):
     def parameters(self) -> dict[str, Any]:
         return {"sigma": self.level}
 
-    def checked(self, x: Any) -> NDArray[np.float32]:
-        return single(x)
-
-    def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
-        signed = bits.uniform((size, *x.shape))
+    def offsets(self, shape: tuple[int, ...], bits: Bits) -> Any:
+        signed = bits.uniform(shape)
         signed *= 2
         signed -= 1
         # 1 - |u| is 0 or at least 2^-52: the largest draw is 36 scales
         tail = (1 - abs(signed)).clip(min=2.0**-52)
-        batch = bits.xp.log(tail)
-        batch *= -noise_level(sigma)
-        batch *= bits.xp.sign(signed)
-        batch += x
-        return bits.single(batch)
+        numbers = bits.xp.log(tail)
+        numbers *= -noise_level(self.level)
+        numbers *= bits.xp.sign(signed)
+        return numbers
 
     def radius(self, z_a: float, z_b: float | None) -> float:
         first, second = checked_scores(z_a, z_b)

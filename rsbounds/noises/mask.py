@@ -9,7 +9,6 @@ ablation, 2020.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -21,13 +20,17 @@ from rsbounds._numerics.domains import DIMENSION, Domain, Domains
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options, Shared
 from rsbounds._numerics.rationals import exact_probability
-from rsbounds.noises._curve import Curve, numbers, partly_common
+from rsbounds.noises._curve import Curve
 from rsbounds.noises._discrete import CHANCE, DiscreteNoise
+from rsbounds.noises._estimates import Part
 from rsbounds.noises._named import complement, held, spelled
 from rsbounds.noises._noise import Bits, as_real
 from rsbounds.noises._regions import Regions
+from rsbounds.noises._ways import Counts
 
 ANY_LENGTH = 2**31  # with a probability for each coordinate their number is no matter
+#: Factors of a quotient of binomial coefficients, of which more take long.
+_FACTORS = 2**15
 
 
 class Mask(DiscreteNoise):
@@ -205,6 +208,8 @@ class MaskCurve(Curve):
     Nothing need be hidden: ``kept`` may be ``dim``, and the probability 1.
     """
 
+    far = 2**53
+
     def __init__(self, dim: Any, kept: Any = None, *, probability: Any = None) -> None:
         super().__init__()
         self.dim = count("dim", dim, 1)
@@ -226,20 +231,34 @@ class MaskCurve(Curve):
 
     def hidden(self, changes: int) -> Fraction:
         """The probability that every one of so many coordinates is hidden."""
+        return Fraction(*self._hidden(changes))
+
+    def _hidden(self, changes: int) -> tuple[int, int]:
+        """That probability as numerator and denominator, not reduced."""
         if self.probability is not None:
-            return (1 - self.probability) ** changes
-        kept = self.kept or 0
+            whole = self.probability.denominator
+            left = whole - self.probability.numerator
+            return left**changes, whole**changes
         # C(dim - r, k)/C(dim, k), the same with r and k exchanged
-        few, many = sorted((changes, kept))
-        above = math.perm(max(self.dim - many, 0), few)
-        return Fraction(above, math.perm(self.dim, few))
+        few, many = sorted((changes, self.kept or 0))
+        return math.perm(max(self.dim - many, 0), few), math.perm(self.dim, few)
 
-    def _splits(self, changes: int) -> list[Hashable]:
-        return [(min(changes, self.dim),)]
+    @property
+    def alike(self) -> bool:  # type: ignore[override]
+        return self.probability is not None and self.dim >= ANY_LENGTH
 
-    def _counts(self, name: str, r: Any) -> Hashable:
-        (changes,) = numbers(name, r, 1)
-        return (min(changes, self.dim),)
+    def _parts(self, counts: Counts) -> list[Part] | None:
+        changes = min(counts[0], self.dim)
+        if self.probability is not None:
+            whole = self.probability.denominator
+            shown = self.probability.numerator
+            cells = [(shown, 0), (whole - shown, whole - shown)]
+            return [Part.of(cells, whole, changes)]
+        if min(changes, self.kept or 0) > _FACTORS:
+            return None
+        above, below = self._hidden(changes)
+        return [Part.of([(below - above, 0), (above, above)], below, 1)]
 
-    def _regions_of(self, counts: Any) -> Regions:
-        return partly_common(self.hidden(counts[0]), self.hidden(counts[0]))
+    def _regions_of(self, counts: Counts) -> Regions:
+        above, below = self._hidden(min(counts[0], self.dim))
+        return Regions([below - above, above], [0, above], below)

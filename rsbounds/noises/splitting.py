@@ -5,6 +5,8 @@ References
 Levine, Feizi, Improved, deterministic smoothing for l1 certified robustness, 2021.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Any, ClassVar
 
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import check, count
 from rsbounds._numerics.domains import POSITIVE, Domain, Domains
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.options import Option, Options
+from rsbounds._numerics.options import Option
 from rsbounds.noises._named import NamedNoise
 from rsbounds.noises._noise import Bits, as_array
 from rsbounds.noises._scores import score_pair
@@ -95,11 +97,6 @@ class Splitting(NamedNoise):
     @property
     def parameters(self) -> dict[str, Any]:
         return {"sigma": self.level, "levels": self.levels}
-
-    @classmethod
-    def numbers_of_run(cls, options: Options) -> dict[str, Any]:
-        noise = cls.of(cls.stated(options, None))
-        return {"n": noise.outcomes, "bound": "exact"}
 
     def checked(self, x: Any) -> NDArray[np.int64]:
         """The input in whole steps of 1/levels."""

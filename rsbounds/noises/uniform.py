@@ -5,10 +5,11 @@ References
 Yang et al., Randomized smoothing of all shapes and sizes, 2020.
 """
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats
 from rsbounds._numerics.domains import POSITIVE, Domains
@@ -21,8 +22,8 @@ from rsbounds._numerics.rounding import (
     round_down,
     round_up,
 )
-from rsbounds.noises._named import NamedNoise
-from rsbounds.noises._noise import Bits, noise_level, single
+from rsbounds.noises._named import AddedNoise
+from rsbounds.noises._noise import Bits, noise_level
 from rsbounds.noises._scores import (
     lead,
     moved_score,
@@ -30,7 +31,7 @@ from rsbounds.noises._scores import (
 )
 
 
-class Uniform(NamedNoise):
+class Uniform(AddedNoise):
     """Independent uniform noise on [-half_width, half_width] on every axis, in l_1.
 
     Copies are drawn as multiples of 2^-52 half_width, added in float64 and rounded to
@@ -68,7 +69,6 @@ class Uniform(NamedNoise):
     help = "uniform noise on [-sigma, sigma], certified in l1"
     law = "uniform"
     norm = 1.0
-    whole = False
     domains: ClassVar[Domains] = {"sigma": POSITIVE}
     options = (Option("sigma", "half-width of the noise; several give a file each"),)
     inputs = (Shared.LEVEL,)
@@ -81,15 +81,11 @@ class Uniform(NamedNoise):
     def parameters(self) -> dict[str, Any]:
         return {"sigma": self.level}
 
-    def checked(self, x: Any) -> NDArray[np.float32]:
-        return single(x)
-
-    def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
-        batch = bits.uniform((size, *x.shape))
-        batch *= 2 * noise_level(sigma)
-        batch -= sigma
-        batch += x
-        return bits.single(batch)
+    def offsets(self, shape: tuple[int, ...], bits: Bits) -> Any:
+        numbers = bits.uniform(shape)
+        numbers *= 2 * noise_level(self.level)
+        numbers -= self.level
+        return numbers
 
     def radius(self, z_a: float, z_b: float | None) -> float:
         return l1_radius(z_a, z_b, self.level)

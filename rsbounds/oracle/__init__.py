@@ -26,6 +26,7 @@ Examples
 '0.578750685928353039'
 """
 
+from rsbounds.oracle._affine import affine_gap, affine_low, affine_masses
 from rsbounds.oracle._ball import (
     Tails,
     ball_offset,
@@ -77,6 +78,9 @@ from rsbounds.oracle.certificates import composite_radius, list_radius
 __all__ = [
     "Envelope",
     "Tails",
+    "affine_gap",
+    "affine_low",
+    "affine_masses",
     "anisotropic_radius",
     "ball_offset",
     "ball_score",

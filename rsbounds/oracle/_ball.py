@@ -6,6 +6,8 @@ chi-square tails, positive terms only. The default is the cheaper of the two.
 Both work on x = (s + u)^2 = |Z - s e1|^2 and nc = s^2 formed exactly.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -41,6 +43,20 @@ def ball_tails(
     """Both log tails and the log density of |Z - s e1|^2 at (s + u)^2.
 
     At s = inf the tails are the normal ones and the density is NaN.
+
+    Parameters
+    ----------
+    u : real
+        Offset of the ball's radius from s.
+    dim : real
+        Dimension, at least 1.
+    s : real
+        Distance of the ball's centre from the law's, at least 0; may be
+        inf.
+    dps : int
+        Decimal digits of the result.
+    method : {"contour", "series"}, optional
+        How it is computed; by default by the cheaper.
     """
     with mp.workdps(dps + GUARD):
         u, dim, s = exact(u), exact(dim), exact(s)
@@ -58,7 +74,21 @@ def ball_tails(
 def ncx2_tails(
     x: Real, df: Real, nc: Real, *, dps: int = 30, method: str | None = None
 ) -> Tails:
-    """Both log tails and the log density of the noncentral chi-square at x."""
+    """Both log tails and the log density of the noncentral chi-square at x.
+
+    Parameters
+    ----------
+    x : real
+        Point of the law; below 0 it stands for 0.
+    df : real
+        Degrees of freedom, above 0.
+    nc : real
+        Noncentrality, at least 0.
+    dps : int
+        Decimal digits of the result.
+    method : {"contour", "series"}, optional
+        How it is computed; by default by the cheaper.
+    """
     with mp.workdps(dps + GUARD):
         x, df, nc = exact(x), exact(df), exact(nc)
         if not (df > 0 and nc >= 0):
@@ -201,7 +231,22 @@ def _trapezoid(
 def ball_score(
     u: Real, dim: Real, s: Real, *, dps: int = 30, method: str | None = None
 ) -> Mpf:
-    """Phi^-1 P(|Z - s e1| <= s + u), Z ~ N(0, I_dim)."""
+    """Phi^-1 P(|Z - s e1| <= s + u), Z ~ N(0, I_dim).
+
+    Parameters
+    ----------
+    u : real
+        Offset of the ball's radius from s.
+    dim : real
+        Dimension, at least 1.
+    s : real
+        Distance of the ball's centre from the law's, at least 0; may be
+        inf.
+    dps : int
+        Decimal digits of the result.
+    method : {"contour", "series"}, optional
+        How it is computed; by default by the cheaper.
+    """
     if mp.isinf(s):
         return exact(u)
     tails = ball_tails(u, dim, s, dps=dps + 5, method=method)
@@ -209,7 +254,20 @@ def ball_score(
 
 
 def ball_offset(z: Real, dim: Real, s: Real, *, dps: int = 30) -> Mpf:
-    """The inverse of ``ball_score`` in u."""
+    """The inverse of ``ball_score`` in u.
+
+    Parameters
+    ----------
+    z : real
+        Normal score, finite or infinite.
+    dim : real
+        Dimension, at least 1.
+    s : real
+        Distance of the ball's centre from the law's, at least 0; may be
+        inf.
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps + GUARD):
         z, dim, s = exact(z), exact(dim), exact(s)
         if mp.isinf(s):
@@ -220,54 +278,174 @@ def ball_offset(z: Real, dim: Real, s: Real, *, dps: int = 30) -> Mpf:
 
 
 def ncx2_logcdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """Logarithm of P(X <= x), X noncentral chi-square with df degrees of freedom."""
+    """Logarithm of P(X <= x), X noncentral chi-square with df degrees of freedom.
+
+    Parameters
+    ----------
+    x : real
+        Point of the law; below 0 it stands for 0.
+    df : real
+        Degrees of freedom, above 0.
+    nc : real
+        Noncentrality, at least 0.
+    dps : int
+        Decimal digits of the result.
+    """
     return ncx2_tails(x, df, nc, dps=dps).log_lower
 
 
 def ncx2_logsf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """Logarithm of P(X > x), X noncentral chi-square with df degrees of freedom."""
+    """Logarithm of P(X > x), X noncentral chi-square with df degrees of freedom.
+
+    Parameters
+    ----------
+    x : real
+        Point of the law; below 0 it stands for 0.
+    df : real
+        Degrees of freedom, above 0.
+    nc : real
+        Noncentrality, at least 0.
+    dps : int
+        Decimal digits of the result.
+    """
     return ncx2_tails(x, df, nc, dps=dps).log_upper
 
 
 def ncx2_logpdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """The log of the density at x."""
+    """The log of the density at x.
+
+    Parameters
+    ----------
+    x : real
+        Point of the law; below 0 it stands for 0.
+    df : real
+        Degrees of freedom, above 0.
+    nc : real
+        Noncentrality, at least 0.
+    dps : int
+        Decimal digits of the result.
+    """
     return ncx2_tails(x, df, nc, dps=dps).log_density
 
 
 def ncx2_cdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """P(X <= x)."""
+    """P(X <= x).
+
+    Parameters
+    ----------
+    x : real
+        Point of the law; below 0 it stands for 0.
+    df : real
+        Degrees of freedom, above 0.
+    nc : real
+        Noncentrality, at least 0.
+    dps : int
+        Decimal digits of the result.
+    """
     return _exp(ncx2_tails(x, df, nc, dps=dps + 20).log_lower, dps)
 
 
 def ncx2_sf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """P(X > x)."""
+    """P(X > x).
+
+    Parameters
+    ----------
+    x : real
+        Point of the law; below 0 it stands for 0.
+    df : real
+        Degrees of freedom, above 0.
+    nc : real
+        Noncentrality, at least 0.
+    dps : int
+        Decimal digits of the result.
+    """
     return _exp(ncx2_tails(x, df, nc, dps=dps + 20).log_upper, dps)
 
 
 def ncx2_pdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """The density at x."""
+    """The density at x.
+
+    Parameters
+    ----------
+    x : real
+        Point of the law; below 0 it stands for 0.
+    df : real
+        Degrees of freedom, above 0.
+    nc : real
+        Noncentrality, at least 0.
+    dps : int
+        Decimal digits of the result.
+    """
     return _exp(ncx2_tails(x, df, nc, dps=dps + 20).log_density, dps)
 
 
 def ncx2_ppf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """Quantile x of the noncentral chi-square with log P(X <= x) = log_p."""
+    """Quantile x of the noncentral chi-square with log P(X <= x) = log_p.
+
+    Parameters
+    ----------
+    log_p : real
+        Logarithm of a probability, at most 0.
+    df : real
+        Degrees of freedom, above 0.
+    nc : real
+        Noncentrality, at least 0.
+    dps : int
+        Decimal digits of the result.
+    """
     return _quantile(ndtri_exp(log_p, dps=dps + GUARD), df, nc, dps)
 
 
 def ncx2_isf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """Quantile x of the noncentral chi-square with log P(X > x) = log_p."""
+    """Quantile x of the noncentral chi-square with log P(X > x) = log_p.
+
+    Parameters
+    ----------
+    log_p : real
+        Logarithm of a probability, at most 0.
+    df : real
+        Degrees of freedom, above 0.
+    nc : real
+        Noncentrality, at least 0.
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps + GUARD):
         return _quantile(-ndtri_exp(log_p, dps=dps + GUARD), df, nc, dps)
 
 
 def ncx2_ppf(p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """Quantile x of the noncentral chi-square with P(X <= x) = p."""
+    """Quantile x of the noncentral chi-square with P(X <= x) = p.
+
+    Parameters
+    ----------
+    p : real
+        Probability in [0, 1].
+    df : real
+        Degrees of freedom, above 0.
+    nc : real
+        Noncentrality, at least 0.
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps + 2 * GUARD):
         return ncx2_ppf_exp(mp.log(exact(p)), df, nc, dps=dps)
 
 
 def ncx2_isf(p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
-    """Quantile x of the noncentral chi-square with P(X > x) = p."""
+    """Quantile x of the noncentral chi-square with P(X > x) = p.
+
+    Parameters
+    ----------
+    p : real
+        Probability in [0, 1].
+    df : real
+        Degrees of freedom, above 0.
+    nc : real
+        Noncentrality, at least 0.
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps + 2 * GUARD):
         return ncx2_isf_exp(mp.log(exact(p)), df, nc, dps=dps)
 

@@ -1,5 +1,7 @@
 """Bounds on probabilities from counts: binomial tails, and the wealth of a bet."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 
 from mpmath import mp
@@ -22,6 +24,17 @@ def lower_complement(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     """Return 1 - p for the Clopper-Pearson bound p.
 
     P(Binomial(n, p) >= count) = alpha.
+
+    Parameters
+    ----------
+    count : int
+        Votes of the class.
+    n : int
+        Votes in all.
+    alpha : real
+        Probability that the bound is wrong, in (0, 1).
+    dps : int
+        Decimal digits of the result.
     """
     with mp.workdps(dps + GUARD):
         log_q, _ = _log_bound(whole("count", count), whole("n", n), exact(alpha), dps)
@@ -30,7 +43,19 @@ def lower_complement(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
 
 
 def lower_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
-    """The normal score of the lower bound."""
+    """The normal score of the lower bound.
+
+    Parameters
+    ----------
+    count : int
+        Votes of the class.
+    n : int
+        Votes in all.
+    alpha : real
+        Probability that the bound is wrong, in (0, 1).
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps + GUARD):
         count, n = whole("count", count), whole("n", n)
         log_q, log_p = _log_bound(count, n, exact(alpha), dps + 5)
@@ -40,12 +65,36 @@ def lower_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
 
 
 def upper_bound(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
-    """The upper bound p: P(Binomial(n, p) <= count) = alpha."""
+    """The upper bound p: P(Binomial(n, p) <= count) = alpha.
+
+    Parameters
+    ----------
+    count : int
+        Votes of the class.
+    n : int
+        Votes in all.
+    alpha : real
+        Probability that the bound is wrong, in (0, 1).
+    dps : int
+        Decimal digits of the result.
+    """
     return lower_complement(_others(count, n), n, alpha, dps=dps)
 
 
 def upper_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
-    """The normal score of the upper bound."""
+    """The normal score of the upper bound.
+
+    Parameters
+    ----------
+    count : int
+        Votes of the class.
+    n : int
+        Votes in all.
+    alpha : real
+        Probability that the bound is wrong, in (0, 1).
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps):
         return -lower_score(_others(count, n), n, alpha, dps=dps)
 
@@ -53,7 +102,21 @@ def upper_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
 def pair_scores(
     count_a: int, count_b: int, n: int, alpha: Real, *, dps: int = 30
 ) -> tuple[Mpf, Mpf]:
-    """Scores of A's lower and B's upper bound, at alpha/2 each, B's capped."""
+    """Scores of A's lower and B's upper bound, at alpha/2 each, B's capped.
+
+    Parameters
+    ----------
+    count_a : int
+        Votes of the top class.
+    count_b : int
+        Votes of the runner-up.
+    n : int
+        Votes in all.
+    alpha : real
+        Probability that the bound is wrong, in (0, 1).
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps + GUARD):
         half = exact(alpha) / 2
     z_a = lower_score(count_a, n, half, dps=dps)
@@ -132,6 +195,17 @@ def log_wealth(hits: int, trials: int, z0: Real, *, dps: int = 30) -> Mpf:
 
     The likelihood ratio against p0, averaged over the Beta(1/2, 1/2) law restricted to
     p > p0: numerator and normalisation are integrals from p0 to 1.
+
+    Parameters
+    ----------
+    hits : int
+        Trials that succeeded.
+    trials : int
+        Trials in all.
+    z0 : real
+        Score of the probability that is bet against.
+    dps : int
+        Decimal digits of the result.
     """
     with mp.workdps(dps + GUARD):
         p0, q0 = ndtr(z0, dps=dps + GUARD), ndtr(-exact(z0), dps=dps + GUARD)

@@ -3,6 +3,8 @@
 ``z_b=None`` means -z_a.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from mpmath import mp
@@ -17,6 +19,13 @@ def semi_elastic(sigma: Real, rate: Real) -> Envelope:
     """Bounds on sigma(x) at a distance where log sigma(x) is ``rate``-Lipschitz.
 
     Functions of the distance, evaluated in the precision that mpmath has set.
+
+    Parameters
+    ----------
+    sigma : real
+        Noise level at the input, above 0.
+    rate : real
+        Lipschitz constant of log sigma(x), at least 0.
     """
     return (
         lambda r: exact(sigma) * mp.exp(-exact(rate) * r),
@@ -25,7 +34,17 @@ def semi_elastic(sigma: Real, rate: Real) -> Envelope:
 
 
 def lipschitz_sigma(sigma: Real, lip: Real, sigma_min: Real) -> Envelope:
-    """Bounds for a ``lip``-Lipschitz sigma(x) that is at least ``sigma_min``."""
+    """Bounds for a ``lip``-Lipschitz sigma(x) that is at least ``sigma_min``.
+
+    Parameters
+    ----------
+    sigma : real
+        Noise level at the input, above 0.
+    lip : real
+        Lipschitz constant of sigma(x), at least 0.
+    sigma_min : real
+        Lower bound of sigma(x), above 0.
+    """
     return (
         lambda r: max(exact(sigma_min), exact(sigma) - exact(lip) * r),
         lambda r: exact(sigma) + exact(lip) * r,
@@ -33,7 +52,15 @@ def lipschitz_sigma(sigma: Real, lip: Real, sigma_min: Real) -> Envelope:
 
 
 def sigma_range(sigma_min: Real, sigma_max: Real) -> Envelope:
-    """Constant bounds."""
+    """Constant bounds.
+
+    Parameters
+    ----------
+    sigma_min : real
+        Lower bound of sigma(x), above 0.
+    sigma_max : real
+        Upper bound of sigma(x).
+    """
     return lambda r: exact(sigma_min), lambda r: exact(sigma_max)
 
 
@@ -44,6 +71,21 @@ def worst_score(
 
     P0 is N(0, sigma0^2 I), P1 is N(distance e1, sigma1^2 I). B is a ball about
     distance sigma0^2/(sigma0^2 - sigma1^2) e1, or its complement if sigma1 > sigma0.
+
+    Parameters
+    ----------
+    distance : real
+        Distance of the two points.
+    z : real
+        Normal score, finite or infinite.
+    sigma0 : real
+        Noise level at the input, above 0.
+    sigma1 : real
+        Noise level at the other point, above 0.
+    dim : real
+        Dimension, at least 1.
+    dps : int
+        Decimal digits of the result.
     """
     with mp.workdps(dps + GUARD):
         a, z, sigma0, sigma1, dim = map(exact, (distance, z, sigma0, sigma1, dim))
@@ -75,6 +117,23 @@ def envelope_branch(
     """Zero R of X_B + X_A at distance (1 + mean_lip) R with the one-sided sigma1(R).
 
     It is 0 where that sum is positive at distance 0 already.
+
+    Parameters
+    ----------
+    z_a : real
+        Score of the lower bound of the top class's probability.
+    sigma : real
+        Noise level at the input, above 0.
+    sigma1 : callable
+        The bound of sigma(x) over the distance.
+    dim : real
+        Dimension, at least 1.
+    z_b : real, optional
+        Score of the upper bound of every other class; -z_a by default.
+    mean_lip : real
+        Lipschitz constant of the mean that is added to the input.
+    dps : int
+        Decimal digits of the result.
     """
 
     def excess(r: Mpf, digits: int) -> Mpf:
@@ -102,7 +161,26 @@ def envelope_branches(
     mean_lip: Real = 0,
     dps: int = 30,
 ) -> tuple[Mpf, Mpf]:
-    """Both one-sided radii; the certified radius is the smaller."""
+    """Both one-sided radii; the certified radius is the smaller.
+
+    Parameters
+    ----------
+    z_a : real
+        Score of the lower bound of the top class's probability.
+    sigma : real
+        Noise level at the input, above 0.
+    envelope : pair of callables
+        Lower and upper bound of sigma(x) over the distance, as
+        `semi_elastic` returns.
+    dim : real
+        Dimension, at least 1.
+    z_b : real, optional
+        Score of the upper bound of every other class; -z_a by default.
+    mean_lip : real
+        Lipschitz constant of the mean that is added to the input.
+    dps : int
+        Decimal digits of the result.
+    """
     low, high = (
         envelope_branch(z_a, sigma, bound, dim, z_b, mean_lip=mean_lip, dps=dps)
         for bound in envelope
@@ -169,6 +247,15 @@ def ratio_threshold(z_a: Real, dim: Real, *, dps: int = 30) -> Mpf:
     There xi(0) = 1/2.
 
     Below 1 for sigma1 < sigma0; with -z_a in place of z_a it is the one above 1.
+
+    Parameters
+    ----------
+    z_a : real
+        Score of the lower bound of the top class's probability.
+    dim : real
+        Dimension, at least 1.
+    dps : int
+        Decimal digits of the result.
     """
     with mp.workdps(dps + GUARD):
         dim = exact(dim)

@@ -1,5 +1,7 @@
 """The normal distribution in mpmath, tails in logs."""
 
+from __future__ import annotations
+
 from math import inf
 from numbers import Rational
 from operator import index
@@ -58,21 +60,45 @@ def log_complement(log_p: Mpf) -> Mpf:
 
 
 def ndtr(z: Real, *, dps: int = 30) -> Mpf:
-    """Phi(z), to ``dps`` digits also where it is tiny."""
+    """Phi(z), to ``dps`` digits also where it is tiny.
+
+    Parameters
+    ----------
+    z : real
+        Normal score, finite or infinite.
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps + GUARD):
         p = mp.erfc(-exact(z) / mp.sqrt(2)) / 2
     return rounded(p, dps)
 
 
 def log_ndtr(z: Real, *, dps: int = 30) -> Mpf:
-    """Logarithm of Phi(z)."""
+    """Logarithm of Phi(z).
+
+    Parameters
+    ----------
+    z : real
+        Normal score, finite or infinite.
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps + GUARD):
         value = _log_ndtr(exact(z))
     return rounded(value, dps)
 
 
 def ndtri(p: Real, *, dps: int = 30) -> Mpf:
-    """Phi^-1(p) for p in [0, 1]."""
+    """Phi^-1(p) for p in [0, 1].
+
+    Parameters
+    ----------
+    p : real
+        Probability in [0, 1].
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps + GUARD):
         p = exact(p)
         z = (
@@ -84,7 +110,15 @@ def ndtri(p: Real, *, dps: int = 30) -> Mpf:
 
 
 def ndtri_exp(log_p: Real, *, dps: int = 30) -> Mpf:
-    """Phi^-1(e^log_p) for log_p in [-inf, 0]."""
+    """Phi^-1(e^log_p) for log_p in [-inf, 0].
+
+    Parameters
+    ----------
+    log_p : real
+        Logarithm of a probability, at most 0.
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps + GUARD):
         log_p = exact(log_p)
         if not log_p <= 0:
@@ -94,7 +128,17 @@ def ndtri_exp(log_p: Real, *, dps: int = 30) -> Mpf:
 
 
 def score(log_lower: Mpf, log_upper: Mpf, *, dps: int) -> Mpf:
-    """Normal score of a probability from the logs of both tails, by the smaller one."""
+    """Normal score of a probability from the logs of both tails, by the smaller one.
+
+    Parameters
+    ----------
+    log_lower : real
+        Logarithm of the probability.
+    log_upper : real
+        Logarithm of one minus the probability.
+    dps : int
+        Decimal digits of the result.
+    """
     if log_lower <= log_upper:
         return ndtri_exp(log_lower, dps=dps)
     with mp.workdps(dps):  # a minus sign rounds to the precision of the moment

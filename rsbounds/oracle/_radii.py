@@ -3,6 +3,8 @@
 z_b = None means -z_a.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 
 from mpmath import mp
@@ -29,7 +31,23 @@ def gaussian_radius(
     dim: Real = 1,
     dps: int = 30,
 ) -> Mpf:
-    """[C] Theorem 1, and for norm > 2 the inscribed l_p ball of [L]."""
+    """[C] Theorem 1, and for norm > 2 the inscribed l_p ball of [L].
+
+    Parameters
+    ----------
+    z_a : real
+        Score of the lower bound of the top class's probability.
+    sigma : real
+        Noise level at the input, above 0.
+    z_b : real, optional
+        Score of the upper bound of every other class; -z_a by default.
+    norm : real
+        Of the perturbation, at least 1; may be inf.
+    dim : real
+        Dimension, for a norm above 2.
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps):
         radius = exact(sigma) * _half_gap(z_a, z_b)
         shrink = mp.mpf(0.5) - (0 if mp.isinf(exact(norm)) else 1 / exact(norm))
@@ -47,6 +65,19 @@ def anisotropic_radius(
     """Radius of the l_p ball inside the ellipsoid of [H].
 
     The ellipsoid is sum delta_i^2/sigma_i^2 <= ((z_a - z_b)/2)^2.
+
+    Parameters
+    ----------
+    z_a : real
+        Score of the lower bound of the top class's probability.
+    sigma : sequence of real
+        Noise level of each axis, above 0.
+    z_b : real, optional
+        Score of the upper bound of every other class; -z_a by default.
+    norm : real
+        Of the perturbation, at least 1; may be inf.
+    dps : int
+        Decimal digits of the result.
     """
     with mp.workdps(dps + GUARD):
         sigmas = [exact(v) for v in sigma]
@@ -72,7 +103,21 @@ def laplace_radius(
     method: str = "tight",
     dps: int = 30,
 ) -> Mpf:
-    """The l1 radius under Laplace noise, tight or as [H] Theorem 7.1."""
+    """The l1 radius under Laplace noise, tight or as [H] Theorem 7.1.
+
+    Parameters
+    ----------
+    z_a : real
+        Score of the lower bound of the top class's probability.
+    scale : real
+        Scale of the Laplace law, above 0.
+    z_b : real, optional
+        Score of the upper bound of every other class; -z_a by default.
+    method : {"tight", "paper"}
+        The tight radius, or that of [H].
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps + GUARD):
         z_b = -exact(z_a) if z_b is None else exact(z_b)
         p_a, q_a, p_b = (ndtr(v, dps=dps + GUARD) for v in (z_a, -exact(z_a), z_b))
@@ -111,6 +156,21 @@ def renyi_radius(
     Source: [S] Theorem 14.
 
     0 where no order certifies.
+
+    Parameters
+    ----------
+    z_a : real
+        Score of the lower bound of the top class's probability.
+    sigma0 : real
+        Noise level at the input, above 0.
+    sigma1 : real
+        Noise level at the other point, above 0.
+    dim : real
+        Dimension, at least 1.
+    z_b : real, optional
+        Score of the upper bound of every other class; -z_a by default.
+    dps : int
+        Decimal digits of the result.
     """
     with mp.workdps(2 * dps + GUARD):
         z_a = exact(z_a)
@@ -173,7 +233,17 @@ def _maximum(function: Callable[[Mpf], Mpf], dps: int) -> Mpf:
 
 
 def lipschitz_ratio(z: Real, dim: Real, *, dps: int = 30) -> tuple[Mpf, Mpf]:
-    """[B]'s R_d(p) at p = Phi(z), and dR/dz: R = x f(x)/phi(z), P(chi2_d > x) = p."""
+    """[B]'s R_d(p) at p = Phi(z), and dR/dz: R = x f(x)/phi(z), P(chi2_d > x) = p.
+
+    Parameters
+    ----------
+    z : real
+        Normal score, finite or infinite.
+    dim : real
+        Dimension, at least 1.
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps + GUARD):
         z, dim = exact(z), exact(dim)
         x = mp.exp(2 * log_radius(-z, dim, mp.zero, dps))
@@ -189,7 +259,21 @@ def lipschitz_ratio(z: Real, dim: Real, *, dps: int = 30) -> tuple[Mpf, Mpf]:
 def lipschitz_constant(
     dim: Real, lip: Real, sigma_min: Real, z_min: Real, *, dps: int = 30
 ) -> Mpf:
-    """[B] eq. (5), p_min = Phi(z_min)."""
+    """[B] eq. (5), p_min = Phi(z_min).
+
+    Parameters
+    ----------
+    dim : real
+        Dimension, at least 1.
+    lip : real
+        Lipschitz constant of sigma(x), at least 0.
+    sigma_min : real
+        Lower bound of sigma(x), above 0.
+    z_min : real
+        Score of the least probability p_min.
+    dps : int
+        Decimal digits of the result.
+    """
     with mp.workdps(dps):
         ratio, _ = lipschitz_ratio(z_min, dim, dps=dps + 5)
         return (1 + 2 * exact(lip) * ratio) / exact(sigma_min)
@@ -208,6 +292,23 @@ def integrated_radius(
     """The r with int_0^r dt/max(sigma_min, sigma - lip t) = (K(z_a) - K(z_b))/2.
 
     K(z) = int_0^z dv/(1 + 2 lip R_d(Phi(-|v|))).
+
+    Parameters
+    ----------
+    z_a : real
+        Score of the lower bound of the top class's probability.
+    sigma : real
+        Noise level at the input, above 0.
+    lip : real
+        Lipschitz constant of sigma(x), at least 0.
+    sigma_min : real
+        Lower bound of sigma(x), above 0.
+    dim : real
+        Dimension, at least 1.
+    z_b : real, optional
+        Score of the upper bound of every other class; -z_a by default.
+    dps : int
+        Decimal digits of the result.
     """
     with mp.workdps(dps + GUARD):
         z_a = exact(z_a)
@@ -247,6 +348,19 @@ def base_radius(
     """Return (c_a - c_b)/2 where L int_{c - 1/L}^c Phi(s/sigma) ds is each probability.
 
     For z_b = -z_a this is -s0 - 1/(2L), s0 = -c_a.
+
+    Parameters
+    ----------
+    z_a : real
+        Score of the lower bound of the top class's probability.
+    sigma : real
+        Noise level at the input, above 0.
+    base_lip : real
+        Lipschitz constant of the base classifier's scores, above 0.
+    z_b : real, optional
+        Score of the upper bound of every other class; -z_a by default.
+    dps : int
+        Decimal digits of the result.
     """
     with mp.workdps(dps + GUARD):
         z_a, sigma, lip = exact(z_a), exact(sigma), exact(base_lip)

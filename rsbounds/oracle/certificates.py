@@ -14,6 +14,8 @@ True
 False
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -28,6 +30,7 @@ from rsbounds.oracle._confidence import (
     upper_score,
 )
 from rsbounds.oracle._envelope import lipschitz_sigma, semi_elastic, worst_score
+from rsbounds.oracle._mixed import blocks_excess
 from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, ndtri
 from rsbounds.oracle._radii import gaussian_radius
 
@@ -158,6 +161,17 @@ def list_radius(
     """Radius of a class from exact class probabilities, given as scores by level.
 
     Each level has a row.
+
+    Parameters
+    ----------
+    rule : mapping
+        The rule as its JSON file holds it.
+    scores : sequence of sequence of real
+        Score of each class's probability, a row for each level.
+    cls : int
+        The class.
+    dps : int
+        Decimal digits of the result.
     """
     with mp.workdps(dps + GUARD):
         z = [[exact(v) for v in row] for row in scores]
@@ -201,6 +215,21 @@ def composite_radius(
     ``plan`` has ``cls``, ``items`` (that may decide), ``references`` (by stage and
     class) and ``blocking`` (by item and class). Stages that no component needs may be
     None.
+
+    Parameters
+    ----------
+    rule : mapping
+        The rule as its JSON file holds it.
+    plan : mapping
+        What was chosen from other samples, as above.
+    counts : sequence
+        Counts of each stage, or None.
+    n : int
+        Votes in all.
+    alpha : real
+        Probability that the bound is wrong, in (0, 1).
+    dps : int
+        Decimal digits of the result.
     """
     with mp.workdps(dps + GUARD):
         cls, level = plan["cls"], exact(alpha) / len(plan["items"])
@@ -242,6 +271,14 @@ def composite_radius(
         return +best
 
 
+def _blocks(
+    parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int
+) -> Mpf:
+    """What is lacking to 1 of the least shares that A and all but B keep."""
+    second = scores[0] if scores[1] is None else -scores[1]
+    return blocks_excess(parameters, radius, (scores[0], second), dps=dps)
+
+
 #: The evaluation of each method that writes rows.
 METHODS: Mapping[str, Callable[[Parameters, Mpf, Mpf, Scores, int], Mpf]] = {
     "gaussian": _gaussian,
@@ -252,4 +289,5 @@ METHODS: Mapping[str, Callable[[Parameters, Mpf, Mpf, Scores, int], Mpf]] = {
     "range": partial(_two_point, _range),
     "generator": partial(_two_point, _generator),
     "composite": _composite,
+    "blocks": _blocks,
 }

@@ -6,11 +6,16 @@ or not.
 """
 
 # "X as X": for other rooms of the package; what users call is listed below
-from rsbounds._numerics.decimals import dense_counts, sparse_counts
+from rsbounds._numerics.decimals import dense_counts as dense_counts
+from rsbounds._numerics.decimals import sparse_counts as sparse_counts
 from rsbounds._numerics.decimals import truncated as truncated
 from rsbounds.results._card import as_markdown as as_markdown
-from rsbounds.results._card import card, card_places, read_card, write_card
+from rsbounds.results._card import card, read_card, write_card
+from rsbounds.results._card import card_places as card_places
 from rsbounds.results._card import require_card as require_card
+from rsbounds.results._compare import Comparison, compare
+from rsbounds.results._difference import compared as compared
+from rsbounds.results._difference import plot_difference
 from rsbounds.results._entries import entries_of as entries_of
 from rsbounds.results._entries import folded as folded
 from rsbounds.results._entries import name_of as name_of
@@ -27,7 +32,8 @@ from rsbounds.results._file import commitment_path as commitment_path
 from rsbounds.results._fitted import digests as digests
 from rsbounds.results._html import MARK as MARK
 from rsbounds.results._html import board, html
-from rsbounds.results._manifest import FORMAT, Manifest, manifest_path
+from rsbounds.results._manifest import FORMAT as FORMAT
+from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._plot import PICTURE as PICTURE
 from rsbounds.results._plot import plot
 from rsbounds.results._read import load as load
@@ -35,35 +41,37 @@ from rsbounds.results._read import read, read_rows
 from rsbounds.results._results import Results
 from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._row import holds as holds
-from rsbounds.results._table import STYLES, summary, table
+from rsbounds.results._table import STYLES as STYLES
+from rsbounds.results._table import TABLE as TABLE
+from rsbounds.results._table import TABLES as TABLES
 from rsbounds.results._table import aligned as aligned
 from rsbounds.results._table import as_files as as_files
 from rsbounds.results._table import default_radii as default_radii
 from rsbounds.results._table import heading as heading
+from rsbounds.results._table import summary, table
 from rsbounds.results._table import with_accuracies as with_accuracies
+from rsbounds.results._table import write_table as write_table
 from rsbounds.results._text import plain as plain
 from rsbounds.results._text import some as some
 
 __all__ = [
     "COLUMNS",
-    "FORMAT",
-    "STYLES",
+    "Comparison",
     "Manifest",
     "Results",
     "Row",
     "Writer",
     "board",
     "card",
-    "card_places",
-    "dense_counts",
+    "compare",
     "html",
     "manifest_path",
     "merge",
     "plot",
+    "plot_difference",
     "read",
     "read_card",
     "read_rows",
-    "sparse_counts",
     "summary",
     "table",
     "write",

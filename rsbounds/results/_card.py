@@ -16,13 +16,14 @@ import numpy as np
 import rsbounds
 from rsbounds._numerics.decimals import short, truncated
 from rsbounds._numerics.files import LARGE, content_of, require_writable
+from rsbounds._numerics.json_files import parsed
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.certificate import SCOPES
 from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._entries import card_schema, status_of
 from rsbounds.results._facts import Status
 from rsbounds.results._file import _replace, digest
-from rsbounds.results._manifest import manifest_path, parsed
+from rsbounds.results._manifest import manifest_path
 from rsbounds.results._program import LEAD
 from rsbounds.results._results import Results
 from rsbounds.results._schema import conform

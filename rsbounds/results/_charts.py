@@ -36,13 +36,17 @@ class Bars(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Step curves over a number, or bars over classes."""
+    """Step curves over a number, or bars over classes.
+
+    Heights are shares; with ``reach`` they are differences, from -reach to reach.
+    """
 
     title: str
     across: str  # what the horizontal axis is
     curves: Sequence[Curve] = ()
     bars: Sequence[Bars] = ()
     classes: Sequence[str] = ()
+    reach: float | None = None
 
 
 def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, Chart]:
@@ -109,10 +113,12 @@ def drawing(place: str, chart: Chart) -> str:
     """Draw a chart as HTML; names of strangers are escaped."""
     if chart.curves:
         end = float(chart.curves[0].edges[-1])
-        series = [_curve(curve, end) for curve in chart.curves]
+        series = [_curve(_raised(curve, chart.reach), end) for curve in chart.curves]
         entries = [_entry(curve.name, _look(curve)) for curve in chart.curves]
         labels = [(radius / end, short(radius)) for radius in round_radii(end)]
         axis = f'data-end="{end!r}"'
+        if chart.reach is not None:
+            axis += f' data-reach="{chart.reach!r}"'
     else:
         series = [_bars(bars, i, len(chart.bars)) for i, bars in enumerate(chart.bars)]
         entries = [
@@ -128,9 +134,10 @@ def drawing(place: str, chart: Chart) -> str:
         numbered = [
             numbered[i] for i in np.argsort(np.logical_not(pale), kind="stable")
         ]
-    shares = [0.2 * k for k in range(6)]
+    heights = _heights(chart.reach)
+    shares = list(heights)
     grid = "".join(f"M0 {_number(SIZE * share)}H{SIZE}" for share in shares)
-    written = [_label("y", "top", 1 - share, f"{share:.1f}") for share in shares]
+    written = [_label("y", "top", 1 - share, text) for share, text in heights.items()]
     written += [_label("x", "left", share, text) for share, text in labels]
     view = f'viewBox="0 0 {SIZE} {SIZE}" preserveAspectRatio="none"'
     lines = [
@@ -144,6 +151,22 @@ def drawing(place: str, chart: Chart) -> str:
         f"<ul>{''.join(entries)}</ul></figure>",
     ]
     return "\n".join(lines)
+
+
+def _heights(reach: float | None) -> dict[float, str]:
+    """Where the vertical axis has labels, as shares of it, and what they say."""
+    if reach is None:
+        return {0.2 * k: f"{0.2 * k:.1f}" for k in range(6)}
+    return {0.25 * k: f"{(0.5 * k - 1) * reach:.3g}" for k in range(5)}
+
+
+def _raised(curve: Curve, reach: float | None) -> Curve:
+    """A curve of differences with its heights as shares of the axis."""
+    if reach is None:
+        return curve
+    low, high = curve.band or (curve.heights, curve.heights)
+    heights, low, high = ((own / reach + 1) / 2 for own in (curve.heights, low, high))
+    return curve._replace(heights=heights, band=(low, high))
 
 
 def _number(value: float) -> str:

@@ -87,6 +87,8 @@ def folded(section: str, entries: Mapping[str, Any]) -> dict[str, Any]:
     """Entries of a section as a manifest holds them: what the writer says besides those
     that are declared stands under ``described``.
     """
+    if not entries:
+        return {}
     own = {name: value for name, value in entries.items() if name in _TREE[section]}
     rest = {name: value for name, value in entries.items() if name not in own}
     return own | ({"described": own.get("described", {}) | rest} if rest else {})

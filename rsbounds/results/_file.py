@@ -9,7 +9,6 @@ is cut off and done again.
 import errno
 import hashlib
 import importlib
-import json
 import os
 import secrets
 import stat
@@ -21,8 +20,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from rsbounds._numerics.files import content_of, require_folder
+from rsbounds._numerics.json_files import parsed
 from rsbounds._numerics.text import abridged, quoted
-from rsbounds.results._manifest import Manifest, manifest_path, parsed
+from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._read import load
 from rsbounds.results._row import COLUMNS, Row
 from rsbounds.results._text import as_path
@@ -306,10 +306,10 @@ def commit(
 def _require_commitment(place: Path) -> None:
     """ValueError for a file that is no commitment, to whatever run."""
     try:
-        entries = json.loads(content_of(place))
-    except (ValueError, RecursionError):
-        entries = None
-    if not (isinstance(entries, dict) and {"data", "answer"} <= entries.keys()):
+        entries = parsed(content_of(place))
+    except ValueError:
+        entries = {}
+    if not {"data", "answer"} <= entries.keys():
         raise ValueError(
             f"{place} is damaged: it is no commitment; put the published one in its "
             "place, or choose another output file"

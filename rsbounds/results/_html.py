@@ -24,8 +24,14 @@ from rsbounds._numerics.text import shown
 from rsbounds.results._card import QUANTILES, proof, settings_of
 from rsbounds.results._card import card as card_of
 from rsbounds.results._charts import charts, drawing
+from rsbounds.results._compare import from_first
 from rsbounds.results._facts import Status
 from rsbounds.results._file import _replace
+from rsbounds.results._html_differences import (
+    difference_chart,
+    difference_note,
+    difference_table,
+)
 from rsbounds.results._results import Results
 from rsbounds.results._table import as_files, default_radii, heading
 from rsbounds.results._terms import comparable, marked, numbered
@@ -139,8 +145,19 @@ def _of_classes(
         )
     above = _noted([f"All runs: {shared}"] if shared else [])
     drawn = [drawing(*placed) for placed in charts(files, names).items()]
-    parts = [*above, _sortable(runs), '<div class="charts">', *drawn, "</div>"]
-    return parts, [*([_BEST] if best else []), *_NOTES]
+    notes = [*([_BEST] if best else []), *_NOTES]
+    beside: list[str] = []
+    first, differences = from_first(files, radii)
+    if differences:
+        chart = difference_chart(names, first, differences)
+        drawn.append(drawing("difference", chart))
+        notes.append(difference_note(differences))
+        title = f"Differences from {names[first]}, on the inputs of both"
+        table = difference_table(names, differences)
+        cells = [[_cell(*each) for each in line] for line in table]
+        beside = [f"<h2>{escape(shown(title))}</h2>", _sortable(cells)]
+    figures = ['<div class="charts">', *drawn, "</div>"]
+    return [*above, _sortable(runs), *figures, *beside], notes
 
 
 def _settings(cards: Sequence[Card]) -> tuple[str, list[str]]:

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from rsbounds._numerics.checks import share
 from rsbounds._numerics.files import content_of
+from rsbounds._numerics.json_files import parsed
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.answers import ANSWERS
 from rsbounds.procedure import Procedure
@@ -20,9 +21,6 @@ from rsbounds.results._row import Row
 
 #: The format of the files that are written and read.
 FORMAT = 3
-
-_DEEPEST = 50
-_MOST_ENTRIES = 10**6
 
 
 @dataclass(frozen=True)
@@ -275,53 +273,6 @@ def manifest_path(path: Path) -> Path:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(path))
     return path.with_name(path.name + ".manifest.json")
-
-
-def parsed(content: bytes, *, nan: bool = True) -> dict[str, Any]:
-    """The JSON object in a file of a stranger; ValueError says what is wrong.
-
-    ``nan``: NaN and infinity may stand in it, as Python writes them.
-    """
-    count = 0
-
-    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal count
-        count += len(pairs)
-        if count > _MOST_ENTRIES:
-            raise ValueError(f"expected at most {_MOST_ENTRIES} entries")
-        if len(entries := dict(pairs)) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"expected each entry once; got {quoted(twice)} twice")
-        return entries
-
-    def constant(name: str) -> float:
-        if not nan:
-            raise ValueError(f"{name} is no number of JSON")
-        return float(name)
-
-    too_deep = f"expected entries nested at most {_DEEPEST} deep"
-    try:
-        entries = json.loads(
-            content, object_pairs_hook=distinct, parse_constant=constant
-        )
-    except RecursionError:
-        raise ValueError(too_deep) from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"expected JSON: {error}") from None
-    if not isinstance(entries, dict):
-        raise ValueError(f"expected a JSON object; got {quoted(entries)}")
-    if _is_deeper(entries, _DEEPEST):
-        raise ValueError(too_deep)
-    return entries
-
-
-def _is_deeper(node: Any, levels: int) -> bool:
-    """Whether a value of JSON is nested deeper than so many levels."""
-    inside = node.values() if isinstance(node, dict) else node
-    if not isinstance(node, dict | list):
-        return levels < 1
-    return levels < 1 or any(_is_deeper(each, levels - 1) for each in inside)
 
 
 def _of_others(entries: Mapping[str, Any]) -> list[str]:

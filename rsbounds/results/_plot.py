@@ -1,8 +1,9 @@
 """Certified accuracy against radius: exact step curves of files, and their picture."""
 
+from __future__ import annotations
+
 import io
 import os
-import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,12 +17,12 @@ from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.files import require_writable
-from rsbounds.certificate import EDIT, UPWARD
+from rsbounds.certificate import EDIT, is_named_norm
 from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._file import _replace
 from rsbounds.results._results import Results
 from rsbounds.results._table import as_files, with_accuracies
-from rsbounds.results._terms import comparable, marked, setting
+from rsbounds.results._terms import comparable, marked, noted_by_name, setting
 from rsbounds.results._text import as_path
 
 PICTURE = b"Drawn by rsbounds report"  # in a picture that may be replaced
@@ -148,7 +149,7 @@ def plot(
         width it is one for a column of a paper: smaller type, no title.
     labels : sequence of str, optional
         What the legend calls the files; by default their names with their average
-        radii. The marks of footnotes stay.
+        radii. Footnotes then begin with the labels that they are about.
     best : bool
         Whether the best of comparable runs is drawn.
 
@@ -168,7 +169,7 @@ def plot(
     """
     matplotlib = need("matplotlib.figure", "a plot")
     files = as_files(files, rows=True)
-    place = None if path is None else _picture_path(path)
+    place = None if path is None else picture_path(path)
     files = with_accuracies(files)
     if ax is not None and figsize is not None:
         raise ArgumentError("figsize", "goes with a figure of its own, not with ax")
@@ -183,7 +184,10 @@ def plot(
     figure = ax.get_figure()
     small = _width(ax) < NARROW
     names, footnotes = marked(files)
-    drawn = curves(files, _legend(files, names, labels), best=best)
+    legend = _legend(files, names, labels)
+    if labels is not None:
+        footnotes = noted_by_name(names, footnotes, legend)
+    drawn = curves(files, legend, best=best)
     _draw(ax, drawn, small)
     if not small:
         ax.set_title(_title(files), fontsize="medium")
@@ -194,14 +198,14 @@ def plot(
         lines = [line for note in footnotes for line in wrap(note, letters)]
         figure.supxlabel("\n".join(lines), fontsize=points, x=0.02, ha="left")
     elif footnotes:
-        text = f"the legend's marks stand for: {'; '.join(footnotes)}"
+        text = f"a figure of these files must say: {'; '.join(footnotes)}"
         warnings.warn(text, stacklevel=2)
     if place is not None:
-        _save(figure, place)
+        save_figure(figure, place)
     return ax
 
 
-def _picture_path(path: str | os.PathLike[str]) -> Path:
+def picture_path(path: str | os.PathLike[str]) -> Path:
     place = as_path("path", path)
     place = place if place.suffix else place.with_suffix(".png")
     require_writable(place, PICTURE)
@@ -222,12 +226,7 @@ def _legend(
         raise ArgumentError(
             "labels", f"must be a list of {len(files)}, one for each file; got {labels}"
         )
-    # the marks of their footnotes stay
-    marks = [re.search(r"(?: \[\d+\])*$", name) for name in names]
-    return [
-        f"{label}{mark[0] if mark else ''}"
-        for label, mark in zip(labels, marks, strict=True)
-    ]
+    return list(map(str, labels))
 
 
 def _title(files: Sequence[Results]) -> str:
@@ -241,8 +240,8 @@ def _title(files: Sequence[Results]) -> str:
     }
     if common.get("norm") == EDIT:
         title["norm"] = "edits"
-    elif common.get("norm") == UPWARD:
-        title["norm"] = UPWARD
+    elif is_named_norm(common.get("norm")):
+        title["norm"] = "{}"
     return ", ".join(
         text.format(common[name]) for name, text in title.items() if name in common
     )
@@ -299,7 +298,7 @@ def _draw(axes: Any, drawn: Sequence[Curve], small: bool) -> None:
     axes.legend(frameon=False, fontsize=size)
 
 
-def _save(figure: Any, place: Path) -> None:
+def save_figure(figure: Any, place: Path) -> None:
     """Write a figure, marked as one that may be replaced."""
     kind = place.suffix.removeprefix(".").lower()
     entry = _ENTRIES.get(kind)

@@ -20,6 +20,8 @@ from rsbounds.results._row import FIELD, Row, as_radius, holds
 from rsbounds.results._text import as_path
 
 _ARRAYS = {"radius_l1.npy": 1.0, "radius_l2.npy": 2.0, "radius_linf.npy": math.inf}
+#: Columns of logs of adaptive smoothing, by the field's names.
+_OF_LOGS = {"linf_radius": "radius", "prob_lb": "p_a"}
 _MOST_COUNTS = 2 * 10**8  # class counts of all rows, with their zeros: 1.6 GB
 
 
@@ -30,9 +32,9 @@ def read(path: str | os.PathLike[str]) -> Results:
     ----------
     path : path-like
         A TSV of the field (``idx label predict radius correct time``, -1 for an
-        abstention, as Cohen, Rosenfeld and Kolter 2019 wrote it) or of ``rsbounds
-        certify``, with its manifest if one lies beside it. An unfinished last line of
-        ours is left out, with a note.
+        abstention, as Cohen, Rosenfeld and Kolter 2019 wrote it), a log of adaptive
+        smoothing (Lyu et al. 2024), or a TSV of ``rsbounds certify``, with its manifest
+        if one lies beside it. An unfinished last line of ours is left out, with a note.
 
     Raises
     ------
@@ -71,11 +73,13 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
         return Results(name, (), "empty file", manifest)
     if manifest is None and (own := _arrays(path)):
         return Results(name, own)
-    if manifest is None and (pairs := _pairs(content)):
+    if manifest is None and (texts := _pairs(content)):
+        pairs = [_row_of_pair(*pair) for pair in texts]
         if strict and len({row.idx for row in pairs}) < len(pairs):
             raise ValueError(f"{path}: expected each index once")
         note = "index and radius alone: an input with a radius counts as right"
-        return Results(name, pairs, note)
+        printed = {"radius": [text for _, text in texts]}
+        return Results(name, tuple(pairs), note, printed=printed)
     return _table(path, content, manifest, strict=strict)
 
 
@@ -85,6 +89,8 @@ def _table(
     """The rows under a header, of the field or of ours; ValueError names the line."""
     first, *lines = _lines(path, content)
     columns = tuple(first.strip().split("\t"))
+    if manifest is None:
+        columns, lines = _as_the_field(columns, lines)
     if not lines or columns[: len(FIELD)] != FIELD or len(set(columns)) < len(columns):
         raise ValueError(
             f"{path}:1: expected a header of distinct columns that starts with "
@@ -97,6 +103,8 @@ def _table(
         lines.pop()
     rows, seen, room = list[Row](), dict[int, int](), _MOST_COUNTS
     selected = manifest.indices() if manifest else None
+    kept = () if manifest else ("radius", "p_a")
+    printed: dict[str, list[str]] = {name: [] for name in kept if name in columns}
     for number, line in enumerate(lines, start=2):
         if not line.strip():
             continue
@@ -112,7 +120,9 @@ def _table(
             ) from None
         rows.append(row)
         seen[row.idx] = number
-    return Results(os.fspath(path), tuple(rows), note, manifest, columns)
+        for name, cells in printed.items():
+            cells.append(line.split("\t")[columns.index(name)].strip())
+    return Results(os.fspath(path), tuple(rows), note, manifest, columns, printed)
 
 
 def _lines(path: Path, content: bytes) -> list[str]:
@@ -122,9 +132,38 @@ def _lines(path: Path, content: bytes) -> list[str]:
         raise ValueError(f"{path}: expected tab-separated text in UTF-8") from None
 
 
-def _pairs(content: bytes) -> tuple[Row, ...]:
-    """Rows of lines "index radius ...", as papers published them; none of any other
-    file.
+def _as_the_field(
+    names: tuple[str, ...], lines: list[str]
+) -> tuple[tuple[str, ...], list[str]]:
+    """A log of adaptive smoothing (Lyu et al. 2024) with the columns of the field.
+
+    Its names have spaces around them, and radii of abstentions are below 0: they are
+    scores below one half. Any other file stays as it is.
+    """
+    stripped = tuple(_OF_LOGS.get(name.strip(), name.strip()) for name in names)
+    if "norm" in stripped or "linf_radius" not in map(str.strip, names):
+        return names, lines
+    if not set(FIELD) <= set(stripped):
+        return names, lines
+    others = [name for name in stripped if name not in FIELD]
+    order = [stripped.index(name) for name in (*FIELD, *others)]
+    result = []
+    for line in lines:
+        cells = [cell.strip() for cell in line.rstrip("\r").split("\t")]
+        if len(cells) != len(stripped):
+            result.append(line)  # the reader of rows says what is wrong
+            continue
+        abstains = cells[stripped.index("predict")] == str(ABSTAIN)
+        place = stripped.index("radius")
+        if abstains and cells[place].startswith("-"):
+            cells[place] = "0"
+        result.append("\t".join([*(cells[i] for i in order), str(math.inf)]))
+    return (*FIELD, *others, "norm"), result
+
+
+def _pairs(content: bytes) -> list[tuple[int, str]]:
+    """Index and radius of lines "index radius ...", as papers published them; none of
+    any other file.
     """
     try:
         lines = [
@@ -133,10 +172,17 @@ def _pairs(content: bytes) -> tuple[Row, ...]:
             if line.strip()
         ]
         lines = lines[1:] if lines[0] == ["idx", "radius"] else lines
-        pairs = [(whole_number(line[0]), as_radius(line[1])) for line in lines]
+        pairs = [(whole_number(line[0]), line[1]) for line in lines]
+        for _, text in pairs:
+            as_radius(text)
     except (ValueError, IndexError):
-        return ()
-    return tuple(Row(i, 0, 0 if r else ABSTAIN, r, bool(r)) for i, r in pairs)
+        return []
+    return pairs
+
+
+def _row_of_pair(index: int, text: str) -> Row:
+    radius = as_radius(text)
+    return Row(index, 0, 0 if radius else ABSTAIN, radius, bool(radius))
 
 
 def _arrays(path: Path) -> tuple[Row, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from functools import cached_property
 from html import escape
@@ -18,7 +18,7 @@ from rsbounds._numerics.decimals import round_radii, short
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.text import abridged, shown
 from rsbounds.answers import ANSWERS, Summary
-from rsbounds.certificate import ABSTAIN
+from rsbounds.certificate import ABSTAIN, WHOLE_GROUP
 from rsbounds.results._manifest import Manifest
 from rsbounds.results._program import program
 from rsbounds.results._row import Row
@@ -106,8 +106,10 @@ class Counted:
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """Rows of one certification file; ``note`` is what a report must tell of how it was
-    read.
+    """Rows of one certification file.
+
+    ``note`` is what a report must tell of how it was read; ``printed`` has the cells of
+    ``radius`` and ``p_a``, of a file without a manifest, as they stand in it.
     """
 
     name: str
@@ -115,6 +117,7 @@ class Results:
     note: str = ""
     manifest: Manifest | None = None
     columns: tuple[str, ...] = ()
+    printed: Mapping[str, Sequence[str]] = field(default_factory=dict, compare=False)
 
     def __repr__(self) -> str:
         """In a line; the rows are in ``rows``."""
@@ -166,7 +169,7 @@ class Results:
         pandas = need("pandas", "to_pandas")
         lines = []
         for row in self.rows:
-            line = {field.name: getattr(row, field.name) for field in fields(row)}
+            line = {own.name: getattr(row, own.name) for own in fields(row)}
             further = line.pop("extra", {})
             lines.append(line | dict(further))
         return pandas.DataFrame(lines)
@@ -236,7 +239,9 @@ class Results:
         groups: dict[int, list[Row]] = {}
         for row in self.rows:
             groups.setdefault(row.label, []).append(row)
-        return {k: replace(self, rows=tuple(groups[k])) for k in sorted(groups)}
+        return {
+            k: replace(self, rows=tuple(groups[k]), printed={}) for k in sorted(groups)
+        }
 
     def scopes(self) -> list[str]:
         """The distinct scopes of the rows, in the order met."""
@@ -284,6 +289,12 @@ class Results:
         if self.manifest is None:
             return
         yield self.manifest.selection()
+        for norm in self.counted.norms:
+            if str(norm).startswith(WHOLE_GROUP) and self.classifies:
+                yield (
+                    f"certified against {norm}, whatever the radius: "
+                    f"{self.clean_accuracy():.4f} of the rows are right"
+                )
         yield self.program()
         if (not self.manifest.procedure.repeats) and not self.program():
             yield (

@@ -17,7 +17,7 @@ from rsbounds._numerics.decimals import (
     whole_number,
 )
 from rsbounds._numerics.records import Record
-from rsbounds.certificate import ABSTAIN, EDIT, UPWARD, Certificate
+from rsbounds.certificate import ABSTAIN, Certificate, is_named_norm
 
 
 def _flag(text: str) -> bool:
@@ -38,7 +38,7 @@ def _or_nan(text: str) -> float:
 
 
 def _norm(text: str) -> float | str:
-    return text if text in (EDIT, UPWARD) else number(text)
+    return text if is_named_norm(text) else number(text)
 
 
 def _labels(text: str) -> int | tuple[int, ...]:

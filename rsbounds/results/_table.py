@@ -1,9 +1,13 @@
 """Files side by side: what they rest on, what marks them, and their tables."""
 
+from __future__ import annotations
+
 import csv
 import io
 import math
+import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +17,23 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.decimals import round_radii, short, truncated
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.answers import Summary
+from rsbounds.results._file import _replace
 from rsbounds.results._results import Results
-from rsbounds.results._terms import NAMES, UNKNOWN, footnote, marked, terms
+from rsbounds.results._terms import (
+    NAMES,
+    UNKNOWN,
+    footnote,
+    marked,
+    noted_by_name,
+    terms,
+    without_marks,
+)
 from rsbounds.results._text import literal, plain
 
 STYLES = ("text", "markdown", "csv", "latex")
+#: Endings of files of one table, and their styles.
+TABLES = {".tex": "latex", ".md": "markdown"}
+TABLE = b"Tabulated by rsbounds report"  # in a file of a table that may be replaced
 
 
 def as_files(files: Sequence[Results], *, rows: bool = False) -> list[Results]:
@@ -109,6 +125,7 @@ def table(
     *,
     style: str = "text",
     classes: bool = False,
+    notes: bool = True,
 ) -> str:
     """Accuracy, abstentions, average certified radius (ACR), certified accuracies of
     some files; of answers that predict no class their own tables.
@@ -120,13 +137,16 @@ def table(
         Where to show certified accuracy, each >= 0; default `default_radii`.
     style : {"text", "markdown", "csv", "latex"}
         ``csv`` has full precision, and scope, norm, alpha, n and bound as columns;
-        ``latex`` is a ``tabular`` of the package booktabs. All but ``csv`` show
-        accuracies to three decimals, the average radius truncated to four, and
-        footnotes: for scopes, and where norm, alpha, n or bound are not the same in
-        all files.
+        ``latex`` is a ``tabular`` of the package booktabs with sigma as a column and
+        heads in math mode. All but ``csv`` show accuracies to three decimals, the
+        average radius truncated to four, and footnotes: for scopes, and where norm,
+        alpha, n or bound are not the same in all files.
     classes : bool
         A row for every class too, the largest minus the smallest value over the classes
         ("class spread"), and their standard deviation ("class std").
+    notes : bool
+        Footnotes and their marks. Without them ``latex`` keeps the footnotes as
+        comments, for a caption to say what it must.
 
     Raises
     ------
@@ -150,9 +170,17 @@ def table(
     accuracies = [file for file in files if file not in answered]
     parts = []
     if accuracies or not reports:
-        parts.append(_accuracies(accuracies, radii, style, classes))
-    parts += [_reported(file, report, style) for file, report in reports]
+        parts.append(_accuracies(accuracies, radii, style, classes, notes))
+    parts += [_reported(file, report, style, notes) for file, report in reports]
     return "\n\n".join(parts)
+
+
+def write_table(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a table to a file of its own, marked as one that may be replaced."""
+    place = Path(path)
+    mark = TABLE.decode()
+    head = f"% {mark}" if place.suffix == ".tex" else f"<!-- {mark} -->"
+    _replace(place, f"{head}\n\n{text}\n")
 
 
 def _accuracies(
@@ -160,12 +188,16 @@ def _accuracies(
     radii: Sequence[float] | None,
     style: str,
     classes: bool,
+    notes: bool,
 ) -> str:
     """The table of certified accuracies, and its footnotes."""
     at = _radii(files, radii)
     full = style == "csv"
     names, footnotes = ([file.name for file in files], []) if full else marked(files)
-    stated = ("scope", *NAMES) if full else ()
+    if not (full or notes):
+        own = list(map(without_marks, names))
+        names, footnotes = own, noted_by_name(names, footnotes, own)
+    stated = {"csv": ("scope", *NAMES), "latex": ("sigma",)}.get(style, ())
     # all files of a group of rows, then the next
     body: list[tuple[float, list[str]]] = []
     for file, name in zip(files, names, strict=True):
@@ -177,7 +209,22 @@ def _accuracies(
     columns = ("accuracy", "abstain", "ACR", *map(heading, at))
     head = ["file", "rows of", "count", *stated, *columns]
     lines = [head, *(line for _, line in sorted(body, key=lambda placed: placed[0]))]
-    return "\n\n".join([_styled(lines, style), *_below(footnotes, style)])
+    text = (
+        _for_a_paper(lines, at, classes) if style == "latex" else styled(lines, style)
+    )
+    return "\n\n".join([text, *below(footnotes, style, notes=notes)])
+
+
+def _for_a_paper(
+    lines: Sequence[Sequence[str]], at: Sequence[float], classes: bool
+) -> str:
+    """Lines of accuracies as a table of booktabs, heads and levels in math mode."""
+    heads = ["Run", "Rows of", "Inputs", r"$\sigma$", "Accuracy", "Abstentions", "ACR"]
+    heads += [f"$r = {short(radius)}$" for radius in at]
+    table = [heads, *(list(map(_tex, line)) for line in lines[1:])]
+    if not classes:  # every line is of all rows
+        table = [[line[0], *line[2:]] for line in table]
+    return _tabular(table, texts=1 + classes)
 
 
 def _groups(
@@ -200,37 +247,42 @@ def _groups(
     return groups
 
 
-def _reported(file: Results, report: Summary, style: str) -> str:
+def _reported(file: Results, report: Summary, style: str, notes: bool) -> str:
     """The table of an answer that has its own, below a line of what it is."""
     lines = [list(line) for line in report.table]
     if style == "csv":
-        return _styled(
+        return styled(
             [["file", *lines[0]], *([file.name, *li] for li in lines[1:])], style
         )
     title = f"{shown(file.name)}: {len(file.rows)} inputs, {report.title}"
-    notes = [*filter(None, map(footnote, file.scopes())), *file.notes()]
-    [title] = _below([title], style)
-    return "\n\n".join([title, _styled(lines, style), *_below(notes, style)])
+    footnotes = [*filter(None, map(footnote, file.scopes())), *file.notes()]
+    [title] = below([title], style)
+    texts = below(footnotes, style, notes=notes)
+    return "\n\n".join([title, styled(lines, style), *texts])
 
 
-def _below(notes: Sequence[str], style: str) -> list[str]:
-    """Lines beside a table as one paragraph, or as none."""
-    texts = list(notes)
-    if style == "markdown":
-        texts = [literal(note) for note in notes]
+def below(footnotes: Sequence[str], style: str, *, notes: bool = True) -> list[str]:
+    """Lines beside a table as one paragraph, or as none; in LaTeX at least comments."""
+    texts = list(footnotes) if notes or style == "latex" else []
+    if style == "latex" and not notes:
+        texts = [f"% {shown(note)}" for note in texts]
     elif style == "latex":  # each a paragraph of its own
-        texts = [f"{_tex(note)}\\par" for note in notes]
+        texts = [f"{_tex(note)}\\par" for note in texts]
+    elif style == "markdown":
+        texts = [literal(note) for note in texts]
     return ["\n".join(texts)] if texts else []
 
 
-def _styled(lines: list[list[str]], style: str) -> str:
-    """Lines as text, as Markdown or as CSV."""
+def styled(lines: list[list[str]], style: str, texts: int = 2) -> str:
+    """Lines as text, as Markdown, LaTeX or CSV; the first ``texts`` columns to the
+    left.
+    """
     if style == "markdown":
-        return _markdown([[literal(cell) for cell in line] for line in lines])
+        return _markdown([[literal(cell) for cell in line] for line in lines], texts)
     if style == "text":
-        return aligned(lines)
+        return aligned(lines, texts)
     if style == "latex":
-        return _latex(lines)
+        return _tabular([list(map(_tex, line)) for line in lines], texts)
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(lines)
     return out.getvalue().rstrip("\n")
@@ -259,10 +311,10 @@ def _radii(files: Sequence[Results], radii: Sequence[float] | None) -> list[floa
     return list(np.ravel(checks.as_floats("radii", radii, 0.0, nan=False)).tolist())
 
 
-def aligned(lines: list[list[str]]) -> str:
+def aligned(lines: list[list[str]], texts: int = 2) -> str:
     """Lines of cells as text, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    sides = [str.ljust, str.ljust, *[str.rjust] * (len(widths) - 2)]
+    sides = [str.ljust] * texts + [str.rjust] * (len(widths) - texts)
     padded = (
         "  ".join(map(lambda side, c, w: side(c, w), sides, line, widths))
         for line in lines
@@ -284,10 +336,10 @@ def _tex(text: object) -> str:
     return "".join(_TEX.get(sign, sign) for sign in shown(text))
 
 
-def _latex(lines: list[list[str]]) -> str:
-    """Lines as a table of booktabs."""
-    columns = "ll" + "r" * (len(lines[0]) - 2)
-    head, *body = (" & ".join(map(_tex, line)) + r" \\" for line in lines)
+def _tabular(lines: Sequence[Sequence[str]], texts: int) -> str:
+    """Lines of TeX as a table of booktabs, the first ``texts`` columns to the left."""
+    columns = "l" * texts + "r" * (len(lines[0]) - texts)
+    head, *body = (" & ".join(line) + r" \\" for line in lines)
     return "\n".join(
         [
             rf"\begin{{tabular}}{{{columns}}}",
@@ -301,6 +353,6 @@ def _latex(lines: list[list[str]]) -> str:
     )
 
 
-def _markdown(lines: list[list[str]]) -> str:
-    rule = ["---" if i < 2 else "---:" for i in range(len(lines[0]))]
+def _markdown(lines: list[list[str]], texts: int = 2) -> str:
+    rule = ["---" if i < texts else "---:" for i in range(len(lines[0]))]
     return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -108,6 +109,24 @@ def numbered(
         " ".join([shown(name), *own]) for name, own in zip(names, here, strict=True)
     ]
     return marked, [f"{mark} {text}" for text, mark in marks.items()]
+
+
+def without_marks(name: str) -> str:
+    """A name as it was before it was marked."""
+    return re.sub(r"(?: \[\d+\])*$", "", name)
+
+
+def noted_by_name(
+    names: Iterable[str], footnotes: Iterable[str], labels: Iterable[str]
+) -> list[str]:
+    """Each footnote behind the labels of the marked names that it is about."""
+    pairs = list(zip(names, labels, strict=True))
+    told = []
+    for note in footnotes:
+        mark, _, text = note.partition(" ")
+        own = [label for name, label in pairs if mark in name.split()]
+        told.append(f"{', '.join(own)}: {text}")
+    return told
 
 
 def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:

@@ -17,23 +17,22 @@ from rsbounds.sampling.adapters import Sampler, as_sampler
 from rsbounds.sampling.adapters import is_sampler as is_sampler
 from rsbounds.sampling.adapters import require_law as require_law
 from rsbounds.sampling.arrays import ArraySampler, SoftSampler
-from rsbounds.sampling.blocks import Phase, noise_level, noisy, stream
+from rsbounds.sampling.blocks import Phase, noisy, stream
 from rsbounds.sampling.blocks import block_size as block_size
+from rsbounds.sampling.blocks import noise_level as noise_level
 from rsbounds.sampling.draws import Draws, GrowingDraws
-from rsbounds.sampling.strings import OnStrings, on_strings
-from rsbounds.sampling.system_bits import SystemBits
+from rsbounds.sampling.strings import OnStrings as OnStrings
+from rsbounds.sampling.strings import on_strings
+from rsbounds.sampling.system_bits import SystemBits as SystemBits
 
 __all__ = [
     "ArraySampler",
     "Draws",
     "GrowingDraws",
-    "OnStrings",
     "Phase",
     "Sampler",
     "SoftSampler",
-    "SystemBits",
     "as_sampler",
-    "noise_level",
     "noisy",
     "on_strings",
     "stream",

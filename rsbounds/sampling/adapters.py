@@ -116,10 +116,12 @@ def as_sampler(model: Any, *, noise: Noise | None = None, **options: Any) -> Sam
 
 def is_sampler(model: Any) -> bool:
     """Whether a model is a sampler already, which draws its own noise."""
+    if isinstance(model, type) or not callable(model):
+        return False
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
         return False
-    return as_function(model) is model and callable(model) and _is_sampler(model)
+    return as_function(model) is model and _is_sampler(model)
 
 
 def _is_sampler(function: Any) -> bool:

@@ -1,5 +1,7 @@
 """One input, and the noise on it: its level, its blocks, and its random streams."""
 
+from __future__ import annotations
+
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any

@@ -1,5 +1,7 @@
 """Gaussian noise of any level, in float32 or exactly on the grid of 1/255."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

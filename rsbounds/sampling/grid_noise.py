@@ -17,6 +17,8 @@ V. Voracek and M. Hein, Sound randomized smoothing in floating-point arithmetic,
 2023.
 """
 
+from __future__ import annotations
+
 from decimal import Decimal, localcontext
 from functools import lru_cache
 from typing import Any, NamedTuple

@@ -8,6 +8,8 @@ the largest (2.4e-5 in float32): another order of summation passes, batch statis
 don't.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

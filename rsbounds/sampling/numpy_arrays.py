@@ -3,6 +3,8 @@
 :mod:`rsbounds.sampling.torch_arrays` has the same functions of tensors.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -63,17 +63,18 @@ class ModelSampler:
     @property
     def law(self) -> str:
         """Names the noise; "" is sigma N(0, I)."""
-        return self.noise.law
+        return self.backend.noise.law
 
     @property
     def sound_noise(self) -> bool:
         """Whether the noise is Gaussian noise that whole numbers decide."""
-        return self.noise.sound
+        return self.backend.noise.sound
 
     @property
     def grid(self) -> int:
         """Of sound noise: inputs are whole numbers over this."""
-        return self.noise.levels if isinstance(self.noise, OnGrid) else LEVELS
+        noise = self.backend.noise
+        return noise.levels if isinstance(noise, OnGrid) else LEVELS
 
     @property
     def kind(self) -> str:
@@ -162,8 +163,9 @@ class ModelSampler:
         outputs: list[Any] = []
         for part in self.backend.parts(block):
             middle = len(part) // 2
-            # copies: the model may change its batch, or write over its outputs
-            unseen = call.first is None
+            # Of several blocks the first is kept, to be compared with later ones.
+            # Copies: the model may change its batch, or write over its outputs.
+            unseen = call.first is None and call.size < call.n
             row = self.backend.row_of(part, middle) if unseen else None
             if len(part) > 1 and (due or not self._rows_checked):
                 outputs.append(self._looked_at(part, number, call))

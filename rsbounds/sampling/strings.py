@@ -1,5 +1,7 @@
 """Functions of strings under noise on tokens: the tokenizer is the user's."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

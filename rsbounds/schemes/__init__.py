@@ -27,6 +27,9 @@ from rsbounds.schemes._anisotropic import *
 from rsbounds.schemes._generator import *
 from rsbounds.schemes._composite import *
 from rsbounds.schemes._noises import *
+from rsbounds.schemes._transformed import *
+from rsbounds.schemes._brightness_contrast import *
+from rsbounds.schemes._orbit import *
 from rsbounds.schemes._scheme import is_own as is_own
 
 # isort: on

@@ -8,6 +8,8 @@ References
 Hong, Hong, Certified adversarial robustness via anisotropic randomized smoothing.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar

@@ -14,6 +14,8 @@ import numpy as np
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Options
 from rsbounds.noises import Curve, NamedNoise, held
+from rsbounds.noises.blocks import GaussianBlock
+from rsbounds.schemes._gaussian import Gaussian
 from rsbounds.schemes._scheme import Given, Scheme
 
 P = ParamSpec("P")
@@ -42,6 +44,7 @@ class NoiseScheme(Scheme):
     def _drawn_by(self, noise: NamedNoise) -> None:
         self.noise = noise
         self.law = noise.law
+        self.norm = noise.norm
         self.outcomes = noise.outcomes
 
     @classmethod
@@ -121,10 +124,6 @@ class NoiseScheme(Scheme):
             raise ArgumentError(name, error.problem) from None
 
     @classmethod
-    def numbers(cls, options: Options) -> dict[str, Any]:
-        return cls.kind.numbers_of_run(options)
-
-    @classmethod
     def evaluate(
         cls, options: Options, p_a: float, p_b: float | None, scores: bool
     ) -> Any:
@@ -196,4 +195,6 @@ def _plain(name: str, value: Any) -> Any:
     """An argument as noises take it."""
     if isinstance(value, tuple):
         return tuple(_plain(name, one) for one in value)
+    if type(value) is Gaussian and value.norm == 2:
+        return GaussianBlock(value.parameters["sigma"])
     return value.noise if isinstance(value, NoiseScheme) else held(name, value)

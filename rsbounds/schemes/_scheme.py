@@ -326,11 +326,6 @@ class Scheme:
         raise ValueError(f"method {cls.name} has no options to be made of")
 
     @classmethod
-    def numbers(cls, options: Options) -> dict[str, Any]:
-        """``n`` and ``bound`` of a run of these options, where the noise says them."""
-        return {}
-
-    @classmethod
     def evaluate(
         cls, options: Options, p_a: float, p_b: float | None, scores: bool
     ) -> Any:

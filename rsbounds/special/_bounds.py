@@ -1,5 +1,7 @@
 """A-priori error bounds of the special functions: proved, and what searches found."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

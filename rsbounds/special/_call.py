@@ -1,5 +1,7 @@
 """How a compiled ufunc becomes a checked function."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypeVar
 

@@ -1,5 +1,7 @@
 """Noncentral chi-square and Marcum's Q: tails, logarithms, densities, quantiles."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike

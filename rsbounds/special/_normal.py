@@ -1,5 +1,7 @@
 """The normal distribution in log space, and a ball's probability as a score."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import numpy as np

@@ -1,4 +1,6 @@
-"""Suites that hold every entry of a list to its promises: schemes, answers, bounds.
+"""Suites that hold every entry of a list to its promises.
+
+The lists are those of schemes, answers, bounds and transformations.
 
 Give an entry of yours, or of this package, to the check of its kind: it raises
 AssertionError that names the entry, the property that fails, and the numbers. A test of
@@ -15,8 +17,15 @@ classifiers in mpmath, levels with all outcomes of a few samples, rows with
 from rsbounds.testing._answer import check_answer, claims_too_much
 from rsbounds.testing._bound import check_bound
 from rsbounds.testing._scheme import check_scheme
+from rsbounds.testing._transform import check_transform
 
-__all__ = ["check_answer", "check_bound", "check_scheme", "claims_too_much"]
+__all__ = [
+    "check_answer",
+    "check_bound",
+    "check_scheme",
+    "check_transform",
+    "claims_too_much",
+]
 
 
 def __dir__() -> list[str]:

@@ -408,13 +408,13 @@ def rises_with_the_count(case: BoundCase) -> None:
     """One more success does not lower the bound, one more failure does not raise it."""
     for n in case.trials:
         for u in case.uniforms[::3]:
-            ends = [float(case.lower(k, n, 0.05, u).p) for k in range(n + 1)]
+            ends = [float(case.lower(np.int64(k), n, 0.05, u).p) for k in range(n + 1)]
             for k, (before, after) in enumerate(pairwise(ends)):
                 require(
                     before <= after, f"{before} for {k} of {n}, {after} for {k + 1}"
                 )
             for k, end in enumerate(ends):
-                longer = float(case.lower(k, n + 1, 0.05, u).p)
+                longer = float(case.lower(np.int64(k), n + 1, 0.05, u).p)
                 require(
                     longer <= end * (1 + 1e-11),
                     f"{end} for {k} of {n}, {longer} of {n + 1}",

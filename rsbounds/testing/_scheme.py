@@ -138,6 +138,7 @@ def check_scheme(
     fixed: Mapping[str, Any] | None = None,
     sampler: Callable[[Any], Sampler] | None = None,
     model: Callable[[Any], Any] | None = None,
+    data: Any = None,
 ) -> None:
     """Hold a scheme to what every scheme promises.
 
@@ -159,6 +160,9 @@ def check_scheme(
     model : callable, optional
         A function of a batch of copies of at least two classes, where such batches are
         no arrays: by default one that is linear.
+    data : tuple of array_like, optional
+        Inputs and labels of a few rows, where inputs are of several kinds: by default
+        they are drawn, in the range of ``x``.
 
     Raises
     ------
@@ -201,7 +205,7 @@ def check_scheme(
         numbers = {"n": scheme.outcomes, "bound": "exact"}
     else:
         hold(entry, case, CHANCES if scheme.whole else NOISE)
-    data = inputs_near(case.x, function)
+    data = inputs_near(case.x, function) if data is None else data
     with Rows(TopClass(scheme), case.sampler_of(function), data, numbers) as rows:
         hold(entry, rows, ROWS)
 
@@ -768,6 +772,8 @@ def outcomes_obey_the_transport(case: SchemeCase) -> None:
     outcomes = case.scheme.outcomes
     assert case.sampler_of is not None
     assert outcomes is not None
+    if not case.transports:
+        return  # a group, whose elements leave all shares as they are
     middle = case.x.ravel()[0]
 
     def sides(batch: Any) -> NDArray[np.float64]:

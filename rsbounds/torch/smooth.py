@@ -1,5 +1,7 @@
 """The field's ``Smooth`` class, with certificates that are never too large."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

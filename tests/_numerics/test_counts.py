@@ -10,7 +10,7 @@ def test_zeros_follow_and_nothing_is_dropped():
     assert padded([3, 1], 4).tolist() == [3, 1, 0, 0]
     assert padded(np.array([3, 1]), 2).tolist() == [3, 1]
     assert padded((), 2).tolist() == [0, 0]
-    with pytest.raises(ValueError, match="counts must be of at most 1 classes; got 2"):
+    with pytest.raises(ValueError, match=r"counts.*1 classes"):
         padded([3, 1], 1)
 
 

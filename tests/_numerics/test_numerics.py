@@ -40,9 +40,7 @@ def test_long_doubles_are_rounded_to_the_side_asked_for():
 @long_double
 @pytest.mark.parametrize("towards", [None, -np.inf, np.inf])
 def test_long_doubles_outside_are_refused_though_their_float64_is_inside(towards):
-    with pytest.raises(
-        ValueError, match=r"p must be in \[0, 1\]; got 1\.0000000000000000009"
-    ):
+    with pytest.raises(ValueError, match=r"^p must.*1\.0000000000000000009"):
         as_floats(
             "p", np.longdouble(1) + np.longdouble(2) ** -60, 0.0, 1.0, towards=towards
         )
@@ -53,9 +51,9 @@ def test_long_doubles_outside_are_refused_though_their_float64_is_inside(towards
             == np.finfo(float).max
         )
     else:
-        with pytest.raises(ValueError, match="s must be in"):
+        with pytest.raises(ValueError, match=r"^s must"):
             as_floats("s", huge, 0.0, closed="neither", towards=towards)
-    with pytest.raises(ValueError, match="s must be in"):
+    with pytest.raises(ValueError, match=r"^s must"):
         as_floats(
             "s", np.longdouble(2) ** -1080, 0.0, closed="neither", towards=-np.inf
         )
@@ -75,7 +73,7 @@ def test_whole_numbers_are_rounded_to_the_side_asked_for(n):
 def test_a_number_is_one_and_finite():
     assert number("x", np.float64(2.0)) == 2.0
     for bad in ([1.0], np.nan, np.inf):
-        with pytest.raises(ValueError, match="x must be one finite number"):
+        with pytest.raises(ValueError, match=r"^x must.*finite"):
             number("x", bad)
     with pytest.raises(ValueError, match=r"got float64 np\.float64\(nan\)$"):
         number("x", np.array(np.nan))
@@ -83,11 +81,9 @@ def test_a_number_is_one_and_finite():
 
 def test_what_lies_outside_is_told_so_though_it_must_be_exact():
     for outside in (0, [2**53 + 1, -1]):
-        with pytest.raises(ValueError, match=r"^sigma must be in \(0, 10\]"):
+        with pytest.raises(ValueError, match=r"^sigma must.*10"):
             as_floats("sigma", outside, 0.0, 10.0, closed="right", exact=True)
-    with pytest.raises(
-        ValueError, match=r"^sigma must be float64 numbers.*; got 9007199254740993"
-    ):
+    with pytest.raises(ValueError, match=r"^sigma.*float64.*9007199254740993"):
         as_floats("sigma", 2**53 + 1, 0.0, exact=True)
 
 
@@ -215,5 +211,5 @@ def test_files_have_a_limit(tmp_path):
     path = tmp_path / "large"
     with path.open("wb") as file:
         file.truncate(SMALL + 1)
-    with pytest.raises(ValueError, match="must have at most 67108864 bytes"):
+    with pytest.raises(ValueError, match="67108864"):
         content_of(path)

@@ -158,9 +158,9 @@ def test_certified_maps_are_those_that_the_rows_count():
     for row, labels, expected in zip(run.rows, maps, truth, strict=True):
         assert (labels == expected).sum() == int(row.extra["right"])
         assert (labels >= 0).sum() == int(row.extra["certified"])
-    with pytest.raises(ValueError, match="tau and alpha must be those of the run"):
+    with pytest.raises(ValueError, match=r"alpha.*run"):
         certified_maps(run.rows, tau=0.9, alpha=0.01)
-    with pytest.raises(ValueError, match="rows must be of the answer 'maps'"):
+    with pytest.raises(ValueError, match=r"rows.*'maps'"):
         certified_maps([], tau=0.75, alpha=0.01)
 
 

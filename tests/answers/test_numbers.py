@@ -79,7 +79,7 @@ def test_too_few_inputs_for_a_radius_make_an_infinite_threshold():
 
 def test_a_level_that_contradicts_the_scheme_is_refused():
     """certify_map at sigma=50 of a scheme of .5 gave a radius of 33.7."""
-    with pytest.raises(ValueError, match=r"sigma must be that of the scheme, 0\.5"):
+    with pytest.raises(ValueError, match=r"sigma.*scheme"):
         certify_map([[9, 1]], [[99, 1]], 0.75, alpha=0.1, sigma=50.0, **MAPS)
 
 

@@ -222,7 +222,7 @@ def test_values_are_those_of_one_input(tmp_path):
 
 
 def test_a_radius_beyond_n_is_said_once(tmp_path):
-    with pytest.warns(RuntimeWarning, match="can't show both ends at radius 3") as said:
+    with pytest.warns(RuntimeWarning, match=r"ends.*radius") as said:
         low, high = intervals(values(radii=[0.1, 3.0]).rows)
     assert len(said) == 1
     assert np.isinf(low[:, 1]).all()
@@ -324,11 +324,11 @@ def test_samplers_of_ones_own_and_other_noise():
     sampler.law = "laplace"
     results = certify_values(sampler, X, schemes.laplace(0.25), radii=[0.1], n=500)
     assert np.isfinite(intervals(results.rows)[0]).all()
-    with pytest.raises(ValueError, match="the sampler must draw the noise"):
+    with pytest.raises(ValueError, match=r"sampler.*noise"):
         certify_values(sampler, X, SCHEME, radii=[0.1], n=500)
     results = certify_values(outputs, X, schemes.laplace(0.25), radii=[0.1], n=500)
     assert np.isfinite(intervals(results.rows)[0]).all()
-    with pytest.raises(ValueError, match="the sampler must draw the noise"):
+    with pytest.raises(ValueError, match=r"sampler.*noise"):
         certify_dataset(
             ArraySampler(best), (X, Y), TopK(schemes.laplace(0.25), 2), n=500
         )

@@ -135,9 +135,7 @@ def test_intervals_grow_with_the_radius_and_are_infinite_where_n_does_not_reach(
     samples = np.random.default_rng(3).normal(size=200)
     at = [interval(samples, r, alpha=0.01) for r in (0.0, 0.1, 0.3, 0.6)]
     assert all(a[0] >= b[0] and a[1] <= b[1] for a, b in itertools.pairwise(at))
-    with pytest.warns(
-        RuntimeWarning, match="200 samples can't show both ends at radius 5"
-    ) as said:
+    with pytest.warns(RuntimeWarning, match=r"samples.*ends") as said:
         assert value_interval(samples, 5.0, alpha=0.01, scheme=SCHEME) == (
             -np.inf,
             np.inf,
@@ -235,9 +233,7 @@ def test_too_few_calibration_inputs_say_how_many():
         if finite:
             assert conformalize(scores, 0.1, 0.125, gaussian(0.25)) == n - 1
             continue
-        with pytest.warns(
-            RuntimeWarning, match="25 calibration inputs are too few .* takes 26"
-        ):
+        with pytest.warns(RuntimeWarning, match=r"calibration.*26"):
             assert conformalize(scores, 0.1, 0.125, gaussian(0.25)) == np.inf
     with pytest.warns(RuntimeWarning, match="infinite"):
         conformalize(scores, 0.1, 30.0, gaussian(0.25))
@@ -308,7 +304,7 @@ def test_the_lowest_sample_is_the_end_that_it_takes():
     known = {"alpha": 2.1 * 2.0**-10, "scheme": schemes.gaussian(0.5)}
     assert value_interval(samples, 0.0, **known) == (samples.min(), samples.max())
     stricter = known | {"alpha": 1.9 * 2.0**-10}
-    with pytest.warns(RuntimeWarning, match="10 samples can't show both ends"):
+    with pytest.warns(RuntimeWarning, match=r"samples.*ends"):
         assert value_interval(samples, 0.0, **stricter) == (-np.inf, np.inf)
     samples[3] = np.nan  # below the low and above the high end
     assert value_interval(samples, 0.0, **known) == (-np.inf, np.inf)
@@ -344,7 +340,7 @@ def test_targets_of_a_regression_are_refused_at_once(y):
     """Whole ones passed for labels, those of the first inputs that is."""
     x = np.zeros((2, 3), np.float32)
     answer = Values(gaussian(0.5), radii=[0.1])
-    with pytest.raises(ValueError, match="'values': pass the inputs alone; got y of"):
+    with pytest.raises(ValueError, match=r"'values'.*inputs"):
         certify_dataset(lambda batch: batch, (x, y), answer, n=100)
     labelled = certify_dataset(
         lambda batch: batch, (x, np.array([3, 4])), answer, n=100

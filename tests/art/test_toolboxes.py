@@ -181,7 +181,7 @@ def test_votes_have_the_gradient_of_their_mean():
     moved = float((scores(x + step) - scores(x - step)).sum().detach())
     assert moved == pytest.approx(2 * float((gradient * step).sum()), rel=0.02)
     assert not torch.equal(LogVotes(smooth)(x), LogVotes(smooth)(x))
-    with pytest.raises(ValueError, match="smooth must be a Smooth; got Linear"):
+    with pytest.raises(ValueError, match=r"smooth.*Linear"):
         LogVotes(torch.nn.Linear(2, 2))
 
 

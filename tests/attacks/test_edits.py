@@ -20,16 +20,20 @@ from edits import DELETED, another, entry, leaves, other_text, with_another
 from rsbounds import certify_dataset, schemes
 from rsbounds.answers import DecisionList, Maps, TopK, Values
 from rsbounds.audit import Audit, check_card, verified, verify
+from rsbounds.certificate import SCOPES
 from rsbounds.composite import Cond, Rule
-from rsbounds.results import card, read, read_card, write_card
+from rsbounds.confidence import BOUNDS
+from rsbounds.results import Results, card, read, read_card, write_card
 from rsbounds.results._entries import name_of
 from rsbounds.results._facts import MANIFEST, By
+from rsbounds.schemes import METHODS
 from rsbounds.semielastic import KNNSigma
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((4, 8)).astype(np.float32)
 WHOLE = (X > 0).astype(np.int64)
 GRID = np.round(4 * np.clip(np.abs(X), 0, 1)).astype(np.float32) / 4
+BYTES = (np.round(255 * np.clip(np.abs(X), 0, 1)) / 255).astype(np.float32)
 WEIGHTS = RNG.standard_normal((8, 4))
 Y = np.append((X @ WEIGHTS).argmax(axis=1)[:3], 0)  # most of them are right
 RULE = Rule([1.0, 0.5], [[Cond("margin", 0, 0.0)], [Cond("score", 1, 0.1)]])
@@ -47,9 +51,23 @@ def positions(batch):
     return np.stack([batch, -batch, 0 * batch], axis=1)
 
 
+KNN = KNNSigma(X.astype(np.float64), 0.5, 0.01, 2, 0.0)
+
+
 def anchored():
-    knn = KNNSigma(X.astype(np.float64), 0.5, 0.01, 2, 0.0)
-    return schemes.semielastic(knn, 8)
+    return schemes.semielastic(KNN, 8)
+
+
+def cone(x):
+    return 0.4 + 0.01 * float(np.linalg.norm(x))
+
+
+def lengths(batch):
+    return np.array([[len(own), 3.0, 1.5] for own in batch])
+
+
+WORDS = [[1, 2, 3, 1, 2, 3], [2, 2, 1], [1, 3, 3, 2, 1], [3, 1]]
+PICTURES = np.abs(RNG.standard_normal((4, 1, 2, 4))).astype(np.float32)
 
 
 def of_kinds():
@@ -96,7 +114,56 @@ RUNS: Mapping[str, tuple[Any, Any, Callable[[], Any], dict[str, Any]]] = {
     "mask": (scores, (X, Y), lambda: schemes.mask(keep_probability=0.5), {}),
     "blocks": (scores, (WHOLE, Y), of_kinds, {}),
     "semi-elastic": (scores, (X, Y), anchored, {}),
+    "semi-elastic, sound": (
+        scores,
+        (BYTES, Y),
+        lambda: schemes.semielastic(KNN, 8, sound=True),
+        {},
+    ),
+    "lipschitz": (scores, (X, Y), lambda: schemes.lipschitz(cone, 0.01, 0.4, 8), {}),
+    "range": (scores, (X, Y), lambda: schemes.sigma_range(cone, 0.4, 0.5, 8), {}),
+    "anisotropic": (
+        scores,
+        (X, Y),
+        lambda: schemes.anisotropic(np.linspace(0.3, 0.6, 8)),
+        {},
+    ),
+    "exponential": (scores, (X, Y), lambda: schemes.exponential(2.0), {}),
+    "deletion": (lengths, (WORDS, np.zeros(4, int)), lambda: schemes.deletion(0.6), {}),
+    "transformed": (
+        scores,
+        (PICTURES, Y),
+        lambda: schemes.transformed(schemes.gaussian(0.5), "brightness"),
+        {},
+    ),
+    "orbit": (
+        scores,
+        (PICTURES, Y),
+        lambda: schemes.orbit("shift", (1, 2, 4)),
+        {"bound": "exact", "n": 8, "n0": 8},
+    ),
+    "anytime": (scores, (X, Y), lambda: schemes.gaussian(0.5), {"bound": "anytime"}),
     "list": (scores, (X, Y), lambda: DecisionList(RULE), {}),
+    "top-k of laplace": (scores, (X, Y), lambda: TopK(schemes.laplace(0.5), 2), {}),
+    "top-k of categorical": (
+        scores,
+        (WHOLE, Y),
+        lambda: TopK(schemes.categorical(0.7, 3), 2),
+        {},
+    ),
+    "values of uniform": (outputs, X, lambda: Values(schemes.uniform(0.5), [0.1]), {}),
+    "values of flips": (
+        outputs,
+        WHOLE,
+        lambda: Values(schemes.flips(0.1, 0.2), [1.0]),
+        {},
+    ),
+    "maps of mask": (
+        positions,
+        X,
+        lambda: Maps(schemes.mask(keep_probability=0.5), 0.6),
+        {},
+    ),
     "top-k": (scores, (X, Y), lambda: TopK(schemes.gaussian(0.5), 2), {}),
     "values": (outputs, X, lambda: Values(schemes.gaussian(0.5), [0.1, 0.2]), {}),
     "maps": (positions, X, lambda: Maps(schemes.gaussian(0.5), 0.75), {}),
@@ -134,7 +201,7 @@ class Files(NamedTuple):
     rows: list[dict[str, str]]
     manifest: dict[str, Any]
     card: dict[str, Any]
-    stated: tuple[str, ...]
+    said: list[list[Any]]
 
     @classmethod
     def of(cls, folder: Path, name: str) -> "Files":
@@ -150,7 +217,7 @@ class Files(NamedTuple):
         write_card(made, path.with_suffix(".json"))
         own = json.loads(place_of(path).read_text())
         again = json.loads(path.with_suffix(".json").read_text())
-        return cls(name, path, rows, own, again, audit.stated)
+        return cls(name, path, rows, own, again, said(read(path)))
 
     def restore(self) -> None:
         self.save(self.rows)
@@ -160,6 +227,15 @@ class Files(NamedTuple):
     def save(self, rows: list[dict[str, str]]) -> None:
         lines = ["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)]
         self.path.write_text("".join(f"{line}\n" for line in lines))
+
+
+#: What a row claims: what it was computed from may be left out.
+CLAIMS = ("idx", "label", "predict", "radius", "correct", "scope", "sigma", "method",
+          "bound", "norm", "n", "count", "counts", "select")  # fmt: skip
+
+
+def said(file: Results) -> list[list[Any]]:
+    return [[getattr(row, name) for name in CLAIMS] for row in file.rows]
 
 
 def place_of(path: Path) -> Path:
@@ -295,7 +371,95 @@ def of_a_card(
     return "passed", Edit(files.name, f"card {name}", before, value), None
 
 
-EDITS = (of_a_row, of_a_row, of_a_row, of_a_manifest, of_a_manifest, of_a_card)
+def renamed(rows: list[dict[str, str]], name: str, other: str) -> list[dict[str, str]]:
+    return [{other if k == name else k: v for k, v in row.items()} for row in rows]
+
+
+def of_a_table(
+    files: Files, rng: np.random.Generator
+) -> tuple[str, Edit | None, Audit | None]:
+    """Drop, repeat or rename rows and columns of the whole table."""
+    names = [*files.rows[0]]
+    name, other = (str(each) for each in rng.choice(names, size=2, replace=False))
+    i, j = (int(each) for each in rng.integers(len(files.rows), size=2))
+    tables = {
+        "a row dropped": files.rows[:i] + files.rows[i + 1 :],
+        "a row twice": [*files.rows, files.rows[i]],
+        "a row's evidence for another": [
+            {**files.rows[i], "idx": row["idx"], "label": row["label"]}
+            if row is files.rows[j] else row for row in files.rows
+        ],
+        f"no {name}": [{k: v for k, v in row.items() if k != name}
+                       for row in files.rows],
+        f"{name} as reviewed": renamed(files.rows, name, "reviewed"),
+        f"{name} and {other} exchanged": [
+            {**row, name: row[other], other: row[name]} for row in files.rows
+        ],
+        f"{name} of one row in all": [
+            {**row, name: files.rows[i][name]} for row in files.rows
+        ],
+    }  # fmt: skip
+    place = str(rng.choice([*tables]))
+    table = tables[place]
+    is_same = len(table) == len(files.rows) and all(
+        one.keys() == own.keys() and is_alike(one, own)
+        for one, own in zip(table, files.rows, strict=True)
+    )
+    if is_same or not table:
+        return "same", None, None
+    files.save(table)
+    audit = audited(files)
+    if audit is None or audit.findings:
+        return "refused" if audit is None else "found", None, None
+    if said(read(files.path)) == files.said:
+        return "says less", None, audit  # a column that is gone, or one at its default
+    free = set().union(*(STANDS_FOR.get(each, set()) for each in audit.stated))
+    if place.startswith(("no ", f"{name} ")) and {name, other} & free:
+        return "weaker or stated", None, audit
+    if place == "a row's evidence for another" and "label" in free:
+        return "weaker or stated", None, audit
+    return "passed", Edit(files.name, place, None, None), audit
+
+
+#: Columns whose entry stands in the manifest too.
+REPEATED = {"sigma": "parameters.sigma", "scope": "scope", "bound": "bound",
+            "method": "method", "norm": "parameters.norm", "n": "n"}  # fmt: skip
+
+
+def of_both(
+    files: Files, rng: np.random.Generator
+) -> tuple[str, Edit | None, Audit | None]:
+    """Edit a column and the entry of the manifest that it repeats, alike."""
+    name = str(rng.choice([*REPEATED]))
+    section, _, last = REPEATED[name].rpartition(".")
+    place = (section, last) if section else (last,)
+    owner = entry(files.manifest, place[:-1])
+    if name not in files.rows[0] or last not in owner:
+        return "same", None, None
+    before = owner[last]
+    choices = {
+        "scope": [*SCOPES], "bound": [*BOUNDS], "method": [*METHODS],
+        "norm": [1.0, 2.0, float("inf")], "sigma": [0.1, 0.49, 0.51, 1.0],
+        "n": [100, 299, 301, 10_000],
+    }[name]  # fmt: skip
+    value = choices[int(rng.integers(len(choices)))]
+    if value == before:
+        return "same", None, None
+    files.save([{**row, name: str(value)} for row in files.rows])
+    changed = with_another(files.manifest, place, value)
+    place_of(files.path).write_text(json.dumps(changed))
+    audit = audited(files)
+    if audit is None or audit.findings:
+        return "refused" if audit is None else "found", None, None
+    if name == "scope" and ("scope" in audit.stated or not SCOPES[value].valid):
+        return "weaker or stated", None, audit
+    if name != "scope":  # radii are proved under the noise that is stated
+        return "proved as it stands", Edit(files.name, name, before, value), audit
+    return "passed", Edit(files.name, f"{name} of both", before, value), audit
+
+
+EDITS = (of_a_row, of_a_row, of_a_row, of_a_manifest, of_a_manifest, of_a_card,
+         of_a_table, of_both)  # fmt: skip
 
 
 def attacked(files: Files, many: int, seed: int) -> tuple[Counter[str], list[Edit]]:
@@ -309,7 +473,7 @@ def attacked(files: Files, many: int, seed: int) -> tuple[Counter[str], list[Edi
         files.restore()
         if end == "same":
             continue
-        ends[f"{kind.__name__[5:]}: {end}"] += 1
+        ends[f"{kind.__name__.split('_')[-1]}: {end}"] += 1
         if end == "passed" and edit is not None:
             passed.append(edit)
     return ends, passed

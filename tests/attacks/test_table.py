@@ -62,7 +62,10 @@ BOASTS = (
     "e\u0301\u0301",
     "docs/benchmarks/imagenet/gaussian.tsv",
 )
+#: The column of alpha: a larger one is weaker.
+ALPHA = -3
 #: What an audit calls stated, and no longer does where the manifest says nothing of it.
+
 BESIDE = {"run", "versions", "engine", "model", "times"}
 
 
@@ -288,7 +291,9 @@ def says_more(table: Table, name: str, cells: list[str]) -> str:
     gone = {*before[-1].split(", ")} - {*cells[-1].split(", ")}
     if gone - BESIDE:
         return f"{gone} is not said to be stated"
-    for after, honest in zip(cells[2:-1], before[2:-1], strict=True):
+    if float(cells[ALPHA]) < float(before[ALPHA]):
+        return f"alpha is {cells[ALPHA]} instead of {before[ALPHA]}"
+    for after, honest in zip(cells[2:ALPHA], before[2:ALPHA], strict=True):
         if after != honest and not is_less(after, honest):
             return f"{after!r} instead of {honest!r}"
     return ""

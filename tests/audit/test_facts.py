@@ -11,7 +11,7 @@ from result_table import DATA, manifest, save, state, table
 from rsbounds import certify_dataset, schemes
 from rsbounds.answers import DecisionList, Values
 from rsbounds.audit import verify
-from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN_ENVELOPE
+from rsbounds.certificate import ASSERTED_ENVELOPE, MEMORY, PROVEN_ENVELOPE
 from rsbounds.certify import Settings
 from rsbounds.cli import main
 from rsbounds.composite import Cond, Rule
@@ -260,6 +260,18 @@ def test_an_envelope_that_is_called_proven_is_stated(tmp_path, monkeypatch, caps
     assert "- scope (stated): " in Path("card.md").read_text()
 
 
+def test_asserted_bounds_that_are_called_another_scope_are_found(
+    tmp_path, monkeypatch, capsys
+):
+    """ "memory-based" holds as it stands: it hid that bounds were asserted."""
+    monkeypatch.chdir(tmp_path)
+    scheme = schemes.lipschitz(lambda x: 0.5, 0.01, 0.4, 8)
+    certify_dataset(linear, (X, Y), scheme, out="out.tsv", n0=20, n=200)
+    state(scope=MEMORY)
+    save([row | {"scope": MEMORY} for row in table()])
+    assert "scope is 'memory-based'" in says(capsys, "verify out.tsv", 1)
+
+
 # --- bounds to the side
 
 
@@ -395,8 +407,9 @@ def test_commands_say_as_json_what_they_print(work, capsys):
     assert answer["rows"] == 12
     assert "after looking" in answer["after_looking"][0]
     answer = json.loads(says_out(capsys, ["plan", "out.tsv", "--json"]))
-    assert answer["recommended"].keys() >= {"n", "bound", "keeps"}
-    assert len(answer["forecasts"]) >= 7
+    (pilot,) = answer["pilots"]
+    assert pilot["recommended"].keys() >= {"n", "bound", "keeps"}
+    assert len(pilot["forecasts"]) >= 7
     assert main(arguments(sigma=0.5, out="wide.tsv")) == 0
     rule = ["fit-rule", "out.tsv", "wide.tsv", "--out", "rule.json", "--json"]
     answer = json.loads(says_out(capsys, rule))

@@ -78,8 +78,6 @@ def test_nobody_honest_is_accused_and_what_was_raised_is_found(
         top = sigma * norm.ppf(beta.ppf(ALPHA, n, 1)) * (2 if "halved" in way else 1)
         for few in (1, len(texts) // 4):
             text = text_of(float(top + 2.1 * unit_of(top)))
-            if text.endswith("0"):  # 1.50050 is read as 1.5005, of fewer digits
-                text = text_of(float(top + 3.1 * unit_of(top)))
             raised = [text] * few + texts[few:]
             name = written(raised)
             found = verify_printed(name, sigma=sigma, n=n, alpha=ALPHA)
@@ -116,8 +114,25 @@ def test_a_raised_radius_that_no_count_prints_as_is_told(tmp_path, monkeypatch, 
     ],
 )
 def test_digits_are_those_of_the_column(texts, said):
-    numbers = [float(text) * k for k in (1,) for text in texts]
-    assert said in str(Printing.of(numbers))
+    assert said in str(Printing.of(texts))
+
+
+def test_trailing_zeros_are_digits():
+    """0.250 and 0.25 were one number, and 1.50 one of a single decimal."""
+    assert Printing.of(["1.50", "0.50"]).unit(1.5) == 0.01
+    assert Printing.of(["1.5", "0.5"]).unit(1.5) == 0.1
+    # in both ways: the fewer digits, so that nobody is accused of the other
+    assert Printing.of(["1.50", "1.5", "0.5", "0.7"]).unit(1.5) == 0.1
+    assert Printing.of(["1.5e-05", "2.50e-05", "3.00e-05"] * 9).unit(3e-5) == 1e-7
+
+
+def test_a_radius_raised_by_a_digit_that_its_zeros_rule_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # 1000 of 1000 samples earn 1.2809: 1.3 may be that, and 1.300 is not
+    for cells, expected in ((["1.3", "0.5", "0.2"], []), (["1.300", "0.500"], [0])):
+        path = written(cells)
+        found = verify_printed(path, sigma=0.52, n=1000, alpha=ALPHA).findings
+        assert [f.index for f in found if f.kind.value == "too large"] == expected
 
 
 def test_limits_lie_below_the_radii_they_reject(tmp_path, monkeypatch, capsys):

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rsbounds import composite
-from rsbounds.answers import DecisionList, TopClass
+from rsbounds.answers import DecisionList, TopClass, TopK
 from rsbounds.answers._answer import Votes
 from rsbounds.answers._list import Stages
-from rsbounds.audit import Kind, _radii
+from rsbounds.audit import Kind, _radii, _topk
 from rsbounds.audit._list import Held
 from rsbounds.audit._rows import findings
 from rsbounds.certify import Procedure, certify_counts
@@ -46,6 +46,14 @@ SCHEMES |= {
     "laplace": ("laplace", {"sigma": 0.5}),
     "uniform": ("uniform", {"sigma": 0.5}),
     "exponential": ("exponential", {"rate": 2.0}),
+    "brightness": (
+        "transformed",
+        {"law": {"method": "gaussian", "sigma": 0.5}, "transform": "brightness"},
+    ),
+    "blur": (
+        "transformed",
+        {"law": {"method": "exponential", "rate": 2.0}, "transform": "blur"},
+    ),
     "two-queries": ("two-queries", {"sigma_1": 0.5, "sigma_2": 0.7, "dim": 784}),
 }
 COUNTS = [(9900, 60), (5100, 4000), (4500, 700), (5100, 4900), (10000, 0), (300, 200)]
@@ -164,6 +172,10 @@ def rows_of(draw, method):
         **{name: {"sigma": sigma} for name in ("laplace", "uniform")},
         "splitting": {"sigma": sigma, "levels": 255},
         "exponential": {"rate": 1 / sigma},
+        "transformed": {
+            "law": {"method": "gaussian", "sigma": sigma},
+            "transform": "gain",
+        },
         "gaussian": {"sigma": sigma, "norm": draw(st.floats(1, 9)), "dim": draw(DIM)},
         "anisotropic": {"inner": draw(POSITIVE)},
         "two-queries": {"sigma_1": sigma, "sigma_2": draw(POSITIVE), "dim": draw(DIM)},
@@ -281,3 +293,86 @@ def test_rows_of_decision_lists():
         assert kinds(replace(row, extra={}), manifest) == [Kind.CONTRADICTION]
         fewer = replace(manifest, procedure=Procedure(n0=30, n=n, alpha=0.01))
         assert Kind.CONTRADICTION in kinds(row, fewer)
+
+
+def topk_row():
+    """A row of the best two of four classes, and its manifest."""
+    answer = TopK(METHODS["gaussian"].from_parameters({"sigma": 0.5}), 2)
+    procedure = Procedure(n=10_000)
+    votes = Votes(
+        sigma=0.5,
+        select=np.array([40, 30, 20, 10]),
+        counts=np.array([5000, 3500, 1000, 500]),
+        n=10_000,
+    )
+    certificate, columns = answer.certify(votes, procedure, label=1, index=0)
+    manifest = Manifest(
+        answer=answer.describe(),
+        method="gaussian",
+        scope=certificate.scope,
+        parameters={"sigma": 0.5},
+        procedure=procedure,
+    )
+    return Row.of(0, 1, certificate, 0.1, extra=columns), manifest
+
+
+def misled(choices, label):
+    """Choices as a planner would make them that must not be believed."""
+    first = choices[0]
+    return {
+        "more than half of alpha": (replace(first, parts=1), *choices[1:]),
+        "the label in what is left out": (replace(first, apart=(label,), t=1),),
+        "more labels than the best k leave": (replace(first, t=3),),
+    }
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "more than half of alpha",
+        "the label in what is left out",
+        "more labels than the best k leave",
+    ],
+)
+def test_no_planner_is_believed_about_the_best_k(fault, monkeypatch):
+    row, manifest = topk_row()
+    assert row.radius > 0
+    assert kinds(row, manifest) == []
+    honest = _topk.plan
+
+    def planner(*arguments, **numbers):
+        chosen = honest(*arguments, **numbers)
+        return replace(chosen, choices=misled(chosen.choices, row.label)[fault])
+
+    monkeypatch.setattr(_topk, "plan", planner)
+    assert kinds(row, manifest) != []
+
+
+def test_the_planner_of_a_proof_sees_the_selection_samples_alone(monkeypatch):
+    row, manifest = topk_row()
+    honest = _topk.plan
+    seen = []
+
+    def planner(select, *arguments, **numbers):
+        seen.append((select.tolist(), *arguments, *numbers.values()))
+        return honest(select, *arguments, **numbers)
+
+    monkeypatch.setattr(_topk, "plan", planner)
+    kinds(row, manifest)
+    assert seen == [([40, 30, 20, 10], 1, 2, 100, 10_000, 0.001)]
+
+
+def test_no_planner_is_believed_about_a_list():
+    """A plan without the item, or for another class, proves nothing: the counts make
+    one class the list's answer, and no other.
+    """
+    for rule, select, n, found in lists(12):
+        plan = composite.plan(rule, select, n, 0.01)
+        numbers = {"n": n, "alpha": 0.01, "void_against": False}
+        plans = [replace(plan, items=())]
+        for cls in range(np.shape(select)[1]):
+            if cls != plan.cls:
+                plans.append(replace(plan, cls=cls))
+        for other in plans:
+            held = Held(rule, other, found.stage_counts, **numbers)
+            assert not held.proves(found.item, found.radius)

@@ -62,9 +62,7 @@ def test_a_subclass_proves_nothing():
         rate = 0.0
 
     for kind in (Mine, Rate):
-        with pytest.raises(
-            ValueError, match=f"what certifies must be .*; got {kind.__name__}"
-        ):
+        with pytest.raises(ValueError, match=rf"certifies.*{kind.__name__}"):
             trust.scheme_of(neighbours(kind), 36)
 
 
@@ -105,7 +103,7 @@ def test_a_level_that_was_chosen_for_one_input_stays_one():
 def test_a_norm_is_taken_with_the_dimension_of_the_inputs():
     stated = Stated("gaussian", {"sigma": 0.25, "norm": np.inf, "dim": 100})
     assert trust.scheme_of(stated, 36).parameters["dim"] == 36
-    with pytest.raises(ValueError, match="dim must be at least 101, the size of an"):
+    with pytest.raises(ValueError, match=r"dim must.*101"):
         trust.scheme_of(stated, 101)
 
 
@@ -116,19 +114,19 @@ def test_a_scheme_of_another_theory_is_another_packages():
     assert stated.scope == PROVEN_ENVELOPE  # a copy was changed
     assert scheme.radius(2.0, 0.25) == 100.0
     stated.norm = 0.5
-    with pytest.raises(ValueError, match=r"norm must be in \[1, inf\]"):
+    with pytest.raises(ValueError, match=r"norm must.*inf"):
         trust.scheme_of(stated, 36)
 
 
 @pytest.mark.parametrize("name", ["", "two\nlines", None])
 def test_a_method_without_a_name_is_refused(name):
-    with pytest.raises(ValueError, match="the method must be a name; got"):
+    with pytest.raises(ValueError, match=r"method.*name"):
         trust.scheme_of(Stated(name, {}), 36)
 
 
 @pytest.mark.parametrize("name", ["anisotropic", "generator", "composite"])
 def test_what_parameters_do_not_make_is_refused(name):
-    with pytest.raises(ValueError, match=r"must return the .*, not its scheme"):
+    with pytest.raises(ValueError, match=r"return.*scheme"):
         trust.scheme_of(Stated(name, {}), 36)
 
 
@@ -165,7 +163,7 @@ def test_networks_and_noise_of_this_package_prove_their_bounds():
 
     louder = network(Louder)
     for made in (louder, Quieter(0 * ones, ones), net.h):
-        with pytest.raises(ValueError, match="what certifies must be"):
+        with pytest.raises(ValueError, match="certifies"):
             trust.scheme_of(made, 36)
     assert trust.noise_of(Quieter(0 * ones, ones)) is None
     # as a function of levels a subclass has the proof of its kind
@@ -237,9 +235,9 @@ def test_the_command_line_knows_methods_of_other_packages(installed, capsys):
 
 def test_what_is_no_scheme_is_no_entry(installed):
     installed(**{"POINTS": "POINTS", "a:b": "Halved", "other": "Halved"})
-    with pytest.raises(ValueError, match=r"must be a subclass of rsbounds.schemes.Sch"):
+    with pytest.raises(ValueError, match="subclass"):
         METHODS["POINTS"]
-    with pytest.raises(ValueError, match="must be of the entry's name, 'halved'"):
+    with pytest.raises(ValueError, match=r"name.*'halved'"):
         METHODS["other"]
     with pytest.raises(KeyError):
         METHODS["fourth"]

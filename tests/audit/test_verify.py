@@ -89,11 +89,9 @@ def test_each_kind_of_finding(path, what):
 
 def test_another_noise(path):
     known = {"data": (X, Y)}
-    with pytest.raises(ValueError, match=r"made with: rate was 0\.01 and is 0\.02"):
+    with pytest.raises(ValueError, match="rate was"):
         verify(path, scheme=anchored(rate=0.02), **known)
-    with pytest.raises(
-        ValueError, match="of method semi-elastic; the noise given of gaussian"
-    ):
+    with pytest.raises(ValueError, match=r"semi-elastic.*gaussian"):
         verify(path, scheme=schemes.gaussian(0.25), **known)
     with_others = verify(path, scheme=anchored(2 * X), **known)
     assert {finding.kind for finding in with_others.findings} == {Kind.LEVEL}

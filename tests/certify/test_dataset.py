@@ -66,7 +66,7 @@ def test_laplace_noise_certifies_in_l1():
     assert found.predict == 0
     assert found.radius > 0
     assert scheme.norm == found.norm == 1.0
-    with pytest.raises(ValueError, match="certificate must have an l2 radius"):
+    with pytest.raises(ValueError, match=r"certificate.*l2"):
         Memory().correct([2.0, 0.0], found)
 
 
@@ -102,7 +102,7 @@ def test_order_statistics_are_of_as_many_samples_as_are_stated(shape):
         return np.zeros(shape if n == 200 else (n, 2))
 
     answer = Values(schemes.gaussian(0.5), radii=[0.1])
-    with pytest.raises(ValueError, match="must return 200 rows of outputs"):
+    with pytest.raises(ValueError, match="200 rows"):
         certify_dataset(sampler, INPUTS[:2], answer, n=200)
 
 
@@ -122,6 +122,6 @@ def test_more_inputs_than_a_file_holds_are_refused_at_the_start(tmp_path):
         def __getitem__(self, i):
             raise AssertionError("it was begun")
 
-    with pytest.raises(ValueError, match="at most 10000000 inputs for a file"):
+    with pytest.raises(ValueError, match="10000000"):
         certify_dataset(scores, Many(), NOISE, out=tmp_path / "out.tsv")
     assert not list(tmp_path.iterdir())

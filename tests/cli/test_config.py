@@ -32,7 +32,10 @@ def test_help_shows_the_options_of_one_method(capsys, monkeypatch):
     assert {"--model", "--data", "--sigma", "--out", "--device", "--config"} <= plain
     assert not {"--lip", "--rule", "--norm"} & plain
     other = plain - {"--sigma"}
-    assert listed(capsys, "--method", "gaussian") == plain | {"--norm"}
+    assert listed(capsys, "--method", "gaussian") == plain | {
+        "--norm",
+        "--transform",
+    }
     assert listed(capsys, "--method", "lipschitz") == {
         *other, "--sigma-function", "--lip", "--sigma-min"
     }  # fmt: skip

@@ -27,6 +27,11 @@ def test_what_is_missing_is_in_the_help_that_is_named(work, capsys):
     assert "--rate" in shown
 
 
+def test_a_command_that_is_misspelt_is_guessed(capsys):
+    assert "reprot; did you mean report?" in refused(capsys, "reprot", "a.tsv")
+    assert "did you mean" not in refused(capsys, "xxxxxxxx")
+
+
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_the_next_lines_stand_at_a_terminal_alone(
     finished, capsys, monkeypatch, is_terminal

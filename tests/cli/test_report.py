@@ -40,6 +40,28 @@ def test_a_report_replaces_no_file_that_it_did_not_write(
     assert before == {p: p.read_bytes() for p in Path().iterdir() if p.is_file()}
 
 
+@pytest.mark.parametrize("ending", ["tex", "md", "html", "png", "pdf"])
+def test_an_ending_says_what_is_written(finished, capsys, ending):
+    if ending in ("png", "pdf"):
+        package("matplotlib")
+    name = f"report.{ending}"
+    Path(name).write_text("mine")
+    one_line(capsys, ["report", "out.tsv", "--out", name], name)
+    assert Path(name).read_text() == "mine"
+    Path(name).unlink()
+    assert main(["report", "out.tsv", "--out", name]) == 0
+    before = Path(name).read_bytes()
+    assert main(["report", "out.tsv", "--no-notes", "--out", name]) == 0
+    starts = {"tex": b"% ", "md": b"<!-- ", "html": b"<!DOCTYPE", "pdf": b"%PDF"}
+    assert before.startswith(starts.get(ending, b"\x89PNG"))
+
+
+def test_an_ending_that_nothing_is_written_for_is_refused(finished, capsys):
+    for name in ("a.doc", "a"):
+        one_line(capsys, ["report", "out.tsv", "--out", name], "--out must end in")
+        assert not Path(name).exists()
+
+
 def test_a_card_replaces_no_readme(finished, capsys):
     Path("README.md").write_text("mine")
     one_line(capsys, ["report", "out.tsv", "--card", "README.json"], "README.md exists")

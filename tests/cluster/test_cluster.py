@@ -60,7 +60,7 @@ def test_devices_are_places_among_those_that_are_visible():
     assert _visible(["0", "3"], None) == ["0", "3"]
     assert _visible(["1", "0"], "4,GPU-a") == ["GPU-a", "4"]
     assert _visible(["GPU-b"], "4,5") == ["GPU-b"]
-    with pytest.raises(ValueError, match="devices must be below the number of GPUs"):
+    with pytest.raises(ValueError, match=r"devices.*GPUs"):
         _visible(["2"], "4,5")
 
 
@@ -110,9 +110,7 @@ def test_a_gpu_and_its_arithmetic_are_recorded_and_rows_depend_on_tf32(
     first = certify(out=tmp_path / "a.tsv", max=3)
     assert first.manifest.engine["tf32"] == {"matmul": True, "cudnn": True}
     monkeypatch.setattr(Torch.backends.cuda.matmul, "allow_tf32", False)
-    with pytest.raises(
-        ValueError, match=r"engine\.tf32\.matmul was true and is now false"
-    ):
+    with pytest.raises(ValueError, match=r"engine\.tf32\.matmul"):
         certify(out=tmp_path / "a.tsv")
     monkeypatch.setattr(Torch.cuda, "is_initialized", lambda: False)
     assert "gpu" not in machine()

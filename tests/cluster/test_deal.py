@@ -115,7 +115,7 @@ def test_handfuls_of_lost_workers_are_done_one_by_one(row):
     clock = Clock([1.0, 2.0, 1.5], lost=lambda *_: rng.random() < 0.02, row=row)
     indices(clock, 500)
     clock = Clock([1.0, 1.0], lost=lambda worker, name, index: index == 300, row=row)
-    with pytest.raises(ValueError, match=f"input 300 ended its worker {TRIES} times"):
+    with pytest.raises(ValueError, match=rf"input 300.*{TRIES}"):
         indices(clock, 500)
 
 
@@ -155,7 +155,7 @@ def test_a_worker_that_stops_answering_is_not_waited_for():
 
 def test_a_model_that_ends_every_worker_ends_the_run():
     clock = Clock([1.0, 1.0], lost=lambda worker, name, index: name == "machines")
-    with pytest.raises(ValueError, match="making the model ended its worker"):
+    with pytest.raises(ValueError, match="model ended"):
         Dealt(clock)
 
 

@@ -71,7 +71,7 @@ def dealt(out, broken=None):
 @pytest.mark.parametrize("broken", [0, 1, 2, 5, 9, 13, COUNT - 1])
 def test_an_input_that_fails_among_others_costs_no_other_row(tmp_path, broken):
     out = tmp_path / "out.tsv"
-    with pytest.raises(ValueError, match=rf"input {broken} failed.*{FAILS}"):
+    with pytest.raises(ValueError, match=rf"input {broken}.*{FAILS}"):
         dealt(out, broken)
     if broken == 0:
         return
@@ -88,7 +88,7 @@ def test_workers_must_have_the_scheme_and_the_data_of_the_writer(sigma, kept):
     data = (INPUTS, LABELS)
     build = (model, (INPUTS[:kept], LABELS[:kept]), schemes.gaussian(sigma))
     name = "method" if kept == COUNT else "(method|data)"
-    with pytest.raises(ValueError, match=f"must have the same {name} as the process"):
+    with pytest.raises(ValueError, match=f"same {name}"):
         certify_dataset(InOneProcess(lambda: build), data, schemes.gaussian(0.25), n=9)
 
 

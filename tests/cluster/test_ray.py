@@ -113,15 +113,11 @@ def test_waiting_for_room_is_said(monkeypatch):
 
     monkeypatch.setattr(_ray, "_connected", lambda address, cpus: Cluster())
     monkeypatch.setattr(_ray, "Actors", lambda ray, count, options, member: count)
-    with pytest.warns(
-        UserWarning, match=r"1 CPUs and 1 GPUs; got 4 and 0: the run waits"
-    ):
+    with pytest.warns(UserWarning, match=r"1 GPUs.*waits"):
         assert _ray.Ray(print, "head:6379", count=3, gpus=1)._begun(None) == 3
-    with pytest.raises(ValueError, match="whose number is given wait until there is"):
+    with pytest.raises(ValueError, match="wait until"):
         _ray.Ray(print, "head:6379", gpus=1)._begun(None)
-    with pytest.raises(
-        ValueError, match="has no room for a worker of 1 CPUs and 64 GPUs"
-    ):
+    with pytest.raises(ValueError, match=r"room.*64 GPUs"):
         _ray.Ray(print, "local", count=2, gpus=64)._begun(
             None
         )  # this machine has all it will have

@@ -110,7 +110,7 @@ def test_an_expert_for_each_level():
     samplers = [ArraySampler(lambda b: b @ w.T), ArraySampler(lambda b: -b @ w.T)]
     rule = Rule([0.5, 0.5], [[Cond("score", 0, 2.0)], [Cond("margin", 1)]])
     assert certify(samplers, [0.5, 0.0], rule, Procedure(n=1000)).predict == 1
-    with pytest.raises(ValueError, match="samplers must be one or 2; got 3"):
+    with pytest.raises(ValueError, match=r"samplers.*3"):
         certify([*samplers, samplers[0]], [0.5, 0.0], rule, Procedure(n=1000))
 
 
@@ -265,9 +265,9 @@ def test_bad_counts_are_named():
 def test_counts_whose_sum_wraps_around_are_refused():
     """Four counts of 2^62 were 0 samples."""
     counts = [[2**62] * 4] * 2
-    with pytest.raises(ValueError, match="select must sum to at most 1e"):
+    with pytest.raises(ValueError, match=r"select.*sum"):
         certify_counts(CASCADE, counts, [[1] * 4] * 2, Procedure(n=100, alpha=0.1))
-    with pytest.raises(ValueError, match=r"counts\[0\] must sum to at most n = 100"):
+    with pytest.raises(ValueError, match=r"counts\[0\].*sum"):
         certify_counts(CASCADE, [[1] * 4] * 2, counts, Procedure(n=100, alpha=0.1))
 
 
@@ -289,7 +289,7 @@ def test_stages_are_drawn_once_and_in_the_order_of_the_items():
 
 def test_more_classes_at_one_level_than_at_another():
     samplers = [Recorder({1.0: [0.5, 0.5]}), Recorder({0.5: [0.4, 0.3, 0.3]})]
-    with pytest.raises(ValueError, match="stage 1 must be counts of 2 classes"):
+    with pytest.raises(ValueError, match=r"stage 1.*2 classes"):
         certify(samplers, None, CASCADE, Procedure(n=100))
 
 
@@ -310,5 +310,5 @@ def test_alpha_of_a_narrow_type_keeps_its_value():
 
 def test_an_alpha_too_small_to_be_divided_is_named():
     select = [[50, 40, 10], [60, 30, 10]]
-    with pytest.raises(ValueError, match=r"^alpha must be .*got 5e-324"):
+    with pytest.raises(ValueError, match=r"^alpha must.*5e-324"):
         certify_counts(CASCADE, select, select, Procedure(n=100, alpha=5e-324))

@@ -111,7 +111,7 @@ def test_aside_loss_is_that_of_its_formula():
     p = model.bias.softmax(0).detach()
     expected = -(p[0].log() + p[1].log() + 0.4 * (p[1] + p[2]).log()) / 3
     assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
-    with pytest.raises(ValueError, match="model must have more than 3 outputs; got 3"):
+    with pytest.raises(ValueError, match=r"model.*outputs"):
         aside_loss(model, x, y, own, Stage(1.0, 0.5, 0.5), 3)
 
 

@@ -82,16 +82,16 @@ def test_optimistic_ends_are_those_of_the_functions():
     # two classes: the other one can't be likelier than what the first leaves
     ends = bound.optimistic([200, 200], 0, 400, 0.01, runner_up=True)
     assert ends == (-ends[1], -ends[0])
-    with pytest.raises(ValueError, match="'randomized' does not hold at any time"):
+    with pytest.raises(ValueError, match=r"'randomized'.*any time"):
         BOUNDS["randomized"].optimistic([1, 2], 1, 3, 0.01, runner_up=True)
 
 
 def test_an_entry_is_a_bound():
-    with pytest.raises(ValueError, match=r"must be a rsbounds.confidence.Bound"):
+    with pytest.raises(ValueError, match=r"confidence\.Bound"):
         check_entry("clopper-pearson")
-    with pytest.raises(ValueError, match="evidence must be one of"):
+    with pytest.raises(ValueError, match=r"evidence.*one of"):
         Bound("mine", "votes", None)
-    with pytest.raises(ValueError, match="most_alpha must be in"):
+    with pytest.raises(ValueError, match="most_alpha must"):
         Bound("mine", "counts", None, most_alpha=0.0)
 
 
@@ -133,16 +133,14 @@ def test_bad_input_is_named(wrong, match, runner_up):
 
 
 def test_bad_levels_of_pairs_are_named():
-    with pytest.raises(ValueError, match=r"alpha must be in .*got 0.7"):
+    with pytest.raises(ValueError, match=r"alpha must.*0\.7"):
         pair_bounds(6, 4, 10, 0.7, method="anytime")
-    with pytest.raises(ValueError, match=r"alpha must be in .*got 0.7"):
+    with pytest.raises(ValueError, match=r"alpha must.*0\.7"):
         BOUNDS["anytime"].pair([6, 4], 0, 10, 0.7, runner_up=False)
-    with pytest.raises(ValueError, match="method must be one of"):
+    with pytest.raises(ValueError, match=r"method.*one of"):
         pair_bounds(6, 4, 10, 0.1, method="bonferroni")
     # half of it is 0, and 0 was never given
-    with pytest.raises(
-        ValueError, match=r"alpha must be in \[9.88131e-324, inf\]; got 5e-324"
-    ):
+    with pytest.raises(ValueError, match=r"alpha must.*5e-324"):
         pair_bounds(5, 3, 10, 5e-324)
     assert pair_bounds(5, 3, 10, 1e-323)[0] >= 0.0
 
@@ -156,7 +154,7 @@ def test_levels_that_are_divided_sum_to_no_more():
             assert level == units // parts * smallest
     assert divided(0.3, 7) == np.nextafter(0.3 / 7, 0)
     assert divided(np.array([3 * smallest, 0.3]), 2).tolist() == [smallest, 0.15]
-    with pytest.raises(ValueError, match="alpha must be in"):
+    with pytest.raises(ValueError, match="alpha must"):
         divided(smallest, 2)
 
 
@@ -217,7 +215,7 @@ def test_seeded():
     assert draw[0] == draw[2] != draw[1]
     assert randomized_lower_bound(7, 10, 0.1, np.random.default_rng([3, 1])) == draw[1]
     assert randomized_lower_bound([[0], [10]], 10, [0.1, 0.5, 0.9], 0).shape == (2, 3)
-    with pytest.raises(ValueError, match="count must be <= n"):
+    with pytest.raises(ValueError, match=r"count.*<= n"):
         randomized_lower_bound(11, 10, 0.1, 0)
 
 
@@ -241,5 +239,5 @@ def test_opposites_are_on_one_grid():
 
 def test_a_seed_that_seeds_nothing_is_named():
     for seed in (-1, "x", 0.5, object()):
-        with pytest.raises(ValueError, match=r"^seed must seed a generator"):
+        with pytest.raises(ValueError, match=r"^seed.*generator"):
             randomized_lower_bound(1, 2, 0.1, seed)

@@ -276,7 +276,7 @@ def test_what_is_no_histogram_is_named():
         for wrong in (None, [1, 2], np.ones(3)):
             with pytest.raises(ValueError, match=r"^histogram must be"):
                 call(wrong)
-    with pytest.raises(ValueError, match=r"^other must be a ScoreHistogram"):
+    with pytest.raises(ValueError, match=r"^other.*ScoreHistogram"):
         ScoreHistogram().merge([1, 2])
     for wrong in (3, [[1, 2], [3, 4]], None):
         with pytest.raises(ValueError, match=r"^evidence must be"):
@@ -285,7 +285,7 @@ def test_what_is_no_histogram_is_named():
 
 def test_an_alpha_too_small_to_be_divided_is_named():
     h = histogram(np.linspace(0.5, 1.0, 100))
-    with pytest.raises(ValueError, match=r"^alpha must be in .*got 5e-324"):
+    with pytest.raises(ValueError, match=r"^alpha must.*5e-324"):
         CDFCertificate.from_histogram(h, 5e-324)
     assert CDFCertificate.from_histogram(h, 64 * 5e-324).radius(1.0) >= 0.0
 
@@ -314,9 +314,9 @@ def test_a_level_of_a_distribution_is_between_0_and_1(level):
 
 
 def test_scores_and_levels_of_a_distribution_are_finite():
-    with pytest.raises(ValueError, match="scores must be in"):
+    with pytest.raises(ValueError, match="scores must"):
         CDFCertificate([0.5], [np.inf])
     certificate = CDFCertificate([0.5], [-5.0])
-    with pytest.raises(ValueError, match="sigma must be in"):
+    with pytest.raises(ValueError, match="sigma must"):
         certificate.radius(np.inf)
     assert certificate.radius(1e300) == 0.0

@@ -169,11 +169,11 @@ def test_fashion_mnist_is_read_and_other_files_are_refused(tmp_path):
     cut = idx(np.zeros((1, 28, 28)))[:-1]
     for wrong in (b"", b"\0\0\x08", b"\0\0\x0d\x01\0\0\0\1a", b"\0\0\x08\3\0\0", cut):
         write(tmp_path, wrong, idx(np.array([9, 0])))
-        with pytest.raises(ValueError, match="must be an IDX file of bytes"):
+        with pytest.raises(ValueError, match="IDX"):
             datasets.fashion_mnist("test", tmp_path)
     with pytest.raises(
         FileNotFoundError, match="apt-get install dataset-fashion-mnist"
     ):
         datasets.fashion_mnist("train", tmp_path)
-    with pytest.raises(ValueError, match="part must be one of"):
+    with pytest.raises(ValueError, match="part must"):
         datasets.fashion_mnist("valid", tmp_path)

@@ -168,6 +168,8 @@ def test_a_forged_radius_is_refused(board, entry, capsys):
         (lambda card: card["about"].update(title="\u3164"), "one line"),
         (lambda card: card["about"].update(title="O\u0336urs"), "one line"),
         (lambda card: card["about"].pop("chosen"), "about.chosen is missing"),
+        (lambda card: card["about"].update(sigma="0.5, proved"), "no noise level"),
+        (lambda card: card["procedure"].update(bound="proved"), "bound is none of"),
         (lambda card: card["about"].update(holds_at="0.01"), "the card's about"),
         (lambda card: card["accuracy"].pop(0), "lacks the radii [0.0]"),
         (lambda card: card["accuracy"].reverse(), "radii must rise"),
@@ -293,6 +295,7 @@ def test_no_card_is_proved_by_what_it_says(board, run, tmp_path, capsys):
     status, lines = checked(board, capsys, card)
     assert lines == ["ok toy/l2/ours.json: word, nothing of it was checked here"], lines
     page = page_of(board, card)
+    assert "<tr" not in page.split("<tbody>")[1]  # of what was computed
     (row,) = page.split("<tr ")[1:]
     verdict = row.split('<td class="wrap verdict">')[1].split("</td>")[0]
     assert verdict == '<span class="word">word</span> nothing of it was checked here'
@@ -324,6 +327,10 @@ def test_a_group_fixes_labels_shape_and_transformation(board, entry, run):
     swapped = dataclasses.replace(file, rows=tuple(labels))
     (text,) = groups.file_misfits(group, swapped)
     assert "labels are not those" in text
+    stated = {k: v for k, v in file.manifest.data.items() if k != "shape"}
+    manifest = dataclasses.replace(file.manifest, data=stated)
+    (text,) = groups.file_misfits(group, dataclasses.replace(file, manifest=manifest))
+    assert "shape of inputs is not stated" in text
     fewer = dataclasses.replace(file, rows=file.rows[:5])
     assert "the file has 5 inputs, 0 to 4" in "".join(groups.file_misfits(group, fewer))
     (inputs, *rest) = group.inputs
@@ -336,7 +343,12 @@ def test_a_group_fixes_labels_shape_and_transformation(board, entry, run):
         ({"data": card["data"] | {"shape": [4, 5]}}, "shape of inputs is [4, 5]"),
         ({"answer": {"name": "top-k", "k": 2}}, "'top-k' of k = 2"),
         ({"noise": {"parameters": {"dim": 20.0}}}, "dim is 20.0"),
-        ({"noise": {"parameters": {"transformation": "blur"}}}, "transformation is"),
+        ({"noise": {"parameters": {"transform": "blur"}}}, "'blur', that of the"),
+        ({"noise": {"parameters": {"transform": {"f": "0"}}}}, "transformation is {"),
+        (
+            {"noise": {"parameters": {"blocks": [{"transform": "gain"}]}}},
+            "transformation is 'gain'",
+        ),
         ({"missing": 3}, "3 inputs of its run have no row"),
     ):
         (text,) = groups.card_misfits(group, card | change)

@@ -57,17 +57,13 @@ def test_nan_passes_from_every_argument(shape):
 
 def test_sigma_outside_its_envelope_is_refused():
     for shape in (LipschitzSigma(0.1, 0.3), SigmaRange(0.1, 0.2), SigmaRange(0.3, 0.4)):
-        with pytest.raises(
-            ValueError, match=r"sigma must be inside the envelope \w+\("
-        ):
+        with pytest.raises(ValueError, match=r"sigma.*envelope"):
             envelope.radius(0.9, 0.25, shape, 784)
-    with pytest.raises(ValueError, match="rate must be in"):
+    with pytest.raises(ValueError, match="rate must"):
         SemiElastic(-1.0)
-    with pytest.raises(ValueError, match="envelope must have a method bounds"):
+    with pytest.raises(ValueError, match=r"envelope.*bounds"):
         envelope.radius(0.9, 0.25, object(), 784)
-    with pytest.raises(
-        ValueError, match="envelope must be SemiElastic, LipschitzSigma or"
-    ):
+    with pytest.raises(ValueError, match=r"envelope.*SemiElastic"):
         envelope.branch_radii(0.9, 0.25, Own(SHAPES[0]), 784)
 
 
@@ -116,9 +112,7 @@ def test_bounds_name_the_argument_that_is_no_number():
     table = TableEnvelope([1.0], [0.2], [0.3])
     for shape in (SemiElastic(0.1), LipschitzSigma(0.1), SigmaRange(0.2, 0.3), table):
         for argument in ("sigma0", "distance"):
-            with pytest.raises(
-                ValueError, match=rf"^{argument} must be real numbers; got str 'x'"
-            ):
+            with pytest.raises(ValueError, match=rf"^{argument}.*real"):
                 shape.bounds(**{"sigma0": 0.25, "distance": 1.0, argument: "x"})
 
 
@@ -174,11 +168,9 @@ def test_a_sigma_with_no_safe_side_is_refused(shape):
     sigma.
     """
     assert envelope.radius(0.99, np.longdouble(0.25), shape, 784) > 0
-    with pytest.raises(
-        ValueError, match="sigma must be float64 numbers, as no rounding is safe"
-    ):
+    with pytest.raises(ValueError, match=r"sigma.*float64"):
         envelope.radius(0.99, TENTH, shape, 784)
-    with pytest.raises(ValueError, match="dim must be float64 numbers"):
+    with pytest.raises(ValueError, match=r"dim.*float64"):
         envelope.radius(0.99, 0.25, shape, 784 + TENTH)
     with pytest.raises(ValueError, match=r"got 1 of 2 values"):
         envelope.radius(0.99, np.array([0.25, TENTH]), shape, 784)

@@ -67,9 +67,7 @@ def test_an_estimator_without_predict_votes_with_its_largest_score(methods):
 
 def test_a_regressor_gives_values_and_no_class():
     regressor = Estimator(None, predict=lambda table: table[:, 0])
-    with pytest.raises(
-        ValueError, match=r"fitted classifier; got a Estimator.*FromLabels"
-    ):
+    with pytest.raises(ValueError, match=r"Estimator.*FromLabels"):
         certify(regressor, X[0], gaussian(0.5))
     answer = rs.answers.Values(gaussian(0.25), radii=[0.1])
     run = rs.certify_dataset(regressor, X, answer, n=1000)
@@ -80,14 +78,12 @@ def test_a_regressor_gives_values_and_no_class():
 def test_several_outputs_are_refused():
     several = Estimator([0, 1], predict=lambda table: table)
     several.classes_ = [np.array([0, 1]), np.array([0, 1])]
-    with pytest.raises(ValueError, match="one output; got a Estimator with several"):
+    with pytest.raises(ValueError, match=r"one output.*Estimator"):
         as_sampler(several)
 
 
 def test_classes_without_their_estimator_are_refused():
-    with pytest.raises(
-        ValueError, match=r"an estimator, a callable.*the class Estimator"
-    ):
+    with pytest.raises(ValueError, match="class Estimator"):
         as_sampler(Estimator)
 
 
@@ -149,9 +145,7 @@ def test_the_labels_of_data_are_the_estimators_and_recorded(tmp_path, classes):
         if isinstance(classes[0], str)
         else np.array([3, 1])
     )
-    with pytest.raises(
-        ValueError, match=r"label must be of the model's classes .* got"
-    ):
+    with pytest.raises(ValueError, match=r"label.*classes"):
         rs.certify_dataset(named(*classes), (X, other), gaussian(0.25), n=100)
 
 
@@ -189,7 +183,7 @@ def test_a_compiled_function_sees_one_shape_for_each_shape_of_input():
 
 
 def test_pieces_must_keep_their_rows():
-    with pytest.raises(ValueError, match=r"must return 4 rows for 4; got \(1,\)"):
+    with pytest.raises(ValueError, match=r"4 rows.*\(1,\)"):
         in_pieces(lambda piece: piece[:1, 0], np.zeros((6, 1), np.float32), 4)
 
 
@@ -231,7 +225,7 @@ def test_an_estimator_fitted_on_a_frame_is_given_frames():
     frame = pd.DataFrame(X, columns=["a", "b"])
     run = rs.certify_dataset(Fitted(), (frame, [1, 0]), gaussian(0.25), n=1000)
     assert run.clean_accuracy() == 1.0
-    with pytest.raises(ValueError, match=r"in their order, \['a', 'b'\]; got \['b'"):
+    with pytest.raises(ValueError, match=r"\['a', 'b'\]; got \['b'"):
         rs.certify_dataset(Fitted(), (frame[["b", "a"]], [1, 0]), gaussian(0.25))
     model = as_function(Fitted())
     assert model(X).tolist() == linear(X).argsort().tolist()

@@ -247,3 +247,12 @@ def test_no_lipschitz_score_flips_inside_and_a_ramp_does_just_outside():
         )
     assert certified > 50
     assert largest > 1e-3
+
+
+def test_p_min_search_takes_arrays():
+    found = lipschitz.p_min_search([[1], [3072]], [1e-300, 1e-12, 0.1])
+    np.testing.assert_array_equal(found, [[1e-300, 1e-12, 0.1]] * 2)
+    assert isinstance(lipschitz.p_min_search(3), np.float64)
+    assert lipschitz.p_min_search([]).shape == (0,)
+    with pytest.raises(ValueError, match="floor"):
+        lipschitz.p_min_search(3, [0.1, np.nan])

@@ -65,7 +65,7 @@ def test_shapes_that_do_not_broadcast_are_refused(name):
     wide = (
         [[1.0, 1.0]] * 3 if isinstance(values[second], list) else [values[second]] * 3
     )
-    with pytest.raises(ValueError, match="shapes must broadcast together"):
+    with pytest.raises(ValueError, match="broadcast"):
         call(**{**values, first: [values[first]] * 2, second: wide})
 
 
@@ -158,19 +158,17 @@ def test_an_argument_that_is_read_again_is_found():
 
 def test_arguments_that_numpy_would_bend_are_refused():
     masked = np.ma.masked_array([0.5, 0.9, 0.7], mask=[0, 1, 0])
-    with pytest.raises(ValueError, match="p_a must hold no masked values"):
+    with pytest.raises(ValueError, match=r"p_a.*masked"):
         gaussian.radius(masked, 1.0)
     with np.errstate(invalid="ignore"):
         assert gaussian.radius(masked.filled(np.nan), 1.0)[2] > 0
-    with pytest.raises(ValueError, match=r"n must be < 2\^63"):
+    with pytest.raises(ValueError, match=r"^n must.*2\^63"):
         gaussian.max_radius(2**63, 0.001, 1.0)
-    with pytest.raises(ValueError, match=r"count must be < 2\^63"):
+    with pytest.raises(ValueError, match=r"^count must.*2\^63"):
         lower_bound(np.uint64(2**64 - 5), 1000, 0.001)
-    with pytest.raises(
-        ValueError, match="envelope must have a method bounds; got None"
-    ):
+    with pytest.raises(ValueError, match=r"envelope.*None"):
         envelope.radius(0.9, 0.15, None, 3)
-    with pytest.raises(ValueError, match="at least two classes; got 0"):
+    with pytest.raises(ValueError, match=r"two classes.*0"):
         lipschitz.normalize_scores(np.zeros((2, 0)), 0.1)
-    with pytest.raises(ValueError, match="dim must be one finite number"):
-        lipschitz.p_min_search([3, 4])
+    with pytest.raises(ValueError, match="dim must"):
+        lipschitz.p_min_search([3, 0.5])

@@ -258,7 +258,7 @@ def test_an_option_that_is_taken_is_said_in_one_line():
     """It was a traceback of the parser."""
     parser = argparse.ArgumentParser()
     _methods.add(parser, Option("n", "samples"))
-    with pytest.raises(ValueError, match=r"the option --n .another number. is there"):
+    with pytest.raises(ValueError, match=r"--n.*there"):
         _methods.add(parser, Option("n", "another number"))
 
 

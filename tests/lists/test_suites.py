@@ -24,6 +24,16 @@ ANCHORS = np.random.default_rng(0).standard_normal((30, 4))
 KNN = semielastic.KNNSigma(ANCHORS, 0.5, 0.1, 5, "mean")
 RULE = Rule([0.5, 0.25], [[Cond("score", 0, 0.1)], [Cond("margin", 1)]])
 FIXED = {"rate": 0.0}
+#: Three numbers and three values of three.
+TABLE = np.array(
+    [
+        [0.6, 0.2, 1.4, 0, 1, 2],
+        [0.1, 0.9, 0.3, 2, 2, 1],
+        [-0.5, 0.4, 0.8, 1, 0, 0],
+        [0.7, -1.1, 0.5, 0, 0, 2],
+    ],
+    np.float32,
+)
 
 
 def cone(x):
@@ -116,7 +126,20 @@ SCHEMES = {
     "laplace": lambda: (schemes.laplace(0.5), {"fixed": {}}),
     "uniform": lambda: (schemes.uniform(0.5), {"fixed": {}}),
     "exponential": lambda: (schemes.exponential(2.0), {}),
+    "transformed": lambda: (
+        schemes.transformed(schemes.gaussian(0.5), "brightness"),
+        {},
+    ),
+    "transformed by a law of one side": lambda: (
+        schemes.transformed(schemes.exponential(2.0), "brightness"),
+        {},
+    ),
     "two-queries": lambda: (schemes.two_queries(0.6, 0.8, 4), asked_twice()),
+    "brightness-contrast": lambda: (schemes.brightness_contrast(0.4, 0.4), {}),
+    "orbit": lambda: (
+        schemes.orbit("shift", (2, 3)),
+        {"x": np.arange(6.0).reshape(2, 3) / 6},
+    ),
     "splitting": lambda: (schemes.splitting(0.5, 255), {"fixed": {}}),
     "categorical": lambda: (schemes.categorical(0.8, 4), {"x": [3, 0, 1, 2, 3]}),
     "flips": lambda: (schemes.flips(0.1, 0.3), {"x": [1, 0, 1, 0, 1]}),
@@ -134,6 +157,10 @@ SCHEMES = {
             schemes.flips(0.05, 0.3), schemes.categorical(0.7, 3), splits=[3]
         ),
         {"x": [1, 0, 1, 0, 1, 1]},
+    ),
+    "blocks of numbers and values": lambda: (
+        schemes.blocks(schemes.gaussian(0.5), schemes.categorical(0.8, 3), splits=[3]),
+        {"x": TABLE[0], "data": (TABLE, [0, 1, 2, 0])},
     ),
 }
 

@@ -111,7 +111,7 @@ def test_bad_archives(tmp_path, name):
 
 def test_a_damaged_compressed_file_is_refused_when_it_is_opened(tmp_path):
     flipped(tmp_path)
-    with pytest.raises(ValueError, match=r"d\.npz must be an npz file with x and y"):
+    with pytest.raises(ValueError, match=r"d\.npz.* y"):
         open_data(tmp_path / "d.npz")
 
 
@@ -142,9 +142,7 @@ def test_a_file_that_shrinks_is_a_corrupt_row(tmp_path):
     with open_data(path) as data:
         data.item(0)
         path.write_bytes(path.read_bytes()[:200_000])
-        with pytest.raises(
-            CorruptInput, match="input 6 can't be read: OSError: the file ends"
-        ):
+        with pytest.raises(CorruptInput, match=r"input 6.*ends"):
             data.item(6)
 
 
@@ -160,11 +158,9 @@ def test_an_input_of_two_gibibytes_is_refused_before_it_is_read(tmp_path):
     os.truncate(
         path, path.stat().st_size + 2**31
     )  # a hole: it takes no room on the disk
-    with pytest.raises(
-        ValueError, match=r"shape \(1, 536870912\); at most .* numbers are read"
-    ):
+    with pytest.raises(ValueError, match=r"536870912.*most"):
         open_data(path)
-    with pytest.raises(CorruptInput, match="input 0 has 268435457 numbers; at most"):
+    with pytest.raises(CorruptInput, match=r"input 0.*most"):
         as_data([(np.broadcast_to(np.float32(0), 2**28 + 1), 0)]).item(0)
 
 
@@ -173,24 +169,22 @@ def test_pipes_and_devices_are_refused_and_never_waited_for(tmp_path):
     os.mkfifo(tmp_path / "d.npz")
     (tmp_path / "zero.npy").symlink_to("/dev/zero")
     for name in ("d.npz", "zero.npy"):
-        with pytest.raises(
-            ValueError, match="must be a regular file, not a device or a pipe"
-        ):
+        with pytest.raises(ValueError, match="regular file"):
             open_data(tmp_path / name)
     os.mkfifo(tmp_path / "w.pt")
-    with pytest.raises(ValueError, match="must be a regular file"):
+    with pytest.raises(ValueError, match="regular file"):
         load_weights("a model", None, tmp_path / "w.pt")
     pytest.importorskip("PIL.Image")
     (tmp_path / "d" / "0").mkdir(parents=True)
     os.mkfifo(tmp_path / "d" / "0" / "a.png")
-    with pytest.raises(CorruptInput, match=r"a\.png.* must be a regular file"):
+    with pytest.raises(CorruptInput, match=r"a\.png.*regular"):
         open_data(f"imagefolder:{tmp_path / 'd'}").item(0)
 
 
 def test_control_characters_in_a_name_do_not_reach_the_terminal(tmp_path):
     path = tmp_path / "a\x1b[2J\n.npz"
     path.write_text("x")
-    with pytest.raises(ValueError, match="must be an npz file") as caught:
+    with pytest.raises(ValueError, match="npz") as caught:
         open_data(path)
     assert "\x1b" not in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -40,7 +40,7 @@ def test_rows_in_any_order(tmp_path, place):
             np.testing.assert_array_equal(item.x, X[i])
             assert (item.index, item.label, data.label(i)) == (i, Y[i], Y[i])
         json.dumps(data.identity)
-        with pytest.raises(IndexError, match=r"index must be in \[0, 7\); got 7"):
+        with pytest.raises(IndexError, match=r"index.*7\)"):
             data.item(7)
         with pytest.raises(IndexError, match="got -1"):
             data.item(-1)
@@ -84,9 +84,7 @@ def test_floating_point_of_any_kind(tmp_path, place, dtype):
 def test_whole_numbers_are_scaled_where_that_is_said(tmp_path):
     pixels = np.arange(7 * 4, dtype=np.uint8).reshape(7, 4)
     path = npz(tmp_path, x=pixels)
-    with pytest.raises(
-        ValueError, match=r"x must be floating point, or come with a scale"
-    ):
+    with pytest.raises(ValueError, match=r"x must.*scale"):
         open_data(path)
     with open_data(path, scale=255) as data:
         want = pixels[6].astype(np.float32) / np.float32(255)
@@ -94,7 +92,7 @@ def test_whole_numbers_are_scaled_where_that_is_said(tmp_path):
     with open_data(path, scale=1) as data:
         np.testing.assert_array_equal(data.input(6), pixels[6])
     for bad in (0, -1, np.nan, np.inf):
-        with pytest.raises(ValueError, match=r"scale must be in \(0, inf\)"):
+        with pytest.raises(ValueError, match=r"scale.*\(0, inf\)"):
             open_data(path, scale=bad)
 
 
@@ -149,7 +147,7 @@ def test_prefetched_raises_where_the_row_would_have_come():
         )()
     )
     got = []
-    with pytest.raises(ValueError, match=r"data: input 3 failed: OSError: disk gone"):
+    with pytest.raises(ValueError, match=r"input 3.*disk gone"):
         got.extend(item.index for item in prefetched(data, range(7)))
     assert got == [0, 1, 2]
 
@@ -174,9 +172,7 @@ def test_labels_outside_the_classes(tmp_path):
     with open_data(npz(tmp_path)) as data:
         check_labels(data, 3)
         check_labels(data, 2, [0, 1, 3])
-        with pytest.raises(
-            ValueError, match=r"number of classes, 2; 3 of 7 are not, the first 2"
-        ):
+        with pytest.raises(ValueError, match=r"3 of 7.*first 2"):
             check_labels(data, 2)
 
 
@@ -196,17 +192,17 @@ def test_places_that_are_none(spec, options, message):
 
 
 def test_sequences_that_are_none():
-    with pytest.raises(ValueError, match=r"input 0 must be a pair"):
+    with pytest.raises(ValueError, match=r"input 0.*pair"):
         as_data([X[0][0]]).item(0)
-    with pytest.raises(ValueError, match=r"must be numbers of classes.*got 'cat'"):
+    with pytest.raises(ValueError, match=r"classes.*'cat'"):
         as_data([(X[0], "cat")]).item(0)
-    with pytest.raises(ValueError, match="input 0 must be numbers; got <U3"):
+    with pytest.raises(ValueError, match=r"input 0.*numbers"):
         as_data([("cat", 0)]).item(0)
 
 
 def test_real_outputs_are_no_labels():
     data = as_data((np.zeros((2, 3), np.float32), np.array([1.5, 2.0])))
-    with pytest.raises(ValueError, match="for real outputs pass the inputs alone"):
+    with pytest.raises(ValueError, match="inputs alone"):
         data.item(0)
 
 
@@ -238,7 +234,7 @@ def test_a_file_that_is_refused_says_how_to_store_it(tmp_path, store, hint):
 
 def test_inputs_without_labels_beside_them_are_told_where(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((2, 3), np.float32))
-    with pytest.raises(FileNotFoundError, match=r"x\.labels\.npy; zeros will do"):
+    with pytest.raises(FileNotFoundError, match=r"x\.labels\.npy"):
         open_data(tmp_path / "x.npy")
 
 
@@ -256,3 +252,11 @@ def test_inputs_without_labels_beside_them_are_told_where(tmp_path):
 def test_data_that_are_refused_say_how_to_give_them(data, hint):
     with pytest.raises(ValueError, match=hint):
         as_data(data).item(0)
+
+
+def test_a_sequence_says_the_shape_of_its_inputs():
+    x = np.zeros((3, 2, 4), np.float32)
+    assert as_data((x, [0, 1, 1])).identity["shape"] == [2, 4]
+    assert as_data([(row, 0) for row in x]).identity["shape"] == [2, 4]
+    ragged = [(x[0], 0), (x[0, 0], 1)]
+    assert "shape" not in as_data(ragged).identity

@@ -146,11 +146,9 @@ def test_a_denoiser_by_name(own):
     assert (said["prediction"], said["timestep"]) == ("v_prediction", 20)
     assert said["timestep_sigma"] == pytest.approx(0.251, abs=1e-3)
     assert said["parameters"] != loaded.describe["parameters"]
-    with pytest.raises(
-        ValueError, match=r"must return \(torch module, alphas_cumprod\)"
-    ):
+    with pytest.raises(ValueError, match="alphas_cumprod"):
         denoised(loaded, load_denoiser("own_denoiser.py:net"), 0.25)
-    with pytest.raises(ValueError, match="needs a torch classifier"):
+    with pytest.raises(ValueError, match="torch classifier"):
         denoised(
             load_model("own_denoiser.py:function"),
             load_denoiser("own_denoiser.py:denoiser"),
@@ -162,7 +160,7 @@ def test_schedules_refused():
     for bad in (ALPHAS[::-1], 0.5, [0.5], [1.5, 0.5], [[0.5, 0.4]], [np.nan, 0.4]):
         with pytest.raises(ValueError, match="alphas_cumprod must be"):
             Denoised(Recorder(), len, bad, 0.5)
-    with pytest.raises(ValueError, match="prediction must be one of"):
+    with pytest.raises(ValueError, match=r"prediction.*one of"):
         Denoised(Recorder(), len, ALPHAS, 0.5, prediction="score")
-    with pytest.raises(ValueError, match="must return the shape of its input"):
+    with pytest.raises(ValueError, match=r"return.*shape"):
         Denoised(lambda y, t: y[:1], len, ALPHAS, 0.5)(torch.zeros(2, 1, 2, 2))

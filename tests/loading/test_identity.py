@@ -116,7 +116,7 @@ def test_quantized_and_meta_models_are_refused_in_one_line(work, capsys):
     )
     if torch.backends.quantized.supported_engines != ["none"]:
         one_line(capsys, run(model="own.py:small"), "quantized modules")
-    with pytest.raises(ValueError, match="must not be on the device meta"):
+    with pytest.raises(ValueError, match="meta"):
         package("rsbounds.torch").TorchSampler(torch.nn.Linear(2, 2, device="meta"))
 
 

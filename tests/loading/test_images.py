@@ -67,19 +67,17 @@ def test_classes_are_numbered_by_number_name_or_order(folder):
     names = ("fox", "bird", "dog", "cat")
     data = open_data(f"imagefolder:{folder}", labels=names)
     assert [data.label(i) for i in range(4)] == [3, 3, 2, 0]
-    with pytest.raises(
-        ValueError, match="has 3 classes and the model 2: name each folder"
-    ):
+    with pytest.raises(ValueError, match=r"classes.*folder"):
         open_data(f"imagefolder:{folder}", labels=("a", "b"))
     data = open_data(f"imagefolder:{folder}", labels=("a", "b", "c"))
     assert data.identity["numbered_by"] == "order"
 
 
 def test_folders_without_images(tmp_path):
-    with pytest.raises(ValueError, match="0 folders and no image in them"):
+    with pytest.raises(ValueError, match="0 folders"):
         open_data(f"imagefolder:{tmp_path}")
     (tmp_path / "cat").mkdir()
-    with pytest.raises(ValueError, match="1 folders and no image in them"):
+    with pytest.raises(ValueError, match="1 folders"):
         open_data(f"imagefolder:{tmp_path}")
     with pytest.raises(FileNotFoundError):
         open_data(f"imagefolder:{tmp_path / 'nope'}")
@@ -126,9 +124,7 @@ def test_corrupt_images(folder, name):
     path = folder / "dog" / "2.PNG"
     path.write_bytes(CORRUPT[name](path.read_bytes()))
     data = open_data(f"imagefolder:{folder}")
-    with pytest.raises(
-        CorruptInput, match=r"dog/2\.PNG: the image can't be decoded: "
-    ) as caught:
+    with pytest.raises(CorruptInput, match=r"dog/2\.PNG.*decoded") as caught:
         data.item(2)
     assert "\n" not in str(caught.value)
     with pytest.raises(CorruptInput):
@@ -212,9 +208,9 @@ def test_hf_splits(stored):
     )
     np.testing.assert_array_equal(data.input(0), want)
     assert len(open_data(f"hf:{stored}:train")) == 3
-    with pytest.raises(ValueError, match="has the splits train, test"):
+    with pytest.raises(ValueError, match="splits train"):
         open_data(f"hf:{stored}")
-    with pytest.raises(ValueError, match="no split 'val'; it has train, test"):
+    with pytest.raises(ValueError, match=r"'val'.*train"):
         open_data(f"hf:{stored}:val")
 
 
@@ -236,9 +232,7 @@ def test_hf_arrays_and_corrupt_images(datasets, tmp_path):
     )
     rows = {"img": [{"bytes": b"none", "path": None}], "label": [0]}
     datasets.Dataset.from_dict(rows, features=features).save_to_disk(tmp_path / "b")
-    with pytest.raises(
-        CorruptInput, match="input 0: ValueError: the image can't be decoded"
-    ):
+    with pytest.raises(CorruptInput, match=r"input 0.*decoded"):
         open_data(f"hf:{tmp_path / 'b'}").item(0)
     datasets.Dataset.from_dict({"x": [[1.0]], "z": [0]}).save_to_disk(tmp_path / "c")
     message = re.escape("must have a column label, labels, fine_label or y; got x, z")
@@ -265,12 +259,10 @@ def test_rows_that_name_files_elsewhere_are_corrupt(datasets, tmp_path, monkeypa
     parquet.write_table(rows, folder / "test.parquet")
     data = open_data(f"hf:{folder}")
     assert data.input(0).shape == (3, 20, 30)
-    with pytest.raises(CorruptInput, match="must be a regular file"):
+    with pytest.raises(CorruptInput, match="regular file"):
         data.item(1)
     for i in (2, 3, 4):
-        with pytest.raises(
-            CorruptInput, match="a file outside of the data's folder and cache"
-        ):
+        with pytest.raises(CorruptInput, match="outside"):
             data.item(i)
 
 

@@ -122,9 +122,7 @@ def test_input_range_moves_the_data_into_the_models_range(own):
 
 
 def test_leaving_is_an_error_with_its_reason(own):
-    with pytest.raises(
-        ValueError, match=r"own:leaves failed: SystemExit: no weights here"
-    ):
+    with pytest.raises(ValueError, match=r"own:leaves.*SystemExit"):
         load_model("own:leaves")
 
 
@@ -148,7 +146,7 @@ def test_refusals(own, spec):
 
 
 def test_a_number_of_classes_is_at_least_two():
-    with pytest.raises(ValueError, match="num_classes must be >= 2; got 0"):
+    with pytest.raises(ValueError, match=r"num_classes.*>= 2"):
         load_model("torchvision:squeezenet1_1", args={"num_classes": 0})
 
 
@@ -262,7 +260,7 @@ def test_garbage_for_a_checkpoint(own, name):
 def test_a_checkpoint_of_numbers_and_of_nothing(own):
     torch = torch_and()
     torch.save([1, 2], "w.pt")
-    with pytest.raises(ValueError, match="must map names to tensors; got list"):
+    with pytest.raises(ValueError, match=r"tensors.*list"):
         load_model("own:net", checkpoint="w.pt")
     with pytest.raises(FileNotFoundError):
         load_model("own:net", checkpoint="nope.pt")

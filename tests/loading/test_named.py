@@ -128,7 +128,7 @@ def test_timm_finds_weights_in_the_cache(offline, monkeypatch):
         want = net(torch.from_numpy((x - np.float32(0.5)) / np.float32(0.5))).numpy()
     np.testing.assert_allclose(scores(loaded, x), want, atol=1e-5)
     assert loaded.labels[0] == "n01440764"
-    with pytest.raises(ValueError, match="num_classes is 7, but the weights"):
+    with pytest.raises(ValueError, match=r"num_classes.*weights"):
         load_model("timm:test_resnet", args={"num_classes": 7})
 
 
@@ -286,7 +286,7 @@ def test_onnx_refusals(tmp_path):
         load_model(f"onnx:{tmp_path / 'm.onnx'}")
     with pytest.raises(ValueError, match="takes no checkpoint"):
         load_model(f"onnx:{tmp_path / 'm.onnx'}", checkpoint="w.pt")
-    with pytest.raises(ValueError, match="takes the arguments providers and threads"):
+    with pytest.raises(ValueError, match=r"providers.*threads"):
         load_model(f"onnx:{tmp_path / 'm.onnx'}", args={"depth": 1})
     with pytest.raises(FileNotFoundError):
         load_model("onnx:nope.onnx")

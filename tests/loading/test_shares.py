@@ -86,9 +86,7 @@ def test_old_slurm_without_least_and_step_counts_from_zero(environment):
 )
 def test_an_array_that_says_no_share_is_one_line(environment, capsys, tmp_path, bad):
     environment(**bad)
-    with pytest.raises(
-        ValueError, match="SLURM_ARRAY_TASK_ID/COUNT/MIN/STEP in the environment"
-    ):
+    with pytest.raises(ValueError, match="SLURM_ARRAY_TASK_ID"):
         share(None)
     words = [
         "--model",

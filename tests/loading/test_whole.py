@@ -49,14 +49,14 @@ def test_whole_numbers_stay_what_they_are(tmp_path, place, dtype):
 
 def test_whole_numbers_that_nobody_asked_for_need_a_scale(tmp_path):
     path = npz(tmp_path, x=TOKENS, y=LABELS)
-    with pytest.raises(ValueError, match="x must be floating point, or come with a sc"):
+    with pytest.raises(ValueError, match=r"x must.*scale"):
         open_data(path)
     with open_data(path, scale=1, whole=True) as data:
         assert data.input(0).dtype == np.float32
         assert "whole" not in data.identity
     with open_data(npz(tmp_path, x=TOKENS / 8, y=LABELS), whole=True) as data:
         assert data.input(0).dtype == np.float32
-    with pytest.raises(CorruptInput, match="input 0 must be below 2\\^63"):
+    with pytest.raises(CorruptInput, match=r"input 0.*below"):
         as_data((np.array([[2**63]], np.uint64), [0]), whole=True).item(0)
 
 
@@ -77,7 +77,7 @@ def test_sequences_of_different_lengths(tmp_path):
         assert data.identity["x"] != stored["x"]
     with open_data(ragged(tmp_path, values=VALUES + 1), whole=True) as data:
         assert data.identity["x"] != stored["x"]
-    with pytest.raises(ValueError, match="or come with a scale"):
+    with pytest.raises(ValueError, match="scale"):
         open_data(ragged(tmp_path))
 
 
@@ -180,10 +180,10 @@ def test_a_good_matrix_of_members_is_read(tmp_path):
     raw_npz(tmp_path / "d.npz", csr_members(), zipfile.ZIP_DEFLATED)
     with open_data(tmp_path / "d.npz") as data:
         assert (data.input(0) != GRAPH).nnz == 0
-    with pytest.raises(ValueError, match="scale is for arrays"):
+    with pytest.raises(ValueError, match=r"scale.*arrays"):
         open_data(tmp_path / "d.npz", scale=2)
     np.save(tmp_path / "d.labels.npy", [0, 1])
-    with pytest.raises(ValueError, match="one label, or one for each of the 3 rows"):
+    with pytest.raises(ValueError, match=r"label.*rows"):
         open_data(tmp_path / "d.npz")
 
 

@@ -471,15 +471,11 @@ def test_scores_values_and_maps_under_a_noise():
 
 def test_a_sampler_is_called_with_its_noises_level_and_all_its_outcomes():
     model = lambda batch: batch  # noqa: E731
-    with pytest.raises(
-        ArgumentError, match=r"sigma must be the level of the noise, 0\.5"
-    ):
+    with pytest.raises(ArgumentError, match=r"sigma.*level"):
         as_sampler(model, noise=Uniform(0.5))([0.5, 1.0], 1.0, 5, rng())
-    with pytest.raises(
-        ArgumentError, match="n must be the number of outcomes of the n"
-    ):
+    with pytest.raises(ArgumentError, match=r"n must.*outcomes"):
         as_sampler(model, noise=Splitting(0.5, 4))([0.5, 1.0], 0.5, 5, rng())
-    with pytest.raises(ArgumentError, match="sound_noise is Gaussian noise on a grid"):
+    with pytest.raises(ArgumentError, match=r"sound_noise.*grid"):
         as_sampler(model, noise=Mask(2, 1), sound_noise=True)
     sampler = as_sampler(model)
     message = r"must draw the noise .* 'mask kept=1 hidden=0'; got x \+ sigma N\(0, I\)"
@@ -489,17 +485,17 @@ def test_a_sampler_is_called_with_its_noises_level_and_all_its_outcomes():
 
 def test_rows_of_lists_that_depend_on_each_other_are_refused():
     total = lambda rows: np.tile([sum(map(len, rows)), 1.0], (len(rows), 1))  # noqa: E731
-    with pytest.raises(ValueError, match="must score each row for itself"):
+    with pytest.raises(ValueError, match="row for itself"):
         as_sampler(total, noise=Deletion(0.5))(np.arange(9), 0.5, 20, rng())
     edges = lambda rows: np.tile([sum(r.nnz for r in rows), 1.0], (len(rows), 1))  # noqa: E731
     graph = sparse.csr_array(np.eye(5))
-    with pytest.raises(ValueError, match="must score each row for itself"):
+    with pytest.raises(ValueError, match="row for itself"):
         as_sampler(edges, noise=Flips(0.1, 0.5))(graph, 0.5, 20, rng())
 
 
 def test_a_decoder_that_returns_no_string_is_refused():
     model = on_strings(lambda strings: np.zeros((len(strings), 2)), lambda ids: ids)
-    with pytest.raises(ValueError, match=r"decode must return a string .* got list"):
+    with pytest.raises(ValueError, match=r"decode.*list"):
         as_sampler(model, noise=Deletion(0.5))(np.arange(5), 0.5, 5, rng())
 
 

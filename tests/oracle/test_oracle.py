@@ -271,7 +271,7 @@ def test_below_one_degree_the_central_law_is_an_incomplete_gamma():
             a, y = mp.mpf(df) / 2, mp.mpf(x) / 2
             truth = mp.log(mp.gammainc(a, y) / mp.gamma(a))
         assert abs(oracle.ncx2_logsf(x, df, 0, dps=25) - truth) <= mp.mpf("1e-22")
-    with pytest.raises(ValueError, match="df must be > 0"):
+    with pytest.raises(ValueError, match="df must"):
         oracle.ncx2_tails(1, 0, 1)
 
 
@@ -320,7 +320,7 @@ def test_counts_of_narrow_types_do_not_wrap(kind):
 
 
 def test_counts_are_whole_numbers():
-    with pytest.raises(ValueError, match="count must be a whole number"):
+    with pytest.raises(ValueError, match=r"count.*whole"):
         oracle.lower_score(90.5, 100, 0.001)
-    with pytest.raises(ValueError, match="n must be a whole number"):
+    with pytest.raises(ValueError, match=r"n must.*whole"):
         oracle.upper_bound(90, 100.5, 0.001)

@@ -47,6 +47,7 @@ AT_HOME = {
     "sampling": {"torch"},  # torch_*.py, imported for a torch module
     "torch": {"torch"},
     "demo": {"torch"},
+    "verona": {"torch"},
     "_neighbours": {"numba", "llvmlite"},
     "_numba": {"numba", "llvmlite"},
     "oracle": {"mpmath"},

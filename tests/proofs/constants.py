@@ -91,6 +91,12 @@ def constants() -> Iterator[arb]:
     yield abs(arb.legendre_p_root(9, 4, weight=True)[1] / 2 / middle - 1) / (
         2 * NEAREST
     )
+    for name, size in (("Masses affine_masses", 20), ("rough_affine_masses", 12)):
+        node, weight = (numbers("affine.hpp", name, skip=k)[0] for k in (0, 1))
+        for k, (x, w) in enumerate(zip(node, weight, strict=True)):
+            at, share = arb.legendre_p_root(size, size - 1 - k, weight=True)
+            yield abs(at - x) / (4 * NEAREST)
+            yield abs(share / w - 1) / (4 * NEAREST)
     node, weight = (
         numbers("scores.hpp", "inline double mean_density", skip=k)[0] for k in (0, 1)
     )

@@ -126,7 +126,6 @@ def rational_code():
     """The functions and classes that compute in whole numbers alone."""
     names = ("Regions", "product_of_powers", "times", "_sum")
     yield from defined("_regions.py", lambda node: node.name in names, len(names))
-    yield from defined("_curve.py", lambda node: node.name == "partly_common", 1)
     for kind in ("categorical", "flips", "mask", "deletion", "blocks"):
         yield from defined(f"{kind}.py", lambda node: node.name.endswith("Curve"), 1)
 

@@ -177,7 +177,7 @@ def test_levels_too_far_apart_certify_nothing(power):
 def test_levels_that_float64_lacks_are_refused_and_dimensions_rounded_up():
     more = np.longdouble(2) ** -60
     for levels, name in (((0.5 + more, 0.5), "sigma0"), ((0.5, 0.5 + more), "sigma1")):
-        with pytest.raises(ValueError, match=f"^{name} must be float64 numbers"):
+        with pytest.raises(ValueError, match=rf"^{name}.*float64"):
             renyi.radius(0.99, *levels, 784)
     above = renyi.radius(0.99, 0.5, 0.501, np.nextafter(784.0, 785))
     assert renyi.radius(0.99, 0.5, 0.501, 784 + more) == above

@@ -10,6 +10,7 @@ from cli_models import MODELS, arguments, models, one_line, says
 from result_table import manifest, state
 
 from rsbounds import certify_dataset, schemes
+from rsbounds.certify import _asserted
 from rsbounds.cli import main
 from rsbounds.results import Manifest, Row, Writer, read, write
 
@@ -32,11 +33,49 @@ def test_a_bound_that_two_inputs_refute_is_warned_of(tmp_path):
         out = tmp_path / f"{bound}.tsv"
         certify_dataset(classifier, (X, Y), scheme, out=out, n0=10, n=100)
 
-    with pytest.warns(RuntimeWarning, match=r"lip = 0.1 is refuted: .* at least 0.19"):
+    with pytest.warns(RuntimeWarning, match=r"lip = 0\.1.*0\.19"):
         run(0.1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run(slope)
+
+
+class Steeper:
+    """A level that grows four times as fast as its rate."""
+
+    rate = 0.1
+
+    def sigma(self, x):
+        return float(0.5 * np.exp(4 * self.rate * np.ravel(x)[0]))
+
+
+def test_a_rate_that_two_inputs_refute_is_warned_of():
+    scheme = schemes.semielastic(Steeper(), 2)
+    with pytest.warns(RuntimeWarning, match=r"rate = 0.1 is refuted: .* at least 0.39"):
+        certify_dataset(classifier, (X, Y), scheme, n0=10, n=100)
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        lambda sigma: schemes.sigma_range(sigma, 0.5, 0.6, 2),
+        lambda sigma: schemes.lipschitz(sigma, 0.3, 0.55, 2),
+    ],
+)
+def test_a_level_out_of_its_asserted_range_ends_the_run(scheme):
+    def sigma(x):
+        return 0.5 + 0.2 * float(np.ravel(x)[0])
+
+    with pytest.raises(ValueError, match=r"sigma\(x\) must be in"):
+        certify_dataset(classifier, (X, Y), scheme(sigma), n0=10, n=100)
+
+
+def test_few_inputs_are_kept_to_compare_with(monkeypatch):
+    monkeypatch.setattr(_asserted, "MOST_NUMBERS", 4)
+    asserted = _asserted.Asserted(schemes.semielastic(Steeper(), 2))
+    for index in range(3):  # the third is compared, and is not kept
+        asserted.add(index, 0.5, X[0] + index)
+    assert [index for index, _, _ in asserted._seen] == [0, 1]
 
 
 @pytest.mark.filterwarnings("default")
@@ -81,7 +120,7 @@ def test_a_manifest_that_is_deleted_stops_a_run(tmp_path):
             Path(f"{path}.manifest.json").unlink()
             writer.append(Row(1, 7, 7, 0.5, True))
 
-    with pytest.raises(OSError, match=r"run\.tsv\.manifest\.json was deleted while"):
+    with pytest.raises(OSError, match=r"run\.tsv\.manifest\.json.*deleted"):
         write_two()
     assert path.read_text().count("\n") == 2
 
@@ -125,3 +164,17 @@ def test_text_that_turns_others_around_is_escaped_in_pages(finished):
         assert not {"\u202e", "\u2066", "\u200f"} & {*text}
     html = read("out.tsv")._repr_html_()
     assert "\u202e" not in html
+
+
+@pytest.mark.parametrize("name", ["deep.json", "deep.yaml"])
+def test_options_and_rules_nested_too_deep_say_so(work, capsys, name):
+    Path(name).write_text("[" * 10**5 + "]" * 10**5)
+    one_line(capsys, ["certify", "--config", name], "nested at most 50 deep")
+    if name.endswith(".json"):
+        words = arguments(sigma=None, rule=name)
+        one_line(capsys, words, "deep.json is not a rule: expected entries nested")
+
+
+def test_an_entry_of_a_rule_stands_once(work, capsys):
+    Path("rule.json").write_text('{"format": 1, "format": 1}')
+    one_line(capsys, arguments(sigma=None, rule="rule.json"), "got 'format' twice")

@@ -151,7 +151,7 @@ def test_refusals_of_the_command(finished, capsys):
         capsys, ["report", "card.json", "--radii", "1"], "--radii takes result files"
     )
     one_line(capsys, ["report", "card.json"], "give --html FILE.html")
-    with pytest.raises(ValueError, match=r"inputs must be in \[1, inf\]; got 0"):
+    with pytest.raises(ValueError, match="inputs must"):
         write_card(card(Results("out.tsv", ())), "card.json")
 
 

@@ -60,9 +60,7 @@ def test_a_file_ends_with_what_reached_the_disk(path, monkeypatch, number):
         if i == 3:
             monkeypatch.setattr(os, "fsync", failing(number))
 
-    with pytest.raises(
-        OSError, match=rf"run\.tsv: {os.strerror(number)}; the rows in it are kept"
-    ):
+    with pytest.raises(OSError, match=rf"{os.strerror(number)}.*kept"):
         fill(path, change=fail)
     assert [one.idx for one in read(path).rows] == [0, 1, 2]
     monkeypatch.undo()
@@ -83,9 +81,7 @@ def test_a_file_system_that_cannot_flush_is_written_all_the_same(
 
 def test_a_folder_that_is_full_is_named(path, monkeypatch):
     monkeypatch.setattr(os, "fsync", failing(errno.ENOSPC, only_folders=True))
-    with pytest.raises(
-        OSError, match=r"can't write .*run\.tsv\.manifest\.json: No space left"
-    ):
+    with pytest.raises(OSError, match=r"run\.tsv\.manifest\.json: No space"):
         write(path, MANIFEST, [row(0)])
     assert not list(path.parent.glob("*.new"))
 
@@ -98,9 +94,7 @@ def test_a_file_system_without_locks_is_written_with_a_warning(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(_file.fcntl, "flock", flock)
-    with pytest.warns(
-        RuntimeWarning, match=r"can't lock .*: no other process may write it"
-    ):
+    with pytest.warns(RuntimeWarning, match=r"lock.*process"):
         fill(path, 3)
     assert len(read(path).rows) == 3
 
@@ -164,5 +158,5 @@ def test_a_file_replaced_between_opening_and_lock_is_not_written(path, monkeypat
         return lock(self)
 
     monkeypatch.setattr(Writer, "_lock", replaced)
-    with pytest.raises(OSError, match="replaced while it was opened"):
+    with pytest.raises(OSError, match="replaced"):
         Writer(path, MANIFEST)

@@ -95,9 +95,7 @@ def test_counts_of_classes_that_nobody_has_are_refused(finished, capsys):
 def test_counts_of_all_rows_together_are_bounded(path, monkeypatch):
     write(path, MANIFEST, rows(counts=(*[0] * 99, 1)))
     monkeypatch.setattr(results._read, "_MOST_COUNTS", 250)
-    with pytest.raises(
-        ValueError, match=r"run\.tsv:4: expected at most 250 class counts in all"
-    ):
+    with pytest.raises(ValueError, match=r"run\.tsv:4.*250"):
         read(path)
 
 
@@ -158,9 +156,7 @@ def test_rows_that_cannot_be_sorted_for_want_of_room_are_kept(path, monkeypatch)
             monkeypatch.setattr(results._file, "_replace", room)
 
     there_is = results._file._replace
-    with pytest.warns(
-        RuntimeWarning, match=r"all rows are in .*run\.tsv, but not in order"
-    ):
+    with pytest.warns(RuntimeWarning, match=r"run\.tsv.*order"):
         command(full)
     assert [row.idx for row in read(path).rows] == [3, 2, 1, 0]
     command(there_is)

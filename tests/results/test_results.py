@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rsbounds import results
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.results import Results, Row, card, plot, read_card, write_card
 
@@ -30,9 +31,9 @@ def test_footnotes_of_a_figure_do_not_vanish():
     run = Results("run", (Row(0, 7, 7, 0.75, True, ASSERTED_ENVELOPE, sigma=0.5),))
     axes = plot([run], figsize=(3.3, 2.4), labels=["mine"])
     (label,) = axes.get_legend_handles_labels()[1]
-    assert label == "mine [1]"
-    assert "[1]" in axes.get_figure().get_supxlabel()
-    with pytest.warns(UserWarning, match=r"marks stand for: \[1\]"):
+    assert label == "mine"
+    assert axes.get_figure().get_supxlabel().startswith("mine: ")
+    with pytest.warns(UserWarning, match=r"must say.*\[1\]"):
         plot([run], ax=axes)
 
 
@@ -65,3 +66,24 @@ def test_a_card_in_a_notebook_is_escaped(tmp_path):
     assert read_card(tmp_path / "card.json")._repr_html_() == shown
     del made["scope"]
     assert made._repr_html_() is None  # no card: a notebook shows the dict
+
+
+def test_a_log_of_adaptive_smoothing_is_read(tmp_path):
+    """Names between spaces, a radius in linf, and scores below one half."""
+    log = tmp_path / "log.txt"
+    log.write_text(
+        "idx \t label \t predict \t linf_radius \t prob_lb \t correct \t time\n"
+        "0 \t 3 \t 3 \t 0.0031 \t 0.75 \t 1 \t 0:01:05.79\n"
+        "50 \t 9 \t -1 \t -0.0019 \t 0.33 \t 0 \t 0:01:06.01\n"
+        "100 \t 4 \t 2 \t 0.0117 \t 0.99 \t 0 \t 0:01:07.54\n"
+    )
+    file = results.read(log)
+    assert [row.radius for row in file.rows] == [0.0031, 0.0, 0.0117]
+    assert [row.p_a for row in file.rows] == [0.75, 0.33, 0.99]
+    assert {row.norm for row in file.rows} == {np.inf}
+    assert [row.correct for row in file.rows] == [True, False, False]
+    assert file.abstention() == pytest.approx(1 / 3)
+    # a prediction has no radius below 0
+    log.write_text(log.read_text().replace("0.0117", "-0.0117"))
+    with pytest.raises(ValueError, match="radius"):
+        results.read(log)

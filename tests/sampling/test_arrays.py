@@ -44,7 +44,7 @@ def test_rows_of_arrays_that_depend_on_each_other_are_refused(make):
     for model in (centred, chance):
         sampler = make(model)
         for _ in range(2):  # not forgotten by a second try
-            with pytest.raises(ValueError, match="must score each row for itself"):
+            with pytest.raises(ValueError, match="row for itself"):
                 sampler(np.zeros(3), 1.0, 50, stream(0, 0, 1))
 
 
@@ -67,7 +67,7 @@ def test_a_number_of_classes_that_changes_is_refused():
     classes = iter([3, 3, 4])
     sampler = ArraySampler(lambda batch: np.eye(4)[[0] * len(batch), : next(classes)])
     sampler(np.zeros(3), 1.0, 6, stream(0, 0, 1))
-    with pytest.raises(ValueError, match="as many classes; got 3 and then 4"):
+    with pytest.raises(ValueError, match=r"classes.*3 and then 4"):
         sampler(np.zeros(3), 1.0, 6, stream(0, 0, 1))
 
 
@@ -125,9 +125,9 @@ def test_stream_keeps_the_numbers_of_its_seed():
     plain = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(5, 1)))
     drawn = stream(3, 5, Phase.ESTIMATE).integers(2**60, size=5)
     assert drawn.tolist() == plain.integers(2**60, size=5).tolist()
-    with pytest.raises(ValueError, match=r"phase must be in \[0, 8\)"):
+    with pytest.raises(ValueError, match="phase must"):
         stream(0, 0, 8)
-    with pytest.raises(ValueError, match=r"stage must be in \[0, 64\); got 64"):
+    with pytest.raises(ValueError, match=r"stage must.*64"):
         stream(3, 4, Phase.SELECT, 64)
 
 

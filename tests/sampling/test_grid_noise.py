@@ -82,12 +82,12 @@ def test_inputs_off_the_grid_are_refused():
     ):
         with pytest.raises(ValueError, match="grid of 1/65535"):
             certify(made, off, gaussian(0.05), n=100)
-    with pytest.raises(ValueError, match="sigma must be at most 2"):
+    with pytest.raises(ValueError, match=r"sigma must.*2"):
         certify(sampler, x, gaussian(2.5), n=100)
     with pytest.raises(ValueError, match="needs sound_noise"):
         ArraySampler(lambda batch: batch, grid=65535)
     range_ = sigma_range(lambda x: 0.05, 0.04, 0.06, 2)
-    with pytest.raises(ValueError, match="grid must be 255"):
+    with pytest.raises(ValueError, match=r"grid.*255"):
         certify(sampler, x, range_, n=100)
 
 

@@ -160,9 +160,7 @@ def test_what_is_no_picture_is_refused():
     with pytest.raises(ValueError, match="grid of 1/255"):
         scheme.sigma(np.full(36, 0.5))
     for value in (-1, 256):
-        with pytest.raises(
-            ValueError, match=r"in \[0, 1\].* 1 of 36 numbers lie outside"
-        ):
+        with pytest.raises(ValueError, match=r"1 of 36.*outside"):
             scheme.sigma(np.array([value] + [0] * 35) / 255)
 
 
@@ -183,9 +181,7 @@ def test_sound_noise_refuses_levels_whose_rounding_nobody_bounded(task):
         lambda batch: batch.reshape(len(batch), -1)[:, :2], sound_noise=True
     )
     procedure = Procedure(n=10, target_radius=0.1)
-    with pytest.raises(
-        ValueError, match="sound=True; got one of method 'semi-elastic' without"
-    ):
+    with pytest.raises(ValueError, match=r"sound=True.*'semi-elastic'"):
         task(sampler, np.zeros(36), knn_scheme(sound=False), procedure)
     task(sampler, np.zeros(36), knn_scheme(), procedure)
     task(sampler, np.zeros(36), schemes.gaussian(0.5), procedure)

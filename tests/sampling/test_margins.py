@@ -284,7 +284,7 @@ class TwoMaps(torch.nn.Module):
 
 
 def test_what_has_no_margin_says_so():
-    with pytest.raises(ValueError, match="margin is for votes, and the answer"):
+    with pytest.raises(ValueError, match=r"margin.*votes"):
         certify_dataset(
             lambda batch: batch[:, :1],
             X,
@@ -293,13 +293,13 @@ def test_what_has_no_margin_says_so():
             margin=0.1,
         )
 
-    with pytest.raises(ValueError, match="margin needs a bound on counts of votes"):
+    with pytest.raises(ValueError, match=r"margin.*counts"):
         TopClass(gaussian(SIGMA)).check(Procedure(bound="betting", margin=0.1))
 
     def sampler(x, sigma, n, generator):
         return np.array([n, 0])
 
-    with pytest.raises(ValueError, match="needs the scores of a model"):
+    with pytest.raises(ValueError, match="scores of a model"):
         certify(sampler, X[0], gaussian(SIGMA), n=100, margin=0.1)
     for margin in (-1.0, np.nan, np.inf, "x"):
         with pytest.raises(ValueError, match="margin"):

@@ -136,7 +136,7 @@ def test_files_are_proved_and_gone_on_with(make, bound, tmp_path):
     assert [row.idx for row in again.rows] == [0, 1, 2]
     assert rows[2:] != whole[2:]  # their noise is fresh
     assert not verify(path, data=data).findings
-    with pytest.raises(ValueError, match="can't draw the rows of"):
+    with pytest.raises(ValueError, match="can't draw"):
         verify(path, data=data, model=make(), rerun=1)
     # the votes of fresh samples, and what is stated
     checked = verify(path, data=data, model=make(), rerun=3, margin=True)
@@ -216,9 +216,9 @@ def test_other_noise_is_refused(sampler, scheme):
 
 
 def test_what_needs_the_seed_is_refused():
-    with pytest.raises(ValueError, match="noise_source must be one of"):
+    with pytest.raises(ValueError, match="noise_source must"):
         Procedure(noise_source="urandom")
-    with pytest.raises(ValueError, match="not for the bound 'randomized'"):
+    with pytest.raises(ValueError, match="bound 'randomized'"):
         Procedure(bound="randomized", noise_source="os")
 
 

@@ -281,7 +281,7 @@ def test_a_module_that_sees_the_padding_is_refused():
             return self.head(self.embed(ids).mean(1))
 
     sampler = as_sampler(Mean(), noise=Deletion(0.4))
-    with pytest.raises(ValueError, match="must not see how much padding") as error:
+    with pytest.raises(ValueError, match="padding") as error:
         sampler(np.arange(1, 9), 0.4, 20, stream(0, 0, 1))
     assert "at block 0 of input 0" in str(error.value)
 
@@ -383,17 +383,15 @@ def test_values_and_maps_of_modules_under_a_noise():
 
 def test_a_modules_sampler_refuses_what_its_noise_is_not_for():
     model = Seen()
-    with pytest.raises(ArgumentError, match="sigma must be the level of the noise"):
+    with pytest.raises(ArgumentError, match=r"sigma.*level"):
         as_sampler(model, noise=Uniform(0.5))([0.5], 1.0, 5, stream(0, 0, 1))
-    with pytest.raises(
-        ArgumentError, match="n must be the number of outcomes of the n"
-    ):
+    with pytest.raises(ArgumentError, match=r"n must.*outcomes"):
         as_sampler(model, noise=Splitting(0.5, 4))([0.5], 0.5, 5, stream(0, 0, 1))
-    with pytest.raises(ArgumentError, match="sound_noise is Gaussian noise on a grid"):
+    with pytest.raises(ArgumentError, match=r"sound_noise.*grid"):
         as_sampler(model, noise=Mask(2, 1), sound_noise=True)
-    with pytest.raises(ArgumentError, match=r"x must be whole numbers in \[0, 1\]"):
+    with pytest.raises(ArgumentError, match=r"x must.*whole"):
         as_sampler(model, noise=Flips(0.5, 0.1))([2], 0.5, 5, stream(0, 0, 1))
-    with pytest.raises(ValueError, match="x must be floating point"):
+    with pytest.raises(ValueError, match=r"x must.*floating"):
         as_sampler(model)([2, 3], 1.0, 5, stream(0, 0, 1))
 
 

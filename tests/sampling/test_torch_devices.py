@@ -86,7 +86,7 @@ def test_a_wrong_level_on_a_device_becomes_nan_and_elsewhere_an_error(monkeypatc
 
     level = torch.tensor([0.5, -1.0])
     for wrong in (level, -0.5):
-        with pytest.raises(ValueError, match="sigma must be >= 0; got -"):
+        with pytest.raises(ValueError, match=r"sigma must.*-"):
             augment(torch.zeros(2, 3), wrong)
     moved = augment(torch.zeros(2, 3), level.as_subclass(Elsewhere))
     assert moved.isnan().tolist() == [[False] * 3, [True] * 3]
@@ -252,7 +252,7 @@ def test_nan_goes_through_without_a_warning(kind):
     ):
         assert result.isnan().tolist() == [True, False]
         result[1].backward()
-    with pytest.raises(ValueError, match=r"below 2\^30/255 in size"):
+    with pytest.raises(ValueError, match=r"below 2\^30"):
         TorchSampler(nn.Linear(3, 2), sound_noise=True)(
             torch.full((3,), 1e30), 0.5, 10, stream(0, 0, 1)
         )

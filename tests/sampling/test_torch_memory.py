@@ -42,9 +42,7 @@ def test_out_of_memory_halves_the_batch_and_goes_on(threads, batch):
         net, "CUDA out of memory. Tried to allocate 2 GiB\nmore words", times=1
     )
     sampler = TorchSampler(model, batch=10**6)  # all three blocks at once
-    with pytest.warns(
-        RuntimeWarning, match=r"out of memory \(CUDA.* allocate 2 GiB\)"
-    ) as seen:
+    with pytest.warns(RuntimeWarning, match=r"memory.*2 GiB") as seen:
         assert at_zero(sampler, 5000, 144).tolist() == expected.tolist()
     assert len(seen) == 1
     assert sampler.batch == batch
@@ -63,9 +61,7 @@ def test_out_of_memory_splits_the_forward_pass_at_last(message):
 
 @pytest.mark.filterwarnings("ignore:out of memory")
 def test_failures_of_one_sample_and_other_failures_are_errors():
-    with pytest.raises(
-        MemoryError, match="one sample doesn't fit on cpu: not enough memory"
-    ):
+    with pytest.raises(MemoryError, match=r"one sample.*memory"):
         at_zero(TorchSampler(Limited(linear(), "not enough memory", rows=0)), 50)
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
         at_zero(
@@ -85,14 +81,12 @@ def test_memory_failure_while_noise_is_drawn(monkeypatch):
     expected = at_zero(TorchSampler(linear()), 20_000)
     monkeypatch.setattr(torch_noise, "gaussian", tight)
     limit = 1
-    with pytest.warns(RuntimeWarning, match=r"holding \d+ samples at once"):
+    with pytest.warns(RuntimeWarning, match=r"\d+ samples"):
         counts = at_zero(TorchSampler(linear(), batch=10**6), 20_000)
     assert counts.tolist() == expected.tolist()
     assert sizes[0] == 5
     limit = 0
-    with pytest.raises(
-        MemoryError, match="the noise of 100 samples doesn't fit on cpu: too much"
-    ):
+    with pytest.raises(MemoryError, match=r"100 samples.*too much"):
         at_zero(TorchSampler(linear()), 100)
 
 
@@ -147,7 +141,7 @@ def test_failures_ahead_of_the_model_are_told(monkeypatch):
     calls.clear()
     error = torch.OutOfMemoryError("too much")
     sampler = TorchSampler(linear(784))
-    with pytest.warns(RuntimeWarning, match="holding 334 samples at once"):
+    with pytest.warns(RuntimeWarning, match="334 samples"):
         assert at_zero(sampler, 3000, 784).tolist() == expected.tolist()
     assert sampler.batch == 334
     assert calls[-1] == threading.main_thread().name  # one block at a time from then on

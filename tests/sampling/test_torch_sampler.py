@@ -108,7 +108,7 @@ def test_forward_batch_bounds_the_rows_of_a_forward_pass():
     assert (
         np.abs(counts - at_zero(TorchSampler(linear()), 500)).sum() <= 4
     )  # near-ties alone
-    with pytest.raises(ValueError, match="forward_batch must be >= 1"):
+    with pytest.raises(ValueError, match="forward_batch must"):
         TorchSampler(model, forward_batch=0)
 
 
@@ -136,9 +136,9 @@ def normed():
 @pytest.mark.parametrize("model", [Centred, Neighbour, Chance, normed])
 def test_rows_that_depend_on_each_other_are_refused(model):
     sampler = TorchSampler(model())
-    with pytest.raises(ValueError, match="must score each row for itself"):
+    with pytest.raises(ValueError, match="row for itself"):
         certify(sampler, torch.zeros(64), gaussian(0.5), n=200)
-    with pytest.raises(ValueError, match="must score each row for itself"):
+    with pytest.raises(ValueError, match="row for itself"):
         at_zero(sampler, 50, 64)  # not forgotten by a second try
 
 
@@ -214,7 +214,7 @@ def test_the_model_is_in_eval_mode_while_it_is_sampled_and_no_longer():
     assert set(seen) == {False}
     modes = [part.training for part in model.modules()]
     assert modes == [True, False, True, True, True]
-    with pytest.raises(ValueError, match="x must be floating point"):
+    with pytest.raises(ValueError, match=r"x must.*floating"):
         sampler(torch.zeros(4, dtype=torch.int64), 1.0, 9, stream(0, 0, 0))
     assert [part.training for part in model.modules()] == modes
 
@@ -228,7 +228,7 @@ def test_a_part_that_does_not_leave_training_is_refused():
             return x
 
     sampler = TorchSampler(nn.Sequential(nn.Linear(4, 3), Stubborn()))
-    with pytest.raises(ValueError, match="its part Stubborn is training after eval"):
+    with pytest.raises(ValueError, match=r"Stubborn.*training"):
         at_zero(sampler, 20)
 
 
@@ -288,7 +288,7 @@ def test_precisions():
     seen = seen_by(half)
     assert sum(draw(TorchSampler(half), 500)) == 500
     assert {batch.dtype for batch in seen} == {torch.bfloat16}
-    with pytest.warns(RuntimeWarning, match="float16 is slower than float32 on a CPU"):
+    with pytest.warns(RuntimeWarning, match=r"float16.*CPU"):
         TorchSampler(net, autocast="float16")
 
 
@@ -322,9 +322,7 @@ def test_scores_of_the_wrong_shape_are_refused(shape):
         def forward(self, batch):
             return (batch, batch) if shape is None else torch.zeros(shape(len(batch)))
 
-    with pytest.raises(
-        ValueError, match=r"the model must return scores of shape.* at least two"
-    ):
+    with pytest.raises(ValueError, match=r"model.*scores.*two"):
         at_zero(TorchSampler(Wrong()), 100)
 
 
@@ -336,7 +334,7 @@ def test_scores_that_have_no_order_are_refused(kind):
         def forward(self, batch):
             return torch.zeros(len(batch), 3, dtype=kind)
 
-    with pytest.raises(ValueError, match=f"the model must return scores .* {kind}"):
+    with pytest.raises(ValueError, match=rf"model.*scores.* {kind}"):
         at_zero(TorchSampler(Typed()), 100)
 
 
@@ -355,5 +353,5 @@ def test_a_module_that_reuses_its_scores_is_scored_as_any_other():
             return self.buffer.copy_((batch + mean)[:, :2])
 
     assert at_zero(TorchSampler(Reusing(0.0)), 50).sum() == 50
-    with pytest.raises(ValueError, match="must score each row for itself"):
+    with pytest.raises(ValueError, match="row for itself"):
         at_zero(TorchSampler(Reusing(0.5)), 50)

@@ -45,7 +45,7 @@ def test_levels_beyond_all_use_have_tables_or_are_refused():
         thresholds, _, zero = grid_noise.tables(sigma)
         assert thresholds.tolist() == [0] * zero + [TOP - 1] * zero
     for sigma in (0.0, -1.0, 101.0, np.inf, np.nan):
-        with pytest.raises(ValueError, match=r"sigma must be in \(0, 100\]"):
+        with pytest.raises(ValueError, match=r"sigma must.*100"):
             grid_noise.tables(sigma)
 
 
@@ -99,11 +99,9 @@ def test_inputs_off_the_grid_are_refused_and_float32_on_it_is_not():
     for x in (single / np.float32(255), single * np.float32(1 / 255), whole / 255):
         assert np.array_equal(grid_noise.on_grid(x), whole)
     for off in (1e-3, 3e-5):
-        with pytest.raises(ValueError, match="256 of 256 numbers are off it"):
+        with pytest.raises(ValueError, match="256 of 256"):
             grid_noise.on_grid((whole + off) / 255)
-    with pytest.raises(
-        ValueError, match=r"grid of 1/255; 1 of 3 numbers are off it, .* 0\.5"
-    ):
+    with pytest.raises(ValueError, match=r"1 of 3.* 0\.5"):
         draw.whole(torch.tensor([0.0, 1.0, 0.5]))
     with pytest.raises(ValueError, match="grid of 1/255"):
         grid_noise.on_grid([np.nan])

@@ -181,5 +181,5 @@ def test_a_model_that_changes_its_batch_is_one_function(make):
 
 @pytest.mark.parametrize("make", [TorchSampler, of_arrays])
 def test_no_samples_is_a_refusal(make):
-    with pytest.raises(ValueError, match="n must be >= 1; got 0"):
+    with pytest.raises(ValueError, match=r"^n must.*0"):
         make(nn.Linear(3, 2))(torch.zeros(3), 0.5, 0, stream(0, 0, 1))

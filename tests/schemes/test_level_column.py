@@ -27,8 +27,18 @@ LEVELS = {
         lambda: schemes.blocks(schemes.categorical(0.6, 3), FLIPS(), splits=[2]),
         "0.4",
     ),
+    "blocks, one of them Gaussian": (
+        lambda: schemes.blocks(
+            schemes.categorical(0.6, 3), schemes.gaussian(0.25), splits=[2]
+        ),
+        "0.25",
+    ),
     "uniform": (partial(schemes.uniform, 0.75), "0.75"),
     "exponential": (partial(schemes.exponential, 4.0), "0.25"),
+    "transformed": (
+        lambda: schemes.transformed(schemes.uniform(0.75), "contrast"),
+        "0.75",
+    ),
     "splitting": (partial(schemes.splitting, 0.5, 4), "0.5"),
 }
 

@@ -43,7 +43,7 @@ def test_bounds_that_are_stated_are_asserted(stated):
     assert stated().scope == ASSERTED_ENVELOPE
     assert stated(proven=False).scope == ASSERTED_ENVELOPE
     assert stated(proven=True).scope == PROVEN_ENVELOPE
-    with pytest.raises(ValueError, match="proven must be True or False; got 'no'"):
+    with pytest.raises(ValueError, match=r"proven.*True"):
         stated(proven="no")
 
 
@@ -88,9 +88,7 @@ def test_parameters_are_those_of_the_radius():
     assert SCHEMES["semi-elastic"]().parameters == {"rate": 0.1, "dim": 4}
     assert SCHEMES["lipschitz"]().parameters == {"lip": 0.1, "sigma_min": 0.3, "dim": 4}
     for method in ("semi-elastic", "lipschitz"):
-        with pytest.raises(
-            ValueError, match="dim must be at least the size of the input, 9"
-        ):
+        with pytest.raises(ValueError, match=r"dim must.*9"):
             SCHEMES[method]().sigma(np.zeros((3, 3)))
 
 
@@ -132,7 +130,7 @@ def test_a_rate_that_costs_most_of_the_radius_is_warned_of():
         return schemes.METHODS["semi-elastic"].from_options(options, Given())
 
     # sqrt(2 * 784) .2 * .5 = 3.96, and 1 / sqrt(1 + 3.96^2) = .245
-    with pytest.warns(RuntimeWarning, match=r"is 3\.96, above 1: expect about 0\.24"):
+    with pytest.warns(RuntimeWarning, match=r"3\.96.*0\.24"):
         made(0.2)
     made(0.05)  # .99: warnings are errors here
 

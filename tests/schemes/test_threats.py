@@ -92,7 +92,7 @@ def test_all_outcomes_of_splitting_are_the_truth():
 def test_only_noise_that_is_evaluated_whole_has_the_bound_of_all_outcomes():
     split, numbers = schemes.splitting(0.5, 8), {"n0": 8, "alpha": 0.05}
     counts = [8, 0]
-    with pytest.raises(ValueError, match="bound must be one on samples"):
+    with pytest.raises(ValueError, match=r"bound.*samples"):
         certify_counts(
             schemes.gaussian(0.5),
             0.5,
@@ -100,9 +100,9 @@ def test_only_noise_that_is_evaluated_whole_has_the_bound_of_all_outcomes():
             counts,
             Procedure(n=8, bound="exact", **numbers),
         )
-    with pytest.raises(ValueError, match="bound must be 'exact'"):
+    with pytest.raises(ValueError, match=r"bound.*'exact'"):
         certify_counts(split, 0.5, counts, counts, Procedure(n=8, **numbers))
-    with pytest.raises(ValueError, match="n must be 8, all outcomes"):
+    with pytest.raises(ValueError, match=r"n must.*outcomes"):
         certify_counts(
             split, 0.5, counts, counts, Procedure(n=9, bound="exact", **numbers)
         )
@@ -110,7 +110,7 @@ def test_only_noise_that_is_evaluated_whole_has_the_bound_of_all_outcomes():
 
 @pytest.mark.parametrize("answer", [partial(TopK, k=2), Values, Maps])
 def test_outcomes_that_are_evaluated_are_no_samples(answer):
-    with pytest.raises(ValueError, match="must have noise that is sampled"):
+    with pytest.raises(ValueError, match=r"noise.*sampled"):
         answer(schemes.splitting(0.5, 8))
 
 
@@ -759,7 +759,7 @@ def test_fractions_that_are_doubles_are_taken_by_all_alike():
     ],
 )
 def test_fractions_that_no_file_can_hold_are_refused_by_all_alike(make):
-    with pytest.raises(ValueError, match="must be a number that a result file can"):
+    with pytest.raises(ValueError, match=r"number.*file"):
         make(Fraction(1, 3))
     with pytest.raises(ValueError, match="must be"):
         make(Fraction(10**400))

@@ -94,7 +94,7 @@ def test_transport_under_anisotropic_noise(norm):
     assert 0 <= high - (1 + 0.3 / (inner * level)) <= 1e-14
     bare = METHODS["anisotropic"].from_parameters(scheme.parameters)
     assert bare.transport(1.0, 0.3, level) == (low, high)
-    with pytest.raises(ValueError, match="sigma must be given"):
+    with pytest.raises(ValueError, match=r"sigma.*given"):
         bare.transport(1.0, 0.3)
 
 

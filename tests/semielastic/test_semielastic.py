@@ -53,9 +53,7 @@ def test_scores_in_scores_out():
     np.testing.assert_allclose(
         ndtr(score), semielastic.xi(0.2, ndtr(z), 0.25, 0.24, 784)
     )
-    with pytest.raises(
-        ValueError, match=r"p_a must be a score in \[-1e6, 1e6\] or infinite"
-    ):
+    with pytest.raises(ValueError, match=r"p_a.*infinite"):
         semielastic.xi(0.2, 1e7, 0.25, 0.24, 784, scores=True)
 
 

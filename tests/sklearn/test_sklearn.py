@@ -129,7 +129,7 @@ def test_an_abstention_is_a_label_of_its_own(labels, abstain, expected):
 
 
 def test_a_class_can_not_stand_for_an_abstention():
-    with pytest.raises(ValueError, match="abstain must be none of the classes"):
+    with pytest.raises(ValueError, match=r"abstain.*classes"):
         classifier(abstain=1).fit(X, SIDE)
 
 

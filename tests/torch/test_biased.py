@@ -104,5 +104,5 @@ def test_multiclass_model_and_its_bound():
 
 def test_relu_is_refused():
     net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
-    with pytest.raises(ValueError, match="use a smooth activation"):
+    with pytest.raises(ValueError, match="smooth activation"):
         locally_biased(net, [[0.0, 0.0]], [1], 0.5)

@@ -112,9 +112,7 @@ def test_rules_that_are_none_are_refused():
         conditions = [Of(**dict(zip(names, each, strict=True))) for each in item]
         with pytest.raises(ValueError, match=message):
             radius.cascade(Of(sigmas=(1.0,), items=(conditions,)), z, 0, scores=True)
-    with pytest.raises(
-        ValueError, match="p must have 3 stages, as the rule has; got 1"
-    ):
+    with pytest.raises(ValueError, match=r"p must.*3 stages"):
         radius.cascade(GATED, z, 0, scores=True)
 
 

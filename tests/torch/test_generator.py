@@ -109,7 +109,7 @@ def test_samplers_and_schemes_of_other_noise_are_refused():
     noise = FixedNoise(torch.zeros(3), torch.tensor([0.01, 1.0, 10.0]))
     wider = FixedNoise(torch.zeros(3), torch.tensor([0.01, 1.0, 20.0]))
     rule = composite.Rule([0.5], [[composite.Cond("margin", 0)]])
-    with pytest.raises(ValueError, match="the noise that the radius is for"):
+    with pytest.raises(ValueError, match=r"noise.*radius"):
         composite.certify(noise.sampler(net), x, rule, Procedure(n=10))
     pairs = [
         (TorchSampler(net), noise.scheme()),
@@ -127,7 +127,7 @@ def test_samplers_and_schemes_of_other_noise_are_refused():
     maps[1].load_state_dict(maps[0].state_dict())
     here, there = (each.noise() for each in maps)
     for sampler, scheme in (*pairs, (here.sampler(net), there.scheme())):
-        with pytest.raises(ValueError, match="the noise that the radius is for"):
+        with pytest.raises(ValueError, match=r"noise.*radius"):
             certify(sampler, x, scheme, n=10)
     certify(here.sampler(net), x, pickle.loads(pickle.dumps(here.scheme())), n=10)
 
@@ -135,20 +135,16 @@ def test_samplers_and_schemes_of_other_noise_are_refused():
 def test_noise_of_another_shape_is_refused():
     """Torch would broadcast it, and the radius would be that of fewer dimensions."""
     net, x = nn.Linear(784, 2), torch.zeros(784)
-    with pytest.raises(ValueError, match=r"mean must be of shape \(784,\); got \(1,\)"):
+    with pytest.raises(ValueError, match=r"mean.*\(784,\)"):
         FixedNoise(torch.zeros(1), torch.ones(784))
     short = FixedNoise(torch.zeros(1), torch.ones(1))
     level_one = schemes.Anisotropic({"inner": 1.0}, level=lambda x: 1.0)
     level_one.drawn_by(short)
-    with pytest.raises(ValueError, match=r"x must be of shape \(1,\); got \(784,\)"):
+    with pytest.raises(ValueError, match=r"^x must.*\(1,\)"):
         certify(short.sampler(net, 2), x, level_one, n=10)
-    with pytest.raises(
-        ValueError, match="dim must be at least the size of the input, 784; got 1"
-    ):
+    with pytest.raises(ValueError, match=r"dim must.*784"):
         short.scheme().sigma(x)
-    with pytest.raises(
-        ValueError, match=r"net returns must be of shape \(1, 1568\); got \(1, 2\)"
-    ):
+    with pytest.raises(ValueError, match=r"net.*\(1, 1568\)"):
         NoiseGenerator(net, 0.1).at(x)
     level = SigmaNetwork(nn.Sequential(nn.Linear(784, 1), Scale(0.0)), 0.5)
     for mean, shape, message in (
@@ -157,11 +153,11 @@ def test_noise_of_another_shape_is_refused():
     ):
         with pytest.raises(ValueError, match=message):
             CertifiedGenerator(mean, level, shape).noise()
-    with pytest.raises(ValueError, match="can't be exported for an input of shape"):
+    with pytest.raises(ValueError, match=r"exported.*shape"):
         level.scheme(1)
-    with pytest.raises(ValueError, match="dim must be at least the size of the input"):
+    with pytest.raises(ValueError, match=r"dim must.*size"):
         level.scheme(784).sigma(torch.zeros(785))
-    with pytest.raises(ValueError, match="dim must be at least"):
+    with pytest.raises(ValueError, match=r"dim.*least"):
         schemes.semielastic(KNNSigma(np.zeros((3, 784)), 0.5, 0.01, 1, 0.0), 1).sigma(x)
 
 
@@ -199,7 +195,7 @@ def test_a_level_whose_floor_nobody_proved_is_refused():
     """A linear map has a proven slope, but not the floor that is written beside it."""
     level = nn.Linear(2, 1)
     level.sigma_min = 0.25
-    with pytest.raises(ValueError, match="level must be a SigmaNetwork; got Linear"):
+    with pytest.raises(ValueError, match=r"level.*SigmaNetwork"):
         CertifiedGenerator(nn.Identity(), level, torch.ones(2)).noise()
 
 

@@ -166,7 +166,7 @@ def test_constants_of_activations(activation):
         curvature = gradient_lipschitz_upper_bound(activation, 1)
         assert second.abs().max() <= curvature <= 1.01 * second.abs().max()
     else:
-        with pytest.raises(ValueError, match="use a smooth activation"):
+        with pytest.raises(ValueError, match="smooth activation"):
             gradient_lipschitz_upper_bound(activation, 1)
 
 
@@ -205,11 +205,9 @@ def test_branches_that_work_in_place_get_a_copy_and_sums_do_not_broadcast():
     assert x.item() == -1.0
     both = Concatenation(nn.LeakyReLU(-3.0, inplace=True), nn.Identity()).eval()
     assert both(torch.tensor([[-1.0]])).tolist() == [[3.0, -1.0]]
-    with pytest.raises(
-        ValueError, match=r"shape of the shortcut, \(2, 3\); got \(2, 1\)"
-    ):
+    with pytest.raises(ValueError, match=r"shortcut.*\(2, 3\)"):
         Residual(nn.Linear(3, 1)).eval()(torch.zeros(2, 3))
-    with pytest.raises(ValueError, match="branches must hold at least one"):
+    with pytest.raises(ValueError, match=r"branches.*one"):
         Concatenation()
 
 

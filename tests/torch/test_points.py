@@ -72,7 +72,7 @@ def test_tensors_without_numbers(x):
         lambda x: Smooth(nn.Linear(2, 2), 2, 0.5).certify(x, 10, 10, 0.1, 10),
     ]
     for call in calls:
-        with pytest.raises(ValueError, match=r"^x must be real numbers; got Tensor"):
+        with pytest.raises(ValueError, match=r"^x.*real"):
             call(x)
-    with pytest.raises(ValueError, match="anchors must be real numbers; got Tensor"):
+    with pytest.raises(ValueError, match=r"anchors.*real"):
         KNNSigma(x, 0.5, 0.1, 2)

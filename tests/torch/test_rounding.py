@@ -209,9 +209,7 @@ def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
     result = certify(TorchSampler(model, sound_noise=True), x, scheme, n0=10, n=100)
     assert set(asked) == {result.sigma}
     assert float(np.float32(result.sigma)) != result.sigma
-    with pytest.raises(
-        ValueError, match="sound=True; got one of method 'lipschitz' without"
-    ):
+    with pytest.raises(ValueError, match=r"sound=True.*'lipschitz'"):
         Smooth(model, 2, net.scheme(9), sound_noise=True).certify(x, 10, 100, 0.01, 100)
     one, many = (Smooth(model, 2, scheme, sound_noise=True) for _ in range(2))
     assert one.certificate(x, 10, 900, 0.01, 1) == many.certificate(
@@ -321,9 +319,7 @@ def test_a_generator_in_sound_noise():
     result = in_sound_noise(noise, model, x, n0=50, n=3000, alpha=0.001)
     assert result.scope == "sigma(x), mu(x) with proven bounds"
     sampler = noise.sampler(model, sound_noise=True)
-    with pytest.raises(
-        ValueError, match="sound=True; got one of method 'generator' without"
-    ):
+    with pytest.raises(ValueError, match=r"sound=True.*'generator'"):
         certify(sampler, x, noise.scheme(), n=10)
     with pytest.raises(ValueError, match=r"in \[0, 1\]"):
         sampler(2 * x, 0.5, 10, stream(0, 0, 0))

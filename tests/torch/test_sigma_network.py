@@ -104,7 +104,7 @@ def test_lip_as_a_tensor_is_trained_by_its_price():
     # what no sample shows wins nothing: with no price, sigma times the score at most
     most = 0.5 * levels(x).mean().item()
     assert -most * (1 + 1e-6) <= loss(0.0, largest=0.5).item() < -0.5 * most
-    with pytest.raises(ValueError, match="largest must be in"):
+    with pytest.raises(ValueError, match="largest must"):
         loss(0.0, largest=0.0)
     penalty = norm_penalty(levels.modules()).item()
     assert loss(0.0, penalty=2.0).item() == pytest.approx(
@@ -191,18 +191,14 @@ def test_levels_drawn_are_log_uniform():
 
 
 def test_refusals():
-    with pytest.raises(
-        ValueError, match="must have at least two linear or convolutional layers"
-    ):
+    with pytest.raises(ValueError, match="two linear"):
         NoiseConditional(nn.Linear(2, 2), 0.25, 1.0)
-    with pytest.raises(ValueError, match="high must be in"):
+    with pytest.raises(ValueError, match="high must"):
         NoiseConditional(small(), 1.0, 0.25)
     net = NoiseConditional(small(), 0.25, 1.0)
-    with pytest.raises(ValueError, match="sigma must be > 0; got 0"):
+    with pytest.raises(ValueError, match=r"sigma must.*0"):
         net(torch.zeros(2, 1, 8, 8), torch.tensor([0.5, 0.0]))
-    with pytest.raises(
-        RuntimeError, match="call the NoiseConditional module, with a level"
-    ):
+    with pytest.raises(RuntimeError, match=r"NoiseConditional.*level"):
         net.module(torch.zeros(2, 1, 8, 8))
 
 
@@ -260,7 +256,5 @@ def test_attention_takes_levels_and_layers_without_the_rows_of_a_batch_one_level
     other.load_state_dict(net.state_dict())
     for rows in (x, x[:3]):  # as many as there are places, or fewer
         assert torch.allclose(other.at(0.4)(rows), net.at(0.4)(rows), atol=1e-5)
-        with pytest.raises(
-            ValueError, match="layers whose axis 0 is that of the batch"
-        ):
+        with pytest.raises(ValueError, match=r"axis 0.*batch"):
             other(rows, torch.full((len(rows),), 0.5))

@@ -58,11 +58,11 @@ def test_the_seed_and_the_batch():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match=r"scores of shape \(\d+, 7\)"):
+    with pytest.raises(ValueError, match=r"shape \(\d+, 7\)"):
         Smooth(linear(), 7, 0.5).certify(X, 100, 100, 0.001, 100)
     with pytest.raises(ValueError, match="sigma must be"):
         Smooth(linear(), 10, 0.0)
-    with pytest.raises(ValueError, match="batch must be >= 1"):
+    with pytest.raises(ValueError, match="batch must"):
         Smooth(linear(), 10, 0.5).predict(X, 100, 0.001, 0)
     with pytest.raises(ValueError, match="autocast must be"):
         Smooth(linear(), 10, 0.5, autocast="half")
@@ -160,10 +160,10 @@ def test_schemes_and_noise_of_a_shape():
     )
     assert of_noise == of_scheme
     assert of_noise.method == "anisotropic"
-    with pytest.raises(ValueError, match="soft votes need noise of one level"):
+    with pytest.raises(ValueError, match=r"soft votes.*level"):
         Smooth(model, 2, noise)(x[None])
     loose = schemes.Anisotropic({"inner": 1.0}, level=lambda x: 1.0)
-    with pytest.raises(ValueError, match="'anisotropic' needs the noise that made it"):
+    with pytest.raises(ValueError, match=r"'anisotropic'.*noise"):
         Smooth(model, 2, loose).certify(x, 10, 10, 0.1, 10)
 
 

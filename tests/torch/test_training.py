@@ -42,12 +42,12 @@ def test_pgd_stays_in_the_ball_and_the_box_and_harms(norm, radius):
 def test_pgd_refuses_what_is_out_of_range():
     x = torch.zeros(1, 2)
     for wrong in (1, "2"):
-        with pytest.raises(ValueError, match="norm must be 2 or inf; got"):
+        with pytest.raises(ValueError, match="norm must"):
             pgd(lambda p: p.sum(1), x, 1.0, norm=wrong)
-    with pytest.raises(ValueError, match="x must lie in box"):
+    with pytest.raises(ValueError, match=r"x must.*box"):
         pgd(lambda p: p.sum(1), x + 2, 0.1, box=(0.0, 1.0))
     for wrong in (-1.0, torch.inf, torch.nan):
-        with pytest.raises(ValueError, match="radius must be in"):
+        with pytest.raises(ValueError, match="radius must"):
             pgd(lambda p: p.sum(1), x, wrong)
 
 
@@ -69,19 +69,17 @@ def test_fit_is_seeded_and_leaves_the_generator_alone():
 
 def test_fit_refuses_what_cannot_work():
     net, three = nn.Linear(1, 1), (torch.ones(3, 1),)
-    with pytest.raises(ValueError, match="columns must have one length"):
+    with pytest.raises(ValueError, match=r"columns.*length"):
         fit(net, lambda x, y: net(x).mean(), (*three, torch.ones(2)))
-    with pytest.raises(ValueError, match="columns must have one length, at least 1"):
+    with pytest.raises(ValueError, match=r"columns.*least 1"):
         fit(net, lambda x: net(x).mean(), (torch.ones(0, 1),))
     for wrong in (torch.nan, -torch.inf):
         net = nn.Linear(1, 1)
-        with pytest.raises(
-            ValueError, match=f"the loss must stay finite; got {wrong} in epoch 0"
-        ):
+        with pytest.raises(ValueError, match=rf"loss.*{wrong}"):
             fit(net, lambda x, net=net, wrong=wrong: net(x).mean() + wrong, three)
-    with pytest.raises(ValueError, match="sigma must be >= 0; got -1"):
+    with pytest.raises(ValueError, match=r"sigma must.*-1"):
         augment(torch.ones(2, 1), torch.tensor([1.0, -1.0]))
-    with pytest.raises(ValueError, match="epochs must be >= 1"):
+    with pytest.raises(ValueError, match="epochs must"):
         fit(net, lambda x: net(x).mean(), three, epochs=0)
 
 
@@ -154,7 +152,7 @@ def test_labels_for_hard_inputs():
     assert torch.allclose(soft.sum(1), torch.ones(3))
     assert soft[0, 2].item() == pytest.approx(0.37)
     assert torch.equal(soft[1], one_hot(y, 10)[1].float())
-    with pytest.raises(ValueError, match="keep must be in"):
+    with pytest.raises(ValueError, match="keep must"):
         soft_labels(y, 10, hard, keep=1.5)
 
 
@@ -205,7 +203,7 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_weights(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
     again = fitted(small(), checkpoint=file)  # nothing is left to do
     assert torch.equal(again[1], expected[1])
-    with pytest.raises(ValueError, match="checkpoint must be of a training with"):
+    with pytest.raises(ValueError, match=r"checkpoint.*training"):
         fitted(small(), checkpoint=file, seed=1)
 
 

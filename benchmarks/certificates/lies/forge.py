@@ -3,9 +3,9 @@
     python benchmarks/certificates/lies/forge.py
 
 writes ``files/`` and ``index.tsv``: for each file what is wrong with it, what a checker
-must be given to find it (the file alone, the data, the model), and its answer: refuse
-or accept. ``run.py`` holds a checker to it. Files that nobody can tell from honest ones
-stand in the index too.
+must be given to find it (the file alone, the data, the model, its noise levels too),
+and its answer: refuse or accept. ``run.py`` holds a checker to it. Files that nobody
+can tell from honest ones stand in the index too.
 """
 
 import json
@@ -17,22 +17,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rsbounds.cli import main as rsbounds
+from rsbounds.schemes import METHODS
 
 HERE = Path(__file__).resolve().parent
 FILES = HERE / "files"
 INDEX = HERE / "index.tsv"
 HEAD = ("file", "needs", "must", "about", "options")
-#: What a checker is given: its options for ``rsbounds verify``.
-GIVEN = {
-    "file": (),
-    "data": ("--data", "model.py:inputs"),
-    "model": (
-        "--data", "model.py:inputs", "--model", "model.py:classifier", "--rerun", "8"
-    ),
-    "nothing": (
-        "--data", "model.py:inputs", "--model", "model.py:classifier", "--rerun", "8"
-    ),
-}  # fmt: skip
 PRINTED = ("--sigma", "0.5", "--n", "1000", "--alpha", "0.001")
 RULE = {
     "format": 1,
@@ -62,6 +52,11 @@ HONEST = {
     "target": ("a radius of 0.2 or nothing", ("--sigma", "0.5", "--target-radius",
                                               "0.2")),
     "shard": ("every second input, and says so", ("--sigma", "0.5", "--shard", "0/2")),
+    "lipschitz": (
+        "a noise level that varies, its bounds asserted",
+        ("--method", "lipschitz", "--sigma-function", "model.py:levels",
+         "--lip", "0.0625", "--sigma-min", "0.5"),
+    ),
 }  # fmt: skip
 
 
@@ -267,6 +262,27 @@ def other_digits(file: File) -> None:
     )
 
 
+@lie("gaussian", "file", "a row's norm is a little above 2")
+def norm_by_a_hair(file: File) -> None:
+    file.right[0]["norm"] = "2.0000000029"
+
+
+@lie("gaussian", "file", "void votes are taken away from a row's sum")
+def void_claimed(file: File) -> None:
+    file.right[0]["void"] = "3"
+
+
+@lie("list", "file", "the bounds of a list's row are on the unsafe side by 1e-9")
+def list_by_a_hair(file: File) -> None:
+    for row in file.right:
+        _times(row, "z_a", 1 + 1e-9 if float(row["z_a"]) > 0 else 1 - 1e-9)
+
+
+@lie("top-2", "file", "the radius of a top-2 row is larger by 1e-9 of it")
+def top_2_by_a_hair(file: File) -> None:
+    _times(file.right[0], "radius", 1 + 1e-9)
+
+
 # --- manifests ---
 
 
@@ -380,6 +396,34 @@ def target_raised(file: File) -> None:
 @lie("target", "file", "another target, rows stay")
 def target_changed(file: File) -> None:
     file.manifest["target_radius"] = 0.3
+
+
+def _grown(file: File, **changes: float) -> None:
+    """Change the bounds of sigma(x), and let every radius grow to what they give."""
+    parameters = file.manifest["parameters"]
+    parameters |= changes
+    scheme = METHODS[file.manifest["method"]].from_parameters(parameters)
+    for row in file.rows:
+        scores = float(row["z_a"]), float(row["sigma"]), float(row["z_b"])
+        row["radius"] = repr(float(scheme.radius(*scores)))
+
+
+@lie("lipschitz", "levels", "asserted bounds of sigma(x) are said to be proven")
+def envelope_called_proven(file: File) -> None:
+    for part in (*file.rows, file.manifest):
+        part["scope"] = part["scope"].replace("an asserted", "a proven")
+
+
+@lie("lipschitz", "levels", "a bound of sigma(x) that its levels refute, radii with it")
+def bound_of_levels_lowered(file: File) -> None:
+    _grown(file, lip=0.01)
+
+
+@lie("lipschitz", "levels", "levels are larger than sigma(x), radii with them")
+def levels_raised(file: File) -> None:
+    for row in file.rows:
+        _times(row, "sigma", 1.05)
+    _grown(file)
 
 
 # --- what only the data show ---
@@ -573,6 +617,13 @@ def _unseen() -> Iterator[tuple[str, str]]:
         "trained-on-its-inputs",
         "the classifier was made for these inputs: the file of an honest run",
     )
+    again = File.read(FILES / "again.tsv")
+    again.manifest["history"] = []
+    again.write(FILES / "chosen-after-looking.tsv")
+    yield (
+        "chosen-after-looking",
+        "alpha was chosen after looking at the rows, and the history taken out",
+    )
 
 
 def _average_of(path: Path) -> float:
@@ -598,7 +649,7 @@ def _tidy(path: Path, to: Path) -> None:
     for row in file.rows:
         row["time"] = "0:00:00.010000"
     for name in ("run", "versions"):
-        del file.manifest[name]
+        file.manifest.pop(name, None)
     file.write(to)
 
 
@@ -606,7 +657,14 @@ def write() -> Iterator[tuple[str, ...]]:
     """Write all files; the lines of the index."""
     for name, (about, options) in HONEST.items():
         _tidy(_certified(name, options), FILES / f"{name}.tsv")
-        yield f"{name}.tsv", "model", "accept", f"honest: {about}", ""
+        needs = "levels" if name == "lipschitz" else "model"
+        yield f"{name}.tsv", needs, "accept", f"honest: {about}", ""
+    for of in (lambda path: path, _manifest):  # the history has the hash of the file
+        shutil.copy(of(FILES / "gaussian.tsv"), ".")
+    rsbounds(["recertify", "gaussian.tsv", "--alpha", "0.01", "--out", "again.tsv"])
+    _tidy(Path("again.tsv"), FILES / "again.tsv")
+    about = "certified again at another alpha, and says so"
+    yield "again.tsv", "model", "accept", f"honest: {about}", ""
     for each in LIES:
         file = deepcopy(File.read(FILES / f"{each.of}.tsv"))
         each.change(file)

@@ -26,3 +26,8 @@ def classifier():
 def another():
     """Another classifier, whose counts are larger."""
     return lambda batch: 4 * (np.asarray(batch, np.float64) @ WEIGHTS) + [1, 0, 0]
+
+
+def levels():
+    """Noise levels that grow with an input's first number, by a sixteenth."""
+    return lambda batch: 0.5 + np.abs(np.asarray(batch, np.float64)[:, 0]) / 16

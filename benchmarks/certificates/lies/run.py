@@ -26,16 +26,20 @@ from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 #: What a checker is given to find a lie: options for ``rsbounds verify``.
+_DATA = "--data model.py:inputs"
+_MODEL = f"{_DATA} --model model.py:classifier --rerun 8"
 GIVEN = {
     "file": "",
-    "data": "--data model.py:inputs",
-    "model": "--data model.py:inputs --model model.py:classifier --rerun 8",
-    "nothing": "--data model.py:inputs --model model.py:classifier --rerun 8",
+    "data": _DATA,
+    "model": _MODEL,
+    "levels": f"{_MODEL} --sigma-function model.py:levels",
+    "nothing": _MODEL,
 }
 #: In words, what finds a lie.
 WHAT = {
     "file": "that the file shows",
     "data": "that the data show",
+    "levels": "that the noise levels show",
     "model": "that the model shows",
 }
 

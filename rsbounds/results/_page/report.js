@@ -13,7 +13,9 @@ function values(chart, share) {
   const lines = series.map((own) => own.querySelector(".line"));
   if (chart.dataset.end) {
     const radius = Number((share * chart.dataset.end).toPrecision(3));
-    return [radius, ...lines.map((own) => (1 - height(own, 1000 * share) / 1000).toFixed(3))];
+    const reach = chart.dataset.reach;  // of an axis of differences, whose middle is 0
+    const shares = lines.map((own) => 1 - height(own, 1000 * share) / 1000);
+    return [radius, ...shares.map((own) => (reach ? (2 * own - 1) * reach : own).toFixed(3))];
   }
   const classes = chart.dataset.classes.split(" ");
   const at = Math.min(Math.floor(share * classes.length), classes.length - 1);

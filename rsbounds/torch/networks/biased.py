@@ -1,5 +1,7 @@
 """Locally biased smoothing of torch models: value and gradient by autograd."""
 
+from __future__ import annotations
+
 import copy
 import math
 from collections.abc import Callable

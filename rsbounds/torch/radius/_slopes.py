@@ -14,6 +14,8 @@ border.) The radius solves X_A + X_B = 0. Homogeneous of degree 0 in the lengths
 e q1 sigma1 - e q0 sigma0 = 0.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

@@ -4,6 +4,7 @@
 // ufuncs then raise the invalid flag.
 #pragma once
 
+#include "affine.hpp"
 #include "binomial.hpp"
 #include "lipschitz.hpp"
 #include "marcum.hpp"

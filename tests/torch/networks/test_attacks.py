@@ -432,13 +432,13 @@ def test_a_level_that_drowns_in_rounding_is_refused():
         nn.Unflatten(1, (1, 1)), nn.AdaptiveAvgPool1d(1), nn.Flatten(), far()
     )
     for h in (far(), pooled):
-        with pytest.raises(ValueError, match="level must not drown in rounding"):
+        with pytest.raises(ValueError, match=r"level.*rounding"):
             SigmaNetwork(h, 0.25).scheme(1)
     level = SigmaNetwork(line(0.01), 0.25)
-    with pytest.raises(ValueError, match="mean must not drown in rounding"):
+    with pytest.raises(ValueError, match=r"mean.*rounding"):
         CertifiedGenerator(far(), level, torch.ones(1)).noise().scheme()
     noise = CertifiedGenerator(Scale(0.1), SigmaNetwork(far(), 0.25), torch.ones(1))
-    with pytest.raises(ValueError, match="level must not drown in rounding"):
+    with pytest.raises(ValueError, match=r"level.*rounding"):
         noise.noise().scheme()
     assert level.scheme(1).parameters["lip"] >= 0.01 * (1 - 1e-6)
 
@@ -508,7 +508,7 @@ def test_operations_of_other_libraries_do_not_run():
     step = copy.copy(graph.steps[0])
     object.__setattr__(step, "operation", "os.system.default")
     object.__setattr__(graph, "steps", (step,))
-    with pytest.raises(ValueError, match=r"no record of the operation os\.system"):
+    with pytest.raises(ValueError, match=r"record.*os\.system"):
         graph(torch.ones(1, 2))
 
 
@@ -520,16 +520,16 @@ def test_shapes_that_do_not_fit_are_refused():
     assert lipschitz_upper_bound(net, torch.zeros(3)) == lipschitz_upper_bound(net, 3)
     graph = freeze(net, 3)
     assert freeze(graph, (3,)) is graph
-    with pytest.raises(ValueError, match=r"example must have the shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"example.*\(3,\)"):
         freeze(graph, 4)
     level = SigmaNetwork(net, 0.25).scheme(3)
-    with pytest.raises(ValueError, match=r"x must be of shape \(3,\); got \(2,\)"):
+    with pytest.raises(ValueError, match=r"^x must.*\(3,\)"):
         level.sigma(torch.zeros(2))
 
 
 def test_derivatives_that_jump_are_refused():
     for module in (nn.ReLU(), nn.MaxPool1d(2), nn.Softmax(1), nn.LayerNorm(4)):
-        with pytest.raises(ValueError, match="use a smooth activation"):
+        with pytest.raises(ValueError, match="smooth activation"):
             gradient_lipschitz_upper_bound(module, (4, 4))
 
 

@@ -1,5 +1,7 @@
 """Norms of matrices, rounded up."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b

@@ -1,5 +1,7 @@
 """What is known of one operation: the record, and the call that it is asked about."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,7 +89,7 @@ class Call:
     def shape_of(self, value: Value) -> tuple[int, ...]:
         return self.graph.shape_of(value)
 
-    def producer(self, value: Value) -> "Call | None":
+    def producer(self, value: Value) -> Call | None:
         """The step that a value is the result of; None for the input."""
         return Call(self.graph, value.number) if value.number else None
 

@@ -1,5 +1,7 @@
 """Sums, means, maxima and sorting over axes, pooling, softmax."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import replace

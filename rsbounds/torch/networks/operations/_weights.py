@@ -1,5 +1,7 @@
 """Operations with weights: dense layers, convolutions, normalisation."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from functools import partial

@@ -1,20 +1,20 @@
-"""The estimator of docs/howto/verona.md with a stand-in for VERONA: the few attributes
-that the page uses, and nothing of what VERONA does.
+"""VERONA's estimator with a stand-in for VERONA: the few attributes that the module
+uses, and nothing of what VERONA does.
 """
 
 import dataclasses
 import enum
+import importlib
 import math
-import re
 import sys
 import types
-from pathlib import Path
 
 import pytest
 
+import rsbounds
+
 torch = pytest.importorskip("torch")
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "verona.md"
 EPSILONS = [0.3, 0.1, 0.2, 0.6]
 
 
@@ -90,8 +90,8 @@ class Context:
 
 
 @pytest.fixture
-def page(monkeypatch):
-    """The page's module, importing the stand-in."""
+def verona(monkeypatch):
+    """The module, importing the stand-in."""
     names = {
         "database.epsilon_status": EpsilonStatus,
         "database.epsilon_value_result": EpsilonValueResult,
@@ -105,20 +105,18 @@ def page(monkeypatch):
     for package in ("", ".database", ".epsilon_value_estimator"):
         module = types.ModuleType(f"ada_verona{package}")
         monkeypatch.setitem(sys.modules, f"ada_verona{package}", module)
-    code = re.search(
-        r"^:caption: smoothed_epsilon\.py\n\n(.*?)^```$", PAGE.read_text(), re.M | re.S
-    )
-    module = types.ModuleType("smoothed_epsilon")
-    exec(compile(code.group(1), str(PAGE), "exec"), module.__dict__)
-    return module
+    monkeypatch.delitem(sys.modules, "rsbounds.verona", raising=False)
+    yield importlib.import_module("rsbounds.verona")
+    sys.modules.pop("rsbounds.verona", None)  # it knows the stand-in
+    vars(rsbounds).pop("verona", None)
 
 
-def test_epsilons_within_the_certified_radius(page):
+def test_epsilons_within_the_certified_radius(verona):
     """The truth at .5 above the boundary: .5 in l2, .25 for the corners of boxes that
     the certificate allows for.
     """
     context = Context(first=1.0, label=1)
-    boxes = page.SmoothedEpsilon(EPSILONS, 0.5, n=10_000)
+    boxes = verona.SmoothedEpsilon(EPSILONS, 0.5, n=10_000)
     result = boxes.compute_epsilon_value(context)
     assert result.epsilon == 0.2
     assert result.smallest_sat_value == 0.6
@@ -130,24 +128,24 @@ def test_epsilons_within_the_certified_radius(page):
         "TIMEOUT",
         "TIMEOUT",
     ]
-    balls = page.SmoothedEpsilon(EPSILONS, 0.5, n=10_000, norm=2)
+    balls = verona.SmoothedEpsilon(EPSILONS, 0.5, n=10_000, norm=2)
     assert balls.compute_epsilon_value(Context(1.0, 1)).epsilon == 0.3
 
 
-def test_one_epsilon_is_decided_by_a_sequential_test(page):
+def test_one_epsilon_is_decided_by_a_sequential_test(verona):
     drawn = []
-    network = page.Batches(Network())
+    network = verona.Batches(Network())
     network.register_forward_hook(lambda module, args, out: drawn.append(len(args[0])))
-    page.Batches = lambda network_of_context: network
-    easy = page.SmoothedEpsilon([0.1], 0.5, n=100_000)
+    verona.Batches = lambda network_of_context: network
+    easy = verona.SmoothedEpsilon([0.1], 0.5, n=100_000)
     assert easy.compute_epsilon_value(Context(1.0, 1)).epsilon == 0.1
     assert sum(drawn) < 10_000
-    beyond = page.SmoothedEpsilon([0.3], 0.5, n=100_000)
+    beyond = verona.SmoothedEpsilon([0.3], 0.5, n=100_000)
     assert beyond.compute_epsilon_value(Context(1.0, 1)).epsilon == 0.0
 
 
-def test_another_class_is_a_counterexample_and_abstention_none(page):
-    estimator = page.SmoothedEpsilon(EPSILONS, 0.5, n=1000)
+def test_another_class_is_a_counterexample_and_abstention_none(verona):
+    estimator = verona.SmoothedEpsilon(EPSILONS, 0.5, n=1000)
     wrong = Context(first=1.0, label=0)
     result = estimator.compute_epsilon_value(wrong)
     assert (result.epsilon, result.smallest_sat_value) == (0.0, 0.0)
@@ -158,7 +156,7 @@ def test_another_class_is_a_counterexample_and_abstention_none(page):
     assert {status.result.value for status in undecided.saved} == {"TIMEOUT"}
 
 
-def test_other_norms_are_refused(page):
-    with pytest.raises(ValueError, match="norm must be 2 or inf; got 1"):
-        page.SmoothedEpsilon(EPSILONS, 0.5, norm=1)
-    assert page.SmoothedEpsilon(EPSILONS, 0.5).norm == math.inf
+def test_other_norms_are_refused(verona):
+    with pytest.raises(ValueError, match=r"norm must.*1"):
+        verona.SmoothedEpsilon(EPSILONS, 0.5, norm=1)
+    assert verona.SmoothedEpsilon(EPSILONS, 0.5).norm == math.inf

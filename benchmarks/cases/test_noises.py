@@ -1,0 +1,52 @@
+"""Radii and frontiers of discrete noise that searches find hard: a second each.
+
+pytest benchmarks/cases/test_noises.py --benchmark-enable -s
+"""
+
+import numpy as np
+import pytest
+
+from rsbounds import schemes
+from rsbounds.noises.categorical import CategoricalCurve
+from rsbounds.noises.deletion import DeletionCurve
+from rsbounds.noises.flips import FlipsCurve
+from rsbounds.noises.mask import MaskCurve
+
+LIMIT = 1.0  # seconds
+BLOCKS = [schemes.flips(0.2, 0.6), schemes.categorical(0.6, 2)]
+WEAK = [schemes.flips(0.4, 0.45), schemes.flips(0.45, 0.35)]
+P = np.linspace(0.5, 0.999, 100)
+
+
+def blocks(parts):
+    return schemes.blocks(*parts, splits=[3])
+
+
+CALLS = {
+    "blocks at 2.5": lambda: blocks(BLOCKS).radius(2.5, 0.6),
+    "blocks at 3.2": lambda: blocks(BLOCKS).radius(3.2, 0.6),
+    "frontier of blocks at 2.5": lambda: blocks(BLOCKS).further(2.5, -2.5),
+    "two weak flips at 3": lambda: blocks(WEAK).radius(3.0, 0.45),
+    "frontier of two weak flips": lambda: blocks(WEAK).further(3.0, -3.0),
+    "weak flips": lambda: FlipsCurve(0.48, 0.47).radius(0.9),
+    "frontier of weak flips": lambda: FlipsCurve(0.48, 0.47).frontier(0.9),
+    "flips alike": lambda: FlipsCurve(0.49, 0.49).radius(0.9),
+    "flips at p_b = 1e-300": lambda: FlipsCurve(0.1, 0.3).radius(0.9, 1e-300),
+    "flips of a subnormal chance": lambda: FlipsCurve(5e-324, 0.5).radius(0.9),
+    "two values": lambda: CategoricalCurve(0.501, 2).radius(0.9),
+    "256 values": lambda: CategoricalCurve(0.004, 256).radius(0.9),
+    "deletion .9999": lambda: DeletionCurve(0.9999).radius(0.9),
+    "deletion .99999": lambda: DeletionCurve(0.99999).radius(0.9),
+    "masks by chance": lambda: MaskCurve(150528, probability=1e-6).radius(P),
+    "masks by number": lambda: MaskCurve(10**9, 10).radius(P),
+    "transport at 150 flips": lambda: FlipsCurve(0.01, 0.6).transport(0.0, 150),
+}
+
+
+@pytest.mark.benchmark(group="discrete noise")
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_ends_within_a_second(benchmark, name):
+    benchmark.pedantic(CALLS[name], rounds=1, iterations=1)
+    if not benchmark.disabled:
+        print(f"\n{name}: {benchmark.stats['mean']:.3f} s")
+        assert benchmark.stats["mean"] < LIMIT

@@ -1,0 +1,93 @@
+"""Searches for the last number, and the last pairs, for which something holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rsbounds._numerics.checks import Array
+
+
+def staircase(
+    holds: Callable[[int, int], bool], limits: Sequence[int | None]
+) -> list[tuple[int, int]]:
+    """The largest pairs that hold, where what holds for a pair holds below it."""
+    if not holds(0, 0):
+        return []
+    second = last(lambda n: holds(0, n), limits[1])
+    result: list[tuple[int, int]] = []
+    first = 0
+    while second >= 0:
+        stay = second
+
+        def along(n: int, second: int = stay) -> bool:
+            return holds(n, second)
+
+        first = last(along, limits[0], start=first)
+        result.append((first, second))
+        if limits[0] is not None and first >= limits[0]:
+            break
+        first += 1
+        second -= 1
+        while second >= 0 and not holds(first, second):
+            second -= 1
+    return result
+
+
+def last(holds: Callable[[int], bool], limit: int | None, start: int = 0) -> int:
+    """The last number that holds, from ``start`` on; start - 1 where it doesn't."""
+    if not holds(start):
+        return start - 1
+    good, step = start, 1
+    while limit is None or good + step <= limit:
+        if not holds(good + step):
+            break
+        good += step
+        step *= 2
+    else:
+        step = limit - good + 1  # beyond the limit nothing need be asked
+    bad = good + step
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if holds(middle):
+            good = middle
+        else:
+            bad = middle
+    return good
+
+
+def rising(function: Callable[[Any, float, float], float], values: Array) -> Array:
+    """A function that never falls, of every value of an array.
+
+    ``function(value, least, most)`` is told what it lies between, from values on either
+    side; between two of one result it isn't asked.
+    """
+    known, places = np.unique(values, return_inverse=True)
+    results = np.empty(len(known))
+    end = len(known) - 1
+    stack = []
+    if len(known):
+        results[0] = function(known[0], 0.0, np.inf)
+        results[end] = function(known[end], results[0], np.inf)
+        stack.append((0, end))
+    while stack:
+        low, high = stack.pop()
+        if results[low] == results[high]:
+            results[low:high] = results[low]
+        elif high - low > 1:
+            middle = (low + high) // 2
+            results[middle] = function(known[middle], results[low], results[high])
+            stack += [(low, middle), (middle, high)]
+    return results[places].reshape(values.shape)
+
+
+def pairwise(function: Callable[[Any, Any], Any], a: Array, b: Array) -> Array:
+    """A function of each pair of two arrays, asked once for equal pairs."""
+    known: dict[tuple[float, float], float] = {}
+    pairs = list(zip(a.ravel().tolist(), b.ravel().tolist(), strict=True))
+    for pair in pairs:
+        if pair not in known:
+            known[pair] = float(function(pair[0], pair[1]))
+    return np.array([known[pair] for pair in pairs]).reshape(a.shape)

@@ -1,0 +1,181 @@
+"""A comparison of two runs as a table and as a picture."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rsbounds._numerics import checks
+from rsbounds._numerics.decimals import rounded_up, truncated
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.extras import need
+from rsbounds._numerics.text import quoted
+from rsbounds.results._compare import At, Comparison
+from rsbounds.results._paired import LEVEL, Band
+from rsbounds.results._plot import COLOURS, picture_path, save_figure
+from rsbounds.results._table import STYLES, below, heading, styled
+from rsbounds.results._text import plain
+
+_HEAD = ("measure", "A", "B", "A - B", "low", "high", "only A", "only B", "p", "Holm")
+
+
+def compared(comparison: Comparison, *, style: str = "text") -> str:
+    """A comparison as a table, with what its numbers are and its notes.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        As :func:`compare` returns it.
+    style : {"text", "markdown", "csv", "latex"}
+        As of :func:`table`: ``csv`` has all digits, and the table alone.
+
+    Raises
+    ------
+    ValueError
+        For an unknown style, or what is no comparison.
+    """
+    style = checks.choice("style", style, STYLES)
+    comparison = _checked(comparison)
+    lines = [list(_HEAD), *_lines(comparison, full=style == "csv")]
+    text = styled(lines, style, texts=1)
+    if style == "csv":
+        return text
+    a, b = comparison.names
+    title = f"A: {a}; B: {b}; {comparison.inputs} inputs of both"
+    notes = [*explained(comparison), *comparison.notes]
+    return "\n\n".join([*below([title], style), text, *below(notes, style)])
+
+
+def explained(comparison: Comparison) -> Iterator[str]:
+    """What the numbers of the table are."""
+    yield (
+        "only A, only B: inputs that one of the two certifies; p: McNemar's exact "
+        "two-sided test of these; Holm: p for all of these radii together"
+    )
+    if math.isnan(comparison.interval.low):
+        yield "no interval: too few inputs differ, or radii are infinite"
+        return
+    yield (
+        f"low, high: {LEVEL:.0%} interval of the difference of average radii, for "
+        "inputs drawn at random from many (paired bootstrap-t, "
+        f"{comparison.draws} draws, seed {comparison.seed})"
+    )
+
+
+def _lines(comparison: Comparison, *, full: bool) -> Iterator[list[str]]:
+    """The lines below the head; ``full``: with all digits."""
+    averages = comparison.average_a, comparison.average_b
+    ends = comparison.difference, *comparison.interval
+    if full:
+        texts = [str(plain(value)) for value in (*averages, *ends)]
+    else:
+        texts = [*(truncated(value, 4) for value in averages), *outward(*ends)]
+    yield ["average radius", *texts, "-", "-", "-", "-"]
+    for at in comparison.at:
+        yield _line(at, full=full)
+
+
+def outward(difference: float, low: float, high: float) -> list[str]:
+    """A difference to four decimals, and the ends of its interval, rounded outward."""
+    texts = ["-" if math.isnan(difference) else f"{difference:+.4f}", "-", "-"]
+    if math.isfinite(low) and math.isfinite(high):
+        ends = math.floor(low * 1e4), math.ceil(high * 1e4)
+        texts[1:] = [f"{end / 1e4:+.4f}" for end in ends]
+    return texts
+
+
+def _line(at: At, *, full: bool) -> list[str]:
+    shares = at.accuracy_a, at.accuracy_b, at.accuracy_a - at.accuracy_b
+    if full:
+        texts = [repr(share) for share in shares]
+        values = [repr(at.p), repr(at.p_holm)]
+    else:
+        texts = [f"{shares[0]:.3f}", f"{shares[1]:.3f}", f"{shares[2]:+.3f}"]
+        values = [rounded_up(at.p, 3), rounded_up(at.p_holm, 3)]
+    counts = str(at.only_a), str(at.only_b)
+    return [heading(at.radius), *texts, "-", "-", *counts, *values]
+
+
+def plot_difference(
+    comparison: Comparison,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    ax: Any = None,
+) -> Any:
+    """Draw the difference of certified accuracies over the radius, with its band.
+
+    The band is a 95 % band for all radii at once, by the paired bootstrap: where it
+    leaves 0 out, the runs differ, also where nobody had asked before looking.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        As :func:`compare` returns it.
+    path : path-like, optional
+        The picture; its ending chooses the format (png, pdf, svg).
+    ax : matplotlib axes, optional
+        Where to draw; by default in a figure of its own.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    ImportError, OSError, ValueError
+        As :func:`plot`.
+    """
+    matplotlib = need("matplotlib.figure", "a plot")
+    comparison = _checked(comparison)
+    place = None if path is None else picture_path(path)
+    if ax is None:
+        make = matplotlib.Figure
+        if place is None:  # nobody would see it: notebooks show those of pyplot
+            make = need("matplotlib.pyplot", "a plot").figure
+        ax = make(figsize=(7.0, 4.5), layout="constrained").add_subplot()
+    edges, heights, margin = stairs(comparison.band())
+    step = {"step": "pre", "color": COLOURS[0], "lw": 0}
+    low, high = np.maximum(heights - margin, -1), np.minimum(heights + margin, 1)
+    name = f"{LEVEL:.0%} for all radii at once (paired bootstrap)"
+    ax.fill_between(edges, low, high, alpha=0.2, label=name, **step)
+    ax.step(edges, heights, where="pre", color=COLOURS[0], label="A - B")
+    ax.axhline(0, color="0.3", lw=0.8)
+    a, b = comparison.names
+    ax.set(
+        xlabel="radius",
+        ylabel="difference of certified accuracy",
+        xlim=(0, edges[-1]),
+    )
+    title = f"A: {a}\nB: {b}\n{comparison.inputs} inputs of both"
+    ax.set_title(title, fontsize="small", loc="left", parse_math=False)
+    ax.grid(color="0.9")
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    if place is not None:
+        save_figure(ax.get_figure(), place)
+    return ax
+
+
+def stairs(band: Band) -> Band:
+    """A band's steps from radius 0 to a little beyond the last finite one."""
+    inside = np.isfinite(band.edges)
+    edges, heights = band.edges[inside], band.heights[inside]
+    end = min(1.05 * float(edges[-1]), 1e307) if edges.size else 0.0
+    # beyond the last edge only infinite radii are left
+    rest = band.heights[~inside]
+    beyond = float(rest[0]) if rest.size else 0.0
+    first = float(heights[0]) if heights.size else beyond
+    edges = np.concatenate([[0.0], edges, [end or 1.0]])
+    return Band(edges, np.concatenate([[first], heights, [beyond]]), band.margin)
+
+
+def _checked(comparison: object) -> Comparison:
+    if not isinstance(comparison, Comparison):
+        text = f"must be a Comparison, as compare returns; got {quoted(comparison)}"
+        raise ArgumentError("comparison", text)
+    return comparison

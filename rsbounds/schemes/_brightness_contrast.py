@@ -1,0 +1,152 @@
+"""Brightness and contrast that an attack changes together.
+
+References
+----------
+The theory page "Noise in a parameter", brightness and contrast together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from rsbounds import gaussian as theory
+from rsbounds._numerics.domains import NOT_NEGATIVE, POSITIVE, Domain, Domains
+from rsbounds._numerics.options import Option, Options
+from rsbounds.certificate import PARAMETER
+from rsbounds.sampling.transformed import AffineNoise
+from rsbounds.schemes._scheme import Given, Scheme
+
+__all__ = ["BrightnessContrast", "brightness_contrast"]
+
+
+class BrightnessContrast(Scheme):
+    """Noise in brightness and contrast; see :func:`brightness_contrast`."""
+
+    name = "brightness-contrast"
+    scope = PARAMETER
+    norm = "brightness"
+    sound = True  # the levels are the same numbers at every input
+    domains: ClassVar[Domains] = {
+        "sigma_brightness": POSITIVE,
+        "sigma_contrast": Domain(0.0, 2.0, "right"),
+        "contrast": NOT_NEGATIVE,
+    }
+    help = "noise in brightness and contrast, certified against both together"
+    options = (
+        Option("sigma_brightness", "noise level of the brightness"),
+        Option("sigma_contrast", "noise level of the logarithm of the contrast"),
+        Option(
+            "contrast",
+            "radii hold for every contrast in [-C, C], in logarithms (0)",
+            default=0.0,
+            metavar="C",
+        ),
+    )
+    inputs = options
+
+    def __init__(self, parameters: Mapping[str, Any], **options: Any) -> None:
+        super().__init__(parameters, **options)
+        if self.parameters:  # a class of methods is made of none
+            contrast = self.parameters["contrast"]
+            if contrast:
+                self.norm = "brightness-contrast"
+            levels = (
+                self.parameters["sigma_brightness"],
+                self.parameters["sigma_contrast"],
+            )
+            self.noise = AffineNoise(*levels)
+            self.law = self.noise.law
+
+    @property
+    def drawn(self) -> AffineNoise:
+        return self.noise
+
+    @property
+    def own_level(self) -> float:
+        return self.noise.level
+
+    def sigma(self, x: Any) -> float:
+        return self.own_level
+
+    def radius(
+        self,
+        z_a: float,
+        sigma: float,
+        z_b: float | None = None,
+        *,
+        contrast: float | None = None,
+    ) -> float:
+        """The largest brightness for every contrast in [-contrast, contrast].
+
+        By default that of the parameters.
+        """
+        self.fixed_level(sigma)
+        parameters = dict(self.parameters)
+        if contrast is not None:
+            parameters["contrast"] = NOT_NEGATIVE.one("contrast", contrast)
+        return float(self.evaluate(parameters, z_a, z_b, scores=True))
+
+    @classmethod
+    def from_options(cls, options: Options, given: Given) -> Scheme:
+        return brightness_contrast(
+            options["sigma_brightness"],
+            options["sigma_contrast"],
+            contrast=options["contrast"],
+        )
+
+    @classmethod
+    def evaluate(
+        cls, options: Options, p_a: float, p_b: float | None, scores: bool
+    ) -> Any:
+        return theory.brightness_radius(
+            p_a,
+            options["sigma_brightness"],
+            options["sigma_contrast"],
+            p_b,
+            contrast=options["contrast"],
+            scores=scores,
+        )
+
+
+def brightness_contrast(
+    sigma_brightness: float, sigma_contrast: float, *, contrast: float = 0.0
+) -> BrightnessContrast:
+    r"""Noise in brightness and contrast, certified against both changed together.
+
+    Copies are e^k x + b with k ~ N(0, sigma_contrast^2), b ~ N(0, sigma_brightness^2).
+    The radius bounds \|beta\| of every change e^kappa x + beta whose \|kappa\| is
+    at most ``contrast``: the class stays the same. These changes don't commute, and
+    the bound is that of their own law, not a chain of one for each: see
+    :func:`rsbounds.gaussian.brightness_radius`, which gives the whole frontier.
+
+    Parameters
+    ----------
+    sigma_brightness : float
+        Noise level of b, > 0, in the unit of the numbers.
+    sigma_contrast : float
+        Noise level of k, in (0, 2].
+    contrast : float
+        The contrasts, as logarithms, that every radius allows for, >= 0.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain.
+
+    Examples
+    --------
+    >>> from rsbounds import schemes
+    >>> scheme = schemes.brightness_contrast(0.4, 0.4)
+    >>> [round(scheme.radius(3.8, 0.4, contrast=c), 3) for c in (0.0, 0.4)]
+    [1.459, 1.405]
+    """
+    return BrightnessContrast(
+        {
+            "sigma_brightness": POSITIVE.one("sigma_brightness", sigma_brightness),
+            "sigma_contrast": BrightnessContrast.domains["sigma_contrast"].one(
+                "sigma_contrast", sigma_contrast
+            ),
+            "contrast": NOT_NEGATIVE.one("contrast", contrast),
+        }
+    )

@@ -1,0 +1,17 @@
+"""Gain: the volume of a sound."""
+
+import math
+from typing import Any
+
+from rsbounds.transforms._transform import Transform, column
+
+
+class Gain(Transform):
+    """10^(a/20) x: a is in decibels."""
+
+    name = "gain"
+    formula = "10^(a/20) x, a in decibels"
+
+    def apply(self, x: Any, a: Any, xp: Any) -> Any:
+        """Multiply by a factor for each copy."""
+        return column(xp.exp(a * (math.log(10) / 20)), x) * x

@@ -1,0 +1,131 @@
+"""Tables: columns by kind, units, categories, and one command from a CSV."""
+
+import numpy as np
+import pytest
+
+from rsbounds import certify_dataset, schemes
+from rsbounds.cli import main
+from rsbounds.loading import read_table
+
+TEXT = """age,job,income,ill
+30,cook,1.5,no
+50,smith,2.5,yes
+40,cook,3.5,no
+60,clerk,2.5,yes
+"""
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "table.csv"
+    file.write_text(TEXT)
+    return file
+
+
+def test_columns_are_split_by_their_kind(path):
+    table = read_table(path, "ill")
+    assert table.numbers == ("age", "income")
+    assert table.categories == ("job",)
+    assert (table.splits, table.alphabets) == ([2], [3])
+    assert table.classes == ("no", "yes")
+    assert table.y.tolist() == [0, 1, 0, 1]
+    ages = np.array([30.0, 50.0, 40.0, 60.0])
+    np.testing.assert_allclose(table.units[0], ages.std())
+    np.testing.assert_allclose(table.x[:, 0], ages / ages.std(), rtol=1e-7)
+    assert table.x[:, 2].tolist() == [1, 2, 1, 0]
+
+
+def test_columns_come_back_in_their_units(path):
+    table = read_table(path, "ill", units={"age": 10})
+    own = table.columns(table.x)
+    np.testing.assert_allclose(own["age"], [30, 50, 40, 60])
+    assert own["job"].tolist() == ["cook", "smith", "cook", "clerk"]
+
+
+def test_a_frame_gives_what_its_file_does(path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(path)
+    mine, its = read_table(path, "ill"), read_table(frame, "ill")
+    np.testing.assert_array_equal(mine.x, its.x)
+    assert (mine.values, mine.classes) == (its.values, its.classes)
+    frame["job"] = frame["job"].astype("category")
+    assert read_table(frame, "ill").categories == ("job",)
+
+
+def test_units_and_values_are_those_of_the_training_rows(path):
+    train = read_table(path, "ill")
+    path.write_text("age,job,income,ill\n35,clerk,2,no\n")
+    test = read_table(path, "ill", like=train)
+    np.testing.assert_allclose(test.x[0, 0], 35 / train.units[0], rtol=1e-7)
+    assert test.x[0, 2] == 0
+    path.write_text("age,job,income,ill\n35,nurse,2,no\n")
+    with pytest.raises(ValueError, match="nurse"):
+        read_table(path, "ill", like=train)
+
+
+def test_numbers_may_be_categories_and_groups_have_one_size(path):
+    table = read_table(path, "ill", categories=["income"])
+    assert table.numbers == ("age",)
+    assert table.categories == ("job", "income")
+    assert (table.splits, table.alphabets) == ([1], [3])
+    two = TEXT.replace("clerk", "smith")
+    path.write_text(two)
+    table = read_table(path, "ill", categories=["income"])
+    assert table.categories == ("job", "income")
+    assert (table.splits, table.alphabets) == ([1, 2], [2, 3])
+
+
+def test_a_table_is_certified_by_its_blocks(path):
+    table = read_table(path, "ill")
+    values = [schemes.categorical(0.9, number) for number in table.alphabets]
+    scheme = schemes.blocks(schemes.gaussian(0.1), *values, splits=table.splits)
+
+    def model(batch):
+        older = batch[:, 0] > 45 / table.units[0]
+        return np.stack([~older, older], axis=1).astype(float)
+
+    run = certify_dataset(model, (table.x, table.y), scheme, n=500)
+    assert [row.predict for row in run.rows] == [0, 1, 0, 1]
+    assert all(row.radius > 0 for row in run.rows)
+
+
+def test_one_command_from_a_table_to_a_report(path, capsys):
+    path.with_name("of_table.py").write_text(
+        "import numpy as np\n"
+        "def load():\n"
+        "    return lambda b: np.stack([b[:, 0] < 4, b[:, 0] >= 4], 1).astype(float)\n"
+    )
+    blocks = "gaussian:sigma=.1;categorical:keep=.9,values=3"
+    data = ["--data", "table.csv", "--target", "ill"]
+    chosen = ["--method", "blocks", "--blocks", blocks, "--splits", "2", "--n", "500"]
+    words = ["--model", "of_table.py:load", *data]
+    assert main(["certify", *words, *chosen, "--out", "out.tsv"]) == 0
+    assert main(["report", "out.tsv"]) == 0
+    assert main(["verify", "out.tsv", *words, "--rerun", "2"]) == 0
+    assert "no findings" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "word"),
+    [
+        (TEXT, "sick", "sick"),
+        ("age,ill\n30,no\n,yes\n", "ill", "age"),
+        ("age,age,ill\n30,1,no\n", "ill", "once"),
+        ("age,ill\n30\n", "ill", "line 2"),
+        ("", "ill", "names"),
+        ("ill\nno\n", "ill", "beside"),
+    ],
+)
+def test_what_is_no_table_is_refused_in_one_line(path, text, target, word):
+    path.write_text(text)
+    with pytest.raises(ValueError, match=word) as refusal:
+        read_table(path, target)
+    assert "\n" not in str(refusal.value)
+
+
+def test_the_command_line_asks_for_the_column_of_the_classes(path, capsys):
+    words = ["--model", "m.py:load", "--data", "table.csv", "--sigma", "1"]
+    path.with_name("m.py").write_text("def load():\n    return lambda batch: batch\n")
+    assert main(["certify", *words, "--out", "out.tsv"]) == 2
+    assert "--target" in capsys.readouterr().err

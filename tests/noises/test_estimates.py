@@ -1,0 +1,271 @@
+"""Answers in floating point against those in whole numbers, and ways against all."""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from mpmath import mp
+
+from rsbounds import schemes
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds.noises._estimates import DOUBLE, LONG, estimated
+from rsbounds.noises._questions import Question
+from rsbounds.noises._search import last, rising
+from rsbounds.noises._ways import Ways
+from rsbounds.noises.blocks import BlocksCurve
+from rsbounds.noises.categorical import CategoricalCurve
+from rsbounds.noises.deletion import DeletionCurve
+from rsbounds.noises.flips import FlipsCurve
+from rsbounds.noises.mask import MaskCurve
+
+CHANCE = st.one_of(
+    st.floats(0.0, 1.0),
+    st.fractions(0, 1, max_denominator=99),
+    st.integers(1, 1074).map(lambda k: Fraction(1, 2**k)),
+    st.integers(1, 60).map(lambda k: 1 - Fraction(1, 2**k)),
+)
+SHARE = st.one_of(
+    CHANCE,
+    st.integers(1, 400).map(lambda k: Fraction(1, 10**k)),
+    st.integers(1, 400).map(lambda k: 1 - Fraction(1, 10**k)),
+)
+
+
+@st.composite
+def curves(draw, alone=True):
+    makers = {
+        "categorical": lambda: CategoricalCurve(
+            draw(CHANCE), draw(st.sampled_from([2, 3, 256, 2**31]))
+        ),
+        "flips": lambda: FlipsCurve(draw(CHANCE), draw(CHANCE)),
+        "mask": lambda: MaskCurve(10**9, draw(st.integers(1, 50))),
+        "hidden": lambda: MaskCurve(2**31, probability=draw(CHANCE)),
+        "deletion": lambda: DeletionCurve(draw(CHANCE)),
+    }
+    if alone:
+        makers["blocks"] = lambda: BlocksCurve(
+            draw(curves(alone=False)), draw(curves(alone=False))
+        )
+    try:
+        return makers[draw(st.sampled_from(sorted(makers)))]()
+    except ArgumentError:  # no noise, or the same at every input
+        return FlipsCurve(0.01, 0.6)
+
+
+@given(curve=curves(), p=SHARE, p_b=st.none() | SHARE, data=st.data())
+@settings(max_examples=200, deadline=None)
+@example(CategoricalCurve(Fraction(1, 10**160), 3), 1.0, 1 - Fraction(1, 10**199), None)
+def test_what_estimates_decide_is_what_whole_numbers_do(curve, p, p_b, data):
+    """The example's last region has a mass that its sum swallows."""
+    most = 12 if curve.kinds > 2 else 60
+    counts = (
+        (1,)
+        if data is None
+        else data.draw(st.tuples(*[st.integers(0, most)] * curve.kinds))
+    )
+    if curve.kinds > 2 and sum(counts) > 24:
+        return
+    question = Question(Fraction(p), None if p_b is None else 1 - Fraction(p_b))
+    exact = question.exact(curve._region(counts))
+    parts = curve._parts(counts)
+    assert question.estimated(estimated(parts, question.kind)) in (None, exact)
+
+
+@given(curve=curves(), changes=st.integers(0, 12), near=st.integers(-16, -5))
+@settings(max_examples=100, deadline=None)
+def test_at_the_edge_estimates_decide_nothing_wrong(curve, changes, near):
+    counts = (changes,) if curve.kinds == 1 else (changes % 4,) * curve.kinds
+    regions = curve._region(counts)
+    parts = regions.infimum_parts()
+    if parts is None:
+        return
+    for sign in (-1, 0, 1):
+        p = Fraction(*parts) * (1 + sign * Fraction(10) ** near)
+        if not 0 <= p <= 1:
+            continue
+        question = Question(p, None)
+        for kind in (DOUBLE, LONG):
+            if kind is question.kind:
+                estimates = estimated(curve._parts(counts), kind)
+                exact = question.exact(regions)
+                assert question.estimated(estimates) in (None, exact)
+
+
+@given(curve=curves(), p=SHARE, changes=st.integers(0, 4))
+@settings(max_examples=60, deadline=None)
+def test_the_worst_kinds_are_as_bad_as_all(curve, p, changes):
+    """Every way to make so many changes, of any kind that counts as one."""
+    if any(
+        isinstance(c, DeletionCurve) for c in (curve, *getattr(curve, "curves", ()))
+    ):
+        return  # whose insertions and deletions are no worse than substitutions
+    every = Ways((0,) * curve.kinds, ((changes, tuple(range(curve.kinds))),)).every()
+    least = min(curve._region(counts).low(Fraction(p)) for counts in every)
+    assert curve.low(Fraction(p), changes) == least
+
+
+@given(
+    totals=st.lists(st.integers(0, 6), min_size=1, max_size=2),
+    sizes=st.lists(st.integers(1, 3), min_size=2, max_size=2),
+    weights=st.lists(st.integers(1, 5), min_size=6, max_size=6),
+    room=st.integers(0, 40),
+)
+def test_a_way_that_fails_is_found_where_there_is_one(totals, sizes, weights, room):
+    groups = []
+    start = 0
+    for total, size in zip(totals, sizes, strict=False):
+        groups.append((total, tuple(range(start, start + size))))
+        start += size
+    ways = Ways((0,) * start, tuple(groups))
+
+    def holds(counts):
+        return sum(w * c for w, c in zip(weights, counts, strict=False)) <= room
+
+    every = list(ways.every())
+    assert len(set(every)) == len(every) == ways.number
+    found = ways.failing(holds, holds)
+    assert (found is None) == all(map(holds, every))
+    if found is not None:
+        assert found in every
+        assert not holds(found)
+    # a first look that decides nothing changes nothing but the time
+    slow = ways.failing(lambda counts: False, holds)
+    assert (slow is None) == (found is None)
+
+
+@given(
+    st.lists(st.integers(0, 30), max_size=40),
+    st.lists(st.integers(0, 30), min_size=1, max_size=9),
+)
+def test_a_rising_function_is_asked_between_its_values(values, steps):
+    def function(value, least, most):
+        result = sum(value >= step for step in steps)
+        assert least <= result <= most
+        return float(result)
+
+    given = np.array(values, dtype=float).reshape(-1, 1)
+    expected = [[sum(v >= step for step in steps)] for v in values]
+    got = rising(function, given)
+    assert got.shape == given.shape
+    assert got.tolist() == expected
+
+
+@given(st.integers(-1, 60), st.integers(0, 50), st.none() | st.integers(50, 70))
+def test_the_last_that_holds(end, start, limit):
+    got = last(lambda n: n <= end, limit, start=start)
+    if end < start:
+        assert got == start - 1
+    else:
+        assert got == (end if limit is None else min(end, limit))
+
+
+@pytest.mark.parametrize("p", [0.61, 0.9, 0.999])
+@pytest.mark.parametrize("delete", [0.9, 0.9999, 0.99999, 1 - 2.0**-30])
+def test_radii_of_many_edits_are_those_of_the_formula(delete, p):
+    """low(p) = p - 1 + delete^r: 12 s at 5,108 edits, and no end at ten times that."""
+    with mp.workdps(60):
+        exact = mp.floor(mp.log(mp.mpf(1.5) - mp.mpf(p)) / mp.log(mp.mpf(delete)))
+    assert schemes.deletion(delete).curve.radius(p) == exact
+
+
+def test_arrays_of_masks_are_searched():
+    """The array went through every threshold, the scalar did not."""
+    curve = MaskCurve(10**9, 10)
+    p = np.linspace(0.6, 0.99, 5)
+    radii = curve.radius(p)
+    assert radii.tolist() == [curve.radius(one) for one in p]
+    for one, radius in zip(p, radii, strict=True):
+        for changes, certified in ((int(radius), True), (int(radius) + 1, False)):
+            assert (curve.hidden(changes) > Fraction(3, 2) - Fraction(one)) == certified
+
+
+@pytest.mark.parametrize(
+    ("curve", "p", "p_b"),
+    [
+        (CategoricalCurve(0.501, 2), 0.7, None),
+        (FlipsCurve(0.49, 0.49), 0.7, None),
+        (FlipsCurve(0.1, 0.3), 0.9, 1e-300),
+        (FlipsCurve(5e-324, 0.5), 0.9, None),
+        (CategoricalCurve(5e-324, 3), 0.9, None),
+        (CategoricalCurve(1 - 2.0**-53, 3), 1 - 2.0**-53, None),
+        (FlipsCurve(0.48, 0.47), 0.8, None),
+    ],
+)
+def test_radii_that_took_long_end_at_an_edge(curve, p, p_b):
+    """Within what estimates leave open of the edge; see benchmarks for the times."""
+    radius = curve.radius(p, p_b)
+    rest = None if p_b is None else 1 - Fraction(p_b)
+    lower = Question(Fraction(p) * (1 - Fraction(1, 10**8)), rest)
+    upper = Question(min(Fraction(p) * (1 + Fraction(1, 10**8)), Fraction(1)), rest)
+    if radius:
+        assert curve._holds(upper, curve._ways("r", radius))
+    if radius < curve.far:
+        assert not curve._holds(lower, curve._ways("r", radius + 1))
+
+
+def test_blocks_have_the_radii_that_took_half_a_minute():
+    scheme = schemes.blocks(
+        schemes.flips(0.2, 0.6), schemes.categorical(0.6, 2), splits=[3]
+    )
+    assert [scheme.radius(z, 0.6) for z in (2.5, 3.2)] == [29.0, 48.0]
+
+
+BEYOND = [
+    (FlipsCurve(0.1, 0.3), 10**9),
+    (FlipsCurve(0.1, 0.3), (10**9, 5)),
+    (CategoricalCurve(0.2, 256), 10**6),
+    (DeletionCurve(0.3), 10**9),
+    (MaskCurve(10**8, 10**6), 10**6),
+    (MaskCurve(2**31, probability=0.3), 10**8),
+    (BlocksCurve(FlipsCurve(0.2, 0.6), CategoricalCurve(0.6, 2)), 10**4),
+]
+
+
+@pytest.mark.parametrize(("curve", "r"), BEYOND, ids=repr)
+def test_more_changes_than_exact_numbers_reach_are_refused_or_not_certified(curve, r):
+    for call in (curve.low, curve.high):
+        with pytest.raises(ArgumentError, match="few enough"):
+            call(0.9, r)
+    for call in (curve.threshold, curve.score_threshold):
+        with pytest.raises(ArgumentError, match="few enough"):
+            call(r)
+    assert not curve.certified(0.9, r)
+    low, high = curve.transport([0.0, 1.0], r)
+    assert low.tolist() == [-math.inf] * 2
+    assert high.tolist() == [math.inf] * 2
+
+
+@pytest.mark.parametrize(("z_a", "z_b"), list(product((-3.0, 0.5, 9.0), (-4.0, -9.5))))
+def test_errors_of_floating_point_raise_nothing(z_a, z_b):
+    curves = [
+        FlipsCurve(1e-300, 0.5),
+        CategoricalCurve(0.2, 2**31),
+        BlocksCurve(FlipsCurve(0.01, 0.6), MaskCurve(2**31, probability=1e-9)),
+        DeletionCurve(1 - 2.0**-50),
+    ]
+    for curve in curves:
+        quiet = curve.radius_of_scores(z_a, z_b), curve.radius_of_scores(z_a)
+        with np.errstate(all="raise"):
+            loud = curve.radius_of_scores(z_a, z_b), curve.radius_of_scores(z_a)
+        assert loud == quiet
+
+
+@pytest.mark.parametrize(
+    ("z_a", "z_b"),
+    [(1e-17, -1.6e-17), (1e-100, 0.0), (6.0 + 1e-9, 6.0), (-8.0, -8.1), (0.05, -1e-9)],
+)
+def test_laplace_radii_of_close_scores_keep_their_digits(z_a, z_b):
+    """A difference of two quantiles was 0, or off by 1e-14 of their size."""
+
+    def quantile(z):
+        size = -mp.log(2 * mp.ncdf(-abs(mp.mpf(z))))
+        return size if z > 0 else -size
+
+    with mp.workdps(250):
+        exact = (quantile(z_a) - quantile(z_b)) / 2
+        radius = schemes.laplace(1.0).radius(z_a, 1.0, z_b)
+        assert exact * (1 - mp.mpf("2e-11")) <= radius <= exact

@@ -1,0 +1,353 @@
+"""A Gaussian block beside discrete ones: bounds, radii, frontiers, draws, proofs."""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from mpmath import mp
+from scipy.special import ndtr, ndtri
+
+from rsbounds import certify_dataset, results, schemes
+from rsbounds.audit import verify
+from rsbounds.audit._mixed import proved_mixed
+from rsbounds.noises._mixed import MixedCurve
+from rsbounds.noises.blocks import BlocksCurve
+from rsbounds.noises.categorical import CategoricalCurve
+from rsbounds.noises.flips import FlipsCurve
+from rsbounds.noises.mask import Mask
+from rsbounds.oracle import discrete
+from rsbounds.oracle._mixed import mixed_low, ways
+from rsbounds.sampling.bits import ArrayBits
+
+CATEGORICAL = {"method": "categorical", "keep": 0.8, "values": 3}
+FLIPS = {"method": "flips", "add": 0.01, "delete": 0.6}
+MASK = {"method": "mask", "keep_probability": 0.3}
+#: Discrete blocks, as a file has them, and their curve.
+BLOCKS = {
+    "categorical": ([CATEGORICAL], CategoricalCurve(0.8, 3)),
+    "categorical, mostly changed": (
+        [{**CATEGORICAL, "keep": 0.1}],
+        CategoricalCurve(0.1, 3),
+    ),
+    "flips": ([FLIPS], FlipsCurve(0.01, 0.6)),
+    "mask": ([MASK], Mask(keep_probability=0.3).curve),
+    "both": (
+        [FLIPS, CATEGORICAL],
+        BlocksCurve(FlipsCurve(0.01, 0.6), CategoricalCurve(0.8, 3)),
+    ),
+}
+TABLE = schemes.blocks(schemes.gaussian(1.0), schemes.categorical(0.8, 3), splits=[4])
+
+
+def test_the_number_of_the_theory_page():
+    assert round(float(TABLE.curve.low(0.97, (0.7, 1))), 12) == 0.544198240945
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_bounds_are_next_to_the_truth_and_on_the_safe_side(name):
+    blocks, curve = BLOCKS[name]
+    mixed = MixedCurve(1.0, curve)
+    rng = np.random.default_rng(len(name))
+    for _ in range(3):
+        changes = int(rng.integers(1, 3))
+        shift = float(10 ** rng.uniform(-3, 0.7))
+        p = float(ndtr(rng.uniform(-3, 6)))
+        truth = min(
+            mixed_low(p, cells, shift, dps=20) for cells in ways(blocks, changes)
+        )
+        low = float(mixed.low(p, (shift, changes)))
+        # 4 roundings of a mass, and of what it is compared with
+        assert low <= truth
+        assert truth - low <= 1e-12 * truth + 1e-13
+        most = 1 - min(
+            mixed_low(1 - mp.mpf(1 - p), cells, shift, dps=25)
+            for cells in ways(blocks, changes)
+        )
+        high = float(mixed.high(1 - p, (shift, changes)))
+        assert most <= high <= most * (1 + 1e-11) + 1e-15
+
+
+def test_bounds_are_those_of_all_outcomes_with_the_numbers_in_small_cells():
+    """Events of cells are fewer than all, so that the least of them is above the bound;
+    by how much falls with the cells' width.
+    """
+    shift, p, curve = 0.7, 0.97, TABLE.curve
+    (at_x, at_other), *_ = discrete.categorical_cases(Fraction(4, 5), 3, 1, 1)
+    edges = np.concatenate([[-np.inf], np.linspace(-6, 7, 2601), [np.inf]])
+    masses = np.diff(ndtr(edges)), np.diff(ndtr(edges - shift))
+    cells = [
+        (float(at_x[o]) * a, float(at_other[o]) * b)
+        for o, (a, b) in product(at_x, zip(*masses, strict=True))
+    ]
+    cells.sort(key=lambda cell: cell[1] / max(cell[0], 1e-300))
+    held = least = 0.0
+    for mass, other in cells:
+        part = min((p - held) / mass, 1.0) if mass else 0.0
+        held += part * mass
+        least += part * other
+    low = float(curve.low(p, (shift, 1)))
+    assert low <= least + 1e-12
+    assert least - low < 1e-5  # cells are .005 wide: the second order of that
+
+
+@pytest.mark.parametrize("changes", [1, 2])
+def test_a_worst_classifier_reaches_the_radius(changes):
+    """Half-spaces by region, of probability p at x, lose their lead beyond it."""
+    z, sigma = 2.6, 0.5
+    scheme = schemes.blocks(
+        schemes.gaussian(sigma),
+        schemes.categorical(0.8, 3),
+        splits=[1],
+        changes=changes,
+    )
+    radius = scheme.radius(z, sigma)
+    assert 0.1 < radius < sigma * z
+    shift = radius * (1 + 1e-9) / sigma
+    regions = scheme.curve.discrete._region((changes,))
+    mass = np.array([p / regions.scale for p in regions.mass])
+    other = np.array([q / regions.scale for q in regions.shifted_mass])
+
+    def ends(t):
+        return (t + np.log(mass / other)) / shift + shift / 2
+
+    low, high = -50.0, 50.0
+    for _ in range(200):
+        t = (low + high) / 2
+        low, high = (t, high) if mass @ ndtr(ends(t)) < ndtr(z) else (low, t)
+    assert mass @ ndtr(ends(high)) >= ndtr(z) - 1e-15
+    assert other @ ndtr(ends(high) - shift) < 0.5
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_without_a_shift_all_is_as_without_numbers(name):
+    _, curve = BLOCKS[name]
+    mixed = MixedCurve(0.5, curve, 2)
+    for z in (-1.0, 0.3, 2.5):
+        assert mixed.transport(z, 0.0) == curve.transport(z, 2)
+    # a shift that is taken for none is taken for 1e-9 levels
+    low = mixed.low(0.99, (0.0, 2))
+    assert curve.low(0.99, 2) - 1e-8 <= low <= curve.low(0.99, 2)
+
+
+def test_without_changes_the_radius_is_cohens():
+    for z_a, z_b in ((2.0, None), (3.0, 1.0), (math.inf, None), (-0.5, -1.5)):
+        expected = schemes.gaussian(1.0).radius(z_a, 1.0, z_b)
+        assert TABLE.radius(z_a, 1.0, z_b) == expected
+
+
+def test_a_frontier_has_the_radius_that_is_left_for_each_number_of_changes():
+    frontier = TABLE.curve.frontier_of_scores(3.2)
+    radii, changes = zip(*frontier, strict=True)
+    assert list(changes) == list(range(len(frontier)))
+    assert len(frontier) - 1 == TABLE.curve.discrete.radius_of_scores(3.2)
+    assert sorted(radii, reverse=True) == list(radii)
+    for radius, number in frontier[1:]:
+        assert TABLE.curve.certified_by_scores(3.2, (radius, number))
+        assert not TABLE.curve.certified_by_scores(3.2, (radius * (1 + 1e-11), number))
+    assert TABLE.curve.frontier(0.3) == []
+    text = TABLE.further(3.2, -3.2)["frontier"]
+    assert text == ";".join(f"{radius!r},{number}" for radius, number in frontier)
+
+
+def test_radii_of_arrays_are_those_of_numbers():
+    curve = MixedCurve(1.0, CategoricalCurve(0.8, 3), 1)
+    z_a = np.array([[-1.0, 0.1, 1.2], [2.5, 4.0, np.inf]])
+    z_b = np.array([[-2.0, -1.0, 0.1], [-2.5, -4.0, -np.inf]])
+    radii = curve.radius_of_scores(z_a, z_b)
+    alone = [
+        float(curve.radius_of_scores(a, b))
+        for a, b in zip(z_a.ravel(), z_b.ravel(), strict=True)
+    ]
+    # a search ends where the others' does: up to the width of its bracket
+    np.testing.assert_allclose(radii.ravel(), alone, rtol=1e-11)
+    assert radii[1, 2] == np.inf
+    assert radii[0, 1] == 0
+
+
+def test_a_bound_of_the_runner_up_adds_to_the_radius():
+    scheme = schemes.blocks(
+        schemes.gaussian(1.0), schemes.categorical(0.9, 3), splits=[4], changes=1
+    )
+    assert scheme.radius(1.8, 1.0) == 0
+    assert scheme.radius(1.8, 1.0, -2.5) > 0.1
+
+
+def test_a_threshold_certifies_and_hardly_less_does_not():
+    threshold = TABLE.curve.threshold((0.7, 1))
+    assert TABLE.curve.certified(threshold, (0.7, 1))
+    assert not TABLE.curve.certified(threshold - 1e-12, (0.7, 1))
+    # what is hidden may be all: no probability certifies seven changes of a mask
+    hidden = MixedCurve(1.0, Mask(keep_probability=0.3).curve)
+    assert hidden.threshold((0.1, 7)) == math.inf
+
+
+@pytest.mark.parametrize("z_b", [None, -2.9])
+def test_the_audit_proves_what_is_certified_and_no_more(z_b):
+    for blocks, curve in BLOCKS.values():
+        mixed = MixedCurve(0.5, curve)
+        parameters = {"blocks": [{"method": "gaussian", "sigma": 0.5}, *blocks]}
+        z_a = 2.6
+        for radius, changes in mixed.frontier_of_scores(z_a, z_b):
+            assert proved_mixed(parameters, radius, changes, z_a, z_b)
+            more = radius * (1 + 1e-10) + 1e-8
+            assert not proved_mixed(parameters, more, changes, z_a, z_b)
+        assert not proved_mixed(parameters, 0.0, changes + 1, z_a, z_b)
+
+
+def of_numbers(batch):
+    """Two classes, by a number and a value together."""
+    batch = np.asarray(batch)
+    score = batch[:, 0] + (batch[:, 4] == 1) - 1.2
+    return np.stack([-score, score], axis=1)
+
+
+@pytest.fixture
+def data():
+    x = np.zeros((4, 6), np.float32)
+    x[:, 0] = [0.3, 2.0, -0.5, 1.0]
+    x[:, 4:] = [[0, 1], [1, 2], [2, 0], [1, 1]]
+    return x, np.array([0, 1, 0, 1])
+
+
+def test_rows_are_written_proved_and_certified_again(tmp_path, data):
+    for changes in (0, 1):
+        scheme = schemes.blocks(
+            schemes.gaussian(0.25),
+            schemes.categorical(0.97, 3),
+            splits=[4],
+            changes=changes,
+        )
+        path = tmp_path / f"{changes}.tsv"
+        certify_dataset(of_numbers, data, scheme, out=path, n=2000, n0=50)
+        file = results.read(path)
+        assert {row.norm for row in file.rows} == {f"l2, changes <= {changes}"}
+        assert any(row.radius > 0 for row in file.rows)
+        audit = verify(path, data=data, model=of_numbers, rerun=2)
+        assert not audit.findings
+        for row in file.rows:
+            entries = row.extra["frontier"].split(";")
+            if len(entries) > changes:
+                assert float(entries[changes].split(",")[0]) == pytest.approx(
+                    row.radius, rel=1e-12
+                )
+
+
+def test_a_larger_radius_or_frontier_is_found(tmp_path, data):
+    path = tmp_path / "run.tsv"
+    certify_dataset(of_numbers, data, TABLE, out=path, n=2000, n0=50)
+    text = path.read_text()
+    row = next(row for row in results.read_rows(path) if row.radius > 0)
+    more = row.radius + 0.001
+    for name, forged in (
+        ("radius", text.replace(f"\t{row.radius!r}", f"\t{more!r}")),
+        ("frontier", text.replace(f"\t{row.radius!r},0", f"\t{more!r},0")),
+    ):
+        path.write_text(forged)
+        assert any(name in finding.text for finding in verify(path).findings), name
+
+
+@pytest.mark.parametrize("framework", ["numpy", "torch"])
+def test_copies_follow_the_law_of_each_column(framework):
+    """Numbers are normal and values keep theirs, independently."""
+    x = np.array([1.0, -2.0, 0.0, 0.5, 1, 2], np.float32)
+    noise, n = TABLE.noise, 20_000
+    checked = noise.checked(x)
+    if framework == "torch":
+        torch = pytest.importorskip("torch")
+        from rsbounds.sampling import torch_bits
+
+        device = torch.device("cpu")
+        drawn, void = torch_bits.copies(
+            noise,
+            torch_bits.on_device(checked, device),
+            1.0,
+            n,
+            [7],
+            torch.Generator(device),
+        )
+        copies = drawn[0].numpy()
+        assert not void.any()
+    else:
+        copies = noise.noisy(checked, 1.0, n, ArrayBits(np.random.default_rng(5), n))
+    assert copies.dtype == np.float32
+    z = copies[:, :4] - x[:4]
+    # each within 5 of its standard deviations
+    assert np.all(abs(z.mean(axis=0)) < 5 / math.sqrt(n))
+    assert np.all(abs(z.std(axis=0) - 1) < 5 / math.sqrt(2 * n))
+    shares = (copies[:, 4:] == x[4:]).mean(axis=0)
+    assert np.all(abs(shares - 0.8) < 5 * math.sqrt(0.16 / n))
+    assert set(np.unique(copies[:, 4:])) == {0.0, 1.0, 2.0}
+    same = copies[:, 4] == x[4]
+    assert abs(z[same, 0].mean() - z[~same, 0].mean()) < 5 * math.sqrt(1 / (0.16 * n))
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "word"),
+    [
+        (
+            lambda: schemes.blocks(
+                schemes.gaussian(1.0),
+                schemes.gaussian(2.0),
+                schemes.categorical(0.8, 3),
+                splits=[1, 2],
+            ),
+            "parts",
+            "one gaussian block",
+        ),
+        (
+            lambda: schemes.blocks(
+                schemes.laplace(1.0), schemes.categorical(0.8, 3), splits=[1]
+            ),
+            "parts",
+            "gaussian",
+        ),
+        (
+            lambda: schemes.blocks(
+                schemes.uniform(1.0), schemes.categorical(0.8, 3), splits=[1]
+            ),
+            "parts",
+            "gaussian",
+        ),
+        (
+            lambda: schemes.blocks(
+                schemes.gaussian(1.0, norm=1), schemes.categorical(0.8, 3), splits=[1]
+            ),
+            "parts",
+            "l2",
+        ),
+        (
+            lambda: schemes.blocks(
+                schemes.anisotropic([0.1, 0.2]), schemes.flips(0.1, 0.2), splits=[2]
+            ),
+            "parts",
+            "gaussian",
+        ),
+        (
+            lambda: schemes.blocks(
+                schemes.flips(0.1, 0.2), schemes.flips(0.1, 0.3), splits=[1], changes=1
+            ),
+            "changes",
+            "gaussian",
+        ),
+        (lambda: TABLE.curve.low(0.9, 1), "r", "distance"),
+        (lambda: TABLE.curve.low(0.9, (-1.0, 1)), "r", "in [0"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_in_one_line(make, name, word):
+    with pytest.raises(ValueError, match=name) as refusal:
+        make()
+    assert word in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_scores_of_no_sample_are_bounded():
+    curve = MixedCurve(1.0, CategoricalCurve(0.8, 3), 1)
+    z = np.array([-np.inf, -50.0, 50.0, np.inf])
+    low, high = curve.transport(z, 0.5)
+    assert np.all(low <= z)
+    assert np.all(z <= high)
+    assert low[3] == np.inf
+    assert curve.radius_of_scores(np.inf) == np.inf
+    assert curve.radius_of_scores(ndtri(0.5)) == 0
