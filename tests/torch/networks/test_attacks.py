@@ -293,7 +293,10 @@ def test_compiled_scripted_and_quantised_modules():
         compiled = torch.compile(net)
         scripted = torch.jit.script(copy.deepcopy(net))
         quantised = torch.ao.quantization.quantize_dynamic(net, {nn.Linear})
-    assert freeze(compiled, 4).digest() == graph.digest()
+    if torch.__version__.startswith("2.7."):  # whose exporter takes none
+        refused(compiled, "can't be exported .*dynamo-optimized")
+    else:
+        assert freeze(compiled, 4).digest() == graph.digest()
     refused(scripted, "can't be exported .*ScriptModule")
     refused(quantised, "can't be exported|no proven|plain tensor")
 
