@@ -221,7 +221,7 @@ def _of_proof(made: Mapping[str, Any], source: Sequence[str]) -> Verdict:
         return Verdict("fails", text, printed, notes)
     if level := made["about"].get("holds_at"):
         text = f"{many} of {rows} radii are above every count's at the alpha stated"
-        return Verdict("level", f"at alpha {level}; {text}", printed, notes)
+        return Verdict("level", f"{level}: {text}", printed, notes)
     if many:
         text = f"{many} of {rows} radii are above what the evidence shows"
         return Verdict("fails", text, printed, (*notes, *proof["first"]))
