@@ -27,6 +27,8 @@ PAGES = ROOT / "docs" / "benchmarks"
 SAID = ("title", "code", "paper", "commit", "file", "chosen")
 #: Findings that a card quotes.
 QUOTED = 5
+#: Samples of a file without a manifest, at most.
+MOST_SAMPLES = 10**7
 #: Points of a curve, at most.
 POINTS = 100
 
@@ -162,7 +164,10 @@ def stated_of(made: Mapping[str, Any]) -> Stated:
     levels, procedure = made["noise"]["sigma"], made["procedure"]
     if len(set(levels)) != 1 or not {"n", "alpha"} <= procedure.keys():
         raise ValueError("the file has no manifest, and the card states no sigma, n")
-    return Stated(levels[0], procedure["n"], procedure["alpha"])
+    stated = Stated(levels[0], procedure["n"], procedure["alpha"])
+    if not stated.n <= MOST_SAMPLES:  # the radii of all counts are computed
+        raise ValueError(f"n must be at most {MOST_SAMPLES}; got {stated.n!r:.40}")
+    return stated
 
 
 def as_text(made: Mapping[str, Any]) -> str:

@@ -221,7 +221,7 @@ def _of_proof(made: Mapping[str, Any], source: Sequence[str]) -> Verdict:
         return Verdict("fails", text, printed, notes)
     if level := made["about"].get("holds_at"):
         text = f"{many} of {rows} radii are above every count's at the alpha stated"
-        return Verdict("level", f"at alpha {level}; {text}", printed, notes)
+        return Verdict("level", f"{level}: {text}", printed, notes)
     if many:
         text = f"{many} of {rows} radii are above what the evidence shows"
         return Verdict("fails", text, printed, (*notes, *proof["first"]))
@@ -261,18 +261,21 @@ def judged(cards: Path = CARDS) -> list[Judged]:
 
 
 def apart(each: Sequence[Judged]) -> list[Judged]:
-    """The cards, those that share a result file or a title with the reason."""
-    holders: dict[str, list[str]] = {}
+    """The cards, those that share a result file or a title with the reason.
+
+    A word takes nothing from a card that something was computed of.
+    """
+    holders: dict[str, list[Judged]] = {}
     for one in each:
         for key in _keys(one):
-            holders.setdefault(key, []).append(one.name)
+            holders.setdefault(key, []).append(one)
     after = []
     for one in each:
         shared = {
-            f"has the {key.partition(' ')[0]} of {name}"
+            f"has the {key.partition(' ')[0]} of {other.name}"
             for key in _keys(one)
-            for name in holders[key]
-            if name != one.name
+            for other in holders[key]
+            if other is not one and (one.verdict is WORD or other.verdict is not WORD)
         }
         after.append(one._replace(problems=(*one.problems, *sorted(shared))))
     return after

@@ -21,7 +21,7 @@ from machine import machine
 from rsbounds.audit._printing import Printing
 from rsbounds.audit._published import earned
 from rsbounds.confidence import BOUNDS, anytime_lower_bound, lower_bound
-from rsbounds.confidence.entry import Looks, part_of
+from rsbounds.confidence.bound import Looks, part_of
 from rsbounds.results import read
 
 DOCS = Path(__file__).parents[2] / "docs" / "benchmarks"

@@ -42,7 +42,7 @@ from rsbounds.answers._answer import (
 from rsbounds.answers._topk_plan import Choice, Counts, Floats, Plan, plan
 from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import BOUNDS, Pair
-from rsbounds.confidence.entry import capped_end, divided
+from rsbounds.confidence.bound import capped_end, divided
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler
 from rsbounds.schemes import Option, Scheme

@@ -35,7 +35,7 @@ from rsbounds.answers._answer import (
     unclassified,
 )
 from rsbounds.confidence import upper_bound
-from rsbounds.confidence.entry import half
+from rsbounds.confidence.bound import half
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler
 from rsbounds.schemes import Option, Scheme

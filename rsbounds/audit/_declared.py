@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from rsbounds._numerics.decimals import dense_counts
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.text import shown
+from rsbounds._numerics.text import quoted, shown
 from rsbounds.answers import ANSWERS
 from rsbounds.audit._finding import Numbered
 from rsbounds.audit._proof import answer_of
@@ -45,10 +47,26 @@ def undeclared(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[str]:
             continue
         where = f"a manifest's {section}" if inside else "a manifest"
         yield f"{entry!r:.80} is no entry of {where}"
+    yield from _probed(manifest)
     if own_method:
         yield from _parameters(manifest)
     if own_answer and own_method:
         yield from _columns(rows, manifest)
+
+
+def _probed(manifest: Manifest) -> Iterator[str]:
+    """Entries of the probe that are not selection counts of an input: any name may
+    stand there, and rows are compared with those of their own alone.
+    """
+    run = replace(manifest, shard="0/1").indices()
+    for name, text in manifest.probe.items():
+        if not (name.isdecimal() and name == str(int(name)) and int(name) in run):
+            yield f"{shown(f'probe.{name}')!r:.80} is no input of the run"
+            continue
+        try:
+            dense_counts(text)
+        except ValueError as error:
+            yield f"probe.{name} must be {error}; got {quoted(text)}"
 
 
 def _parameters(manifest: Manifest) -> Iterator[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from math import inf, nan
 from typing import Any
 
+from rsbounds._numerics.text import quoted
 from rsbounds.audit import _looks
 from rsbounds.audit._finding import Finding, Kind, Said
 from rsbounds.audit._proof import Claim, Proof, answer_of, is_same, own_level
@@ -14,6 +16,12 @@ from rsbounds.certificate import ABSTAIN
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Row, holds
 from rsbounds.schemes import METHODS
+
+#: Columns of text that nothing is proved of: what may stand there.
+_FORMS = {
+    "time": r"(\d+ days?, )?\d{1,2}:\d\d:\d\d(\.\d+)?|",
+    "input": "[0-9a-f]{16}|-",
+}
 
 
 def judged(
@@ -134,4 +142,8 @@ def _stated(row: Row, manifest: Manifest) -> Iterator[Said]:
     for name, value in stated.items():
         if getattr(row, name) != value:
             text = f"{name} is {getattr(row, name)!r}, {value!r} in the manifest"
+            yield Kind.CONTRADICTION, text
+    for name, form in _FORMS.items():
+        if not re.fullmatch(form, getattr(row, name), re.ASCII):
+            text = f"{name} is {quoted(getattr(row, name))}, not of the form {form}"
             yield Kind.CONTRADICTION, text

@@ -25,13 +25,13 @@ from rsbounds.certify._job import Work as Work
 from rsbounds.certify._job import source_of as source_of
 from rsbounds.certify._margin import Measured as Measured
 from rsbounds.certify._margin import measure_margin
+from rsbounds.certify._memory import Memory, instance_sigma
 from rsbounds.certify._module import Certify as _Certify
 from rsbounds.certify._run import Selection as Selection
 from rsbounds.certify._run import Settings
 from rsbounds.certify._run import drawn_columns as drawn_columns
 from rsbounds.certify._run import require_place as require_place
 from rsbounds.certify._stopping import Stopping as Stopping
-from rsbounds.certify._this_input import Memory, instance_sigma
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import ArraySampler, Sampler, stream
 

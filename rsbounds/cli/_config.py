@@ -1,4 +1,9 @@
-"""``--config FILE.yaml``: the options of a command in a file."""
+"""``--config FILE.yaml``: the options of a command in a file.
+
+argparse's own ``@FILE`` would not do: its files are words of a command line, which
+nothing else reads, a switch can't be set to false in them, what is given twice passes,
+and an error names neither the file nor the entry.
+"""
 
 import argparse
 import difflib

@@ -23,8 +23,8 @@ from rsbounds.certificate import ABSTAIN, COMPOSITE, Certificate
 from rsbounds.composite.geometry import less
 from rsbounds.composite.planning import Plan, checked_select, plan
 from rsbounds.composite.rule import Cond, Rule
+from rsbounds.confidence.bound import End, divided, half
 from rsbounds.confidence.counts import arguments, end
-from rsbounds.confidence.entry import End, divided, half
 from rsbounds.procedure import Procedure, require_procedure
 
 #: Counts of one stage's classes, drawn where they are asked for.

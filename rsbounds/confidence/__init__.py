@@ -3,23 +3,23 @@
 `counts`: Clopper-Pearson and its randomized form; `exact`: all outcomes evaluated;
 `soft`: scores in [0, 1], by their `histogram`; `sequential`: tests and bounds that hold
 at all sample sizes at once;
-`distribution`: a certificate from the distribution of a score; `entry` and `bounds`:
+`distribution`: a certificate from the distribution of a score; `bound` and `bounds`:
 top class and runner-up together, by name. Arguments outside their domain and shapes
 that do not broadcast raise ValueError.
 """
 
-from rsbounds.confidence.bounds import BOUNDS, pair_bounds
-from rsbounds.confidence.counts import lower_bound, upper_bound
-from rsbounds.confidence.counts import randomized_lower_bound as randomized_lower_bound
-from rsbounds.confidence.distribution import CDFCertificate
-from rsbounds.confidence.entry import (
+from rsbounds.confidence.bound import (
     Bound,
     End,
     Look,
     Looks,
     Pair,
 )
-from rsbounds.confidence.entry import opposite_uniform as opposite_uniform
+from rsbounds.confidence.bound import opposite_uniform as opposite_uniform
+from rsbounds.confidence.bounds import BOUNDS, pair_bounds
+from rsbounds.confidence.counts import lower_bound, upper_bound
+from rsbounds.confidence.counts import randomized_lower_bound as randomized_lower_bound
+from rsbounds.confidence.distribution import CDFCertificate
 from rsbounds.confidence.histogram import ScoreHistogram
 from rsbounds.confidence.sequential import (
     SequentialTest,

@@ -9,8 +9,8 @@ import numpy as np
 from rsbounds._numerics.checks import broadcast, choice, every
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.registry import Registry
+from rsbounds.confidence.bound import Bound, capped_end, check_entry, half
 from rsbounds.confidence.counts import CLOPPER_PEARSON, RANDOMIZED, arguments
-from rsbounds.confidence.entry import Bound, capped_end, check_entry, half
 from rsbounds.confidence.exact import EXACT
 from rsbounds.confidence.sequential import ANYTIME
 from rsbounds.confidence.soft import BETTING, CHERNOFF, MAURER_PONTIL

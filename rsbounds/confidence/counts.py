@@ -28,7 +28,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds._numerics.threads import apply
-from rsbounds.confidence.entry import Bound, End
+from rsbounds.confidence.bound import Bound, End
 from rsbounds_ext import kernels
 from rsbounds_ext.kernels import evaluate
 

@@ -12,8 +12,8 @@ from rsbounds._numerics.checks import Array, as_floats, broadcast, number
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds._numerics.search import bisect
+from rsbounds.confidence.bound import divided
 from rsbounds.confidence.counts import lower_bound
-from rsbounds.confidence.entry import divided
 from rsbounds.confidence.histogram import ScoreHistogram, require_histogram
 from rsbounds_ext import kernels
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.rounding import EPS, round_down, round_up
+from rsbounds.confidence.bound import Bound, End
 from rsbounds.confidence.counts import score
-from rsbounds.confidence.entry import Bound, End
 
 
 def _exact(count: Any, n: NDArray[np.int64], alpha: Array, u: float | None) -> End:

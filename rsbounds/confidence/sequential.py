@@ -12,8 +12,8 @@ from rsbounds._numerics.checks import Array, number, operand
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR
 from rsbounds._numerics.threads import apply
+from rsbounds.confidence.bound import Bound, End
 from rsbounds.confidence.counts import arguments, score, signed
-from rsbounds.confidence.entry import Bound, End
 from rsbounds_ext import kernels
 
 MOST_ALPHA = 0.5  # beyond it the p0 that are rejected might be no interval

@@ -13,8 +13,8 @@ from rsbounds._numerics.checks import Array, choice, number
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, round_up
 from rsbounds._numerics.search import Accepted, bisect
+from rsbounds.confidence.bound import Bound, End
 from rsbounds.confidence.counts import score
-from rsbounds.confidence.entry import Bound, End
 from rsbounds.confidence.histogram import ScoreHistogram, require_histogram
 
 _METHODS = ("chernoff", "maurer-pontil", "betting")

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array
+from rsbounds.confidence.bound import Bound, End, Looks, part_of
 from rsbounds.confidence.counts import CLOPPER_PEARSON
-from rsbounds.confidence.entry import Bound, End, Looks, part_of
 
 #: By benchmarks/pages/samples.py: hardly an input is decided by fewer than n/100, and
 #: radii rest on alpha by its logarithm alone, so that early looks are cheap.

@@ -24,6 +24,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options, Shared
 from rsbounds._numerics.rounding import EPS, product, round_down
 from rsbounds.certificate import FIXED_NOISE
+from rsbounds.noises import checked_scores
 from rsbounds.sampling import Sampler
 from rsbounds.sampling.shaped_noise import ColumnNoise
 from rsbounds.schemes._scheme import Given, Scheme
@@ -85,7 +86,8 @@ class Anisotropic(Scheme):
         return sampler
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        return self._stretched(gaussian.radius(z_a, sigma, z_b, scores=True))
+        first, second = checked_scores(z_a, z_b)
+        return self._stretched(gaussian.radius(first, sigma, second, scores=True))
 
     def transport(
         self, z: Any, radius: Any, sigma: float | None = None

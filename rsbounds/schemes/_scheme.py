@@ -21,7 +21,7 @@ from rsbounds.certificate import (
     PROVEN_ENVELOPE,
     WHOLE,
 )
-from rsbounds.noises import Noise
+from rsbounds.noises import Noise, checked_scores
 from rsbounds.sampling import Sampler, as_sampler, grid_noise
 from rsbounds.sampling.adapters import output_sampler
 from rsbounds.sampling.questions import Kind
@@ -207,8 +207,13 @@ class Scheme:
         ``z_a`` is the normal score of a lower bound of the top class's probability,
         ``z_b`` that of an upper bound of every other class's; by default -z_a.
         """
+        first, second = checked_scores(z_a, z_b)
+        if np.ndim(sigma):
+            raise ArgumentError(
+                "sigma", f"must be one number; got shape {np.shape(sigma)}"
+            )
         parameters = {**self.parameters, "sigma": sigma}
-        return float(self.evaluate(parameters, z_a, z_b, scores=True))
+        return float(self.evaluate(parameters, first, second, scores=True))
 
     def further(self, z_a: float, z_b: float) -> dict[str, str]:
         """What rows of these scores say besides the radius: the text of ``columns``."""

@@ -17,7 +17,7 @@ from rsbounds._numerics.checks import as_integers, operand
 from rsbounds._numerics.extras import need
 from rsbounds.answers import TopClass
 from rsbounds.confidence import BOUNDS, Bound, Look, ScoreHistogram
-from rsbounds.confidence.entry import End, Pair, check_entry
+from rsbounds.confidence.bound import End, Pair, check_entry
 from rsbounds.schemes import gaussian, splitting
 from rsbounds.special import ndtri
 from rsbounds.testing._properties import Property, hold, quiet, refuses, require

@@ -54,6 +54,21 @@ def test_an_entry_that_is_not_declared_is_a_finding(finished, capsys, section, n
     assert [each["kind"] for each in answer["findings"]] == ["undeclared"]
 
 
+@pytest.mark.parametrize(
+    ("probe", "said"),
+    [
+        ({"reviewed": "ImageNet"}, "'probe.reviewed' is no input of the run"),
+        ({"99": "0:50"}, "'probe.99' is no input of the run"),
+        ({"\u0660": "0:50"}, "is no input of the run"),
+        ({"0": "reviewed"}, "probe.0 must be"),
+    ],
+)
+def test_a_probe_is_of_inputs_of_the_run(finished, capsys, probe, said):
+    """Any name stood there, and was called compared where rows were drawn again."""
+    state(probe=manifest()["probe"] | probe)
+    assert said in says(capsys, ["verify", "out.tsv", *FULL], 1)
+
+
 PARAMETERS = [
     (schemes.gaussian(0.5), "k", 2.0),
     (schemes.laplace(0.5), "norm", "inf"),
@@ -80,6 +95,13 @@ def test_a_column_that_is_not_declared(finished, capsys, column):
     save([row | {column: "1"} for row in table()])
     text = says(capsys, "verify out.tsv", 1)
     assert f"'{column}' is no column of the answer 'class'" in text
+
+
+@pytest.mark.parametrize("column", ["time", "input"])
+def test_columns_that_nothing_proves_are_no_place_for_words(finished, capsys, column):
+    save([row | {column: "reviewed"} for row in table()])
+    text = says(capsys, "verify out.tsv", 1)
+    assert text.count(f"{column} is 'reviewed'") == 12
 
 
 def test_what_a_writer_says_besides_is_theirs(tmp_path, monkeypatch):

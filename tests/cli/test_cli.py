@@ -89,7 +89,7 @@ def test_counts_on_the_command_line(capsys):
 
 
 BAD = {
-    "fly": "invalid choice: 'fly'",
+    "fly": "there is no command fly",
     "radius": "the following arguments are required: METHOD",
     "radius gaussian --sigma 1": "one of the arguments --p-a --score --count is",
     "radius gaussian --p-a 0.9 --score 1 --sigma 1": "not allowed with argument",

@@ -22,8 +22,8 @@ from rsbounds.confidence import (
     soft_upper_bound,
     upper_bound,
 )
+from rsbounds.confidence.bound import check_entry, divided
 from rsbounds.confidence.counts import randomized_end
-from rsbounds.confidence.entry import check_entry, divided
 
 SOFT = [name for name, bound in BOUNDS.items() if bound.evidence == "scores"]
 

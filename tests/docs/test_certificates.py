@@ -383,6 +383,11 @@ def test_radii_that_printing_rounded_up_stand_and_are_shown_so(board, tmp_path, 
     assert '<span class="consistent">' in page
     assert re.search(r'<small class="print">\d of 11 radii rounded up in print', page)
     assert not re.search(r'verdict">.*?<span class="proved">', page)
+    made = json.loads(card.read_text())
+    made["procedure"]["n"] = 10**12  # of which no machine has all radii
+    card.write_text(json.dumps(made))
+    status, (line,) = checked(board, capsys, card)
+    assert (status, "n must be at most 10000000" in line) == (1, True)
     # at another level they are above every count's
     made = json.loads(card.read_text())
     made["procedure"]["alpha"] = 0.0001
@@ -417,6 +422,7 @@ def test_a_card_of_the_list_is_that_of_the_script(board, tmp_path, capsys):
     status, lines = checked(board, capsys, place)
     assert status == 1
     assert any(f"ours.json: has the bytes of {name}" in line for line in lines)
+    assert any(line.startswith(f"ok {name}: consistent") for line in lines)
 
 
 def test_strangers_text_is_never_markup_of_the_table(board, entry):

@@ -17,11 +17,17 @@ LARGEST = 1.7e308
 SCHEMES = {
     "uniform": schemes.uniform(0.5),
     "laplace": schemes.laplace(0.5),
+    "exponential": schemes.exponential(2.0),
+    "gaussian": schemes.gaussian(0.5),
+    "anisotropic": schemes.anisotropic([0.5, 1.0]),
     "splitting": schemes.splitting(0.5, 4),
     "categorical": schemes.categorical(0.8, 3),
     "flips": schemes.flips(0.01, 0.6),
     "mask": schemes.mask(50, 5),
     "deletion": schemes.deletion(0.9),
+    "blocks": schemes.blocks(
+        schemes.flips(0.2, 0.6), schemes.categorical(0.6, 2), splits=[3]
+    ),
 }
 
 
@@ -143,11 +149,11 @@ def require_named(argument, *calls):
 def test_a_score_of_a_wrong_type_is_named(name, wrong):
     """A text, None or a list was a TypeError."""
     scheme = SCHEMES[name]
-    level = scheme.own_level
+    level = scheme.own_level or 0.5
     require_named("z_a", lambda: scheme.radius(wrong, level, 0.0))
     if scheme.columns:
         require_named("z_a", lambda: scheme.further(wrong, 0.0))
-    if hasattr(scheme.noise, "curve"):
+    if hasattr(scheme.drawn, "curve"):
         require_named(
             "z_a",
             lambda: scheme.curve.certified_by_scores(wrong, 1),
@@ -160,7 +166,7 @@ def test_a_score_of_a_wrong_type_is_named(name, wrong):
     require_named("z_b", lambda: scheme.radius(1.0, level, wrong))
     if scheme.columns:
         require_named("z_b", lambda: scheme.further(1.0, wrong))
-    if hasattr(scheme.noise, "curve"):
+    if hasattr(scheme.drawn, "curve"):
         require_named(
             "z_b",
             lambda: scheme.curve.certified_by_scores(1.0, 1, wrong),

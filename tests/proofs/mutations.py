@@ -223,7 +223,7 @@ IN_TOP_K = [
     slip(TOP_K, LEAST, "least = log_ndtr(low)", MARGIN),
     slip(TOP_K, "np.float64)) * (1 - LOG_NDTR_ERROR)", "np.float64))", MARGIN),
     slip(TOP_K, "level = divided(alpha, parts)", "level = alpha / parts", PARTS),
-    slip("confidence/entry.py", "else np.nextafter(level, 0.0)", "else level", PARTS),
+    slip("confidence/bound.py", "else np.nextafter(level, 0.0)", "else level", PARTS),
 ]
 MAPS = "answers/_maps.py"
 FIRST_GOES_FIRST = "np.logical_and.accumulate(passed[::-1])[::-1]"
