@@ -26,8 +26,9 @@ hypothesis.settings.load_profile("rsbounds")
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# tests/art and tests/sklearn run their examples
+# their own tests run the examples of these; the last are for noxfile.py
 collect_ignore_glob = ["rsbounds/art.py", "rsbounds/sklearn.py", "rsbounds/verona.py"]
+collect_ignore_glob += ["tests/extras/*"]
 MISSING = [name for name in ("torch", "cryptography") if find_spec(name) is None]
 FOLDERS = (Path(__file__).parent, Path(__file__).parent / "tests/helpers")
 IMPORT = re.compile(r"^(?:from|import) ([\w.]+)", re.MULTILINE)

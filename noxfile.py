@@ -1,10 +1,13 @@
 """The quick tests wherever README says that rsbounds runs: `nox`, or `nox -s clang`.
 
-A session without its interpreter or compiler says so and is skipped; nox counts it.
+`nox -s clang -- tests/gaussian` runs some of them. A session without its interpreter or
+compiler says so and is skipped; nox counts it.
 """
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -29,17 +32,11 @@ TOOLS += ["setuptools", "jupytext", "mlxtend"]
 KERNELS = ["tests/special/test_kernels.py", "tests/special/test_calls.py"]
 # nox would have temporary files inside the clone, where files of a run are not copied
 OUTSIDE = {"TMPDIR": tempfile.gettempdir()}
-# Each extra alone: what it is for
-USES = {
-    "torch": "import rsbounds.torch as t; t.Smooth(lambda x: x, 2, 0.5)",
-    "plot": "import rsbounds.results; import matplotlib",
-    "config": "import rsbounds.cli; import yaml",
-    "verify": "import rsbounds.audit, rsbounds.oracle; import flint",
-    "onnx": "import rsbounds.loading; import onnxruntime",
-    "sklearn": "import rsbounds.sklearn",
-    "art": "import rsbounds.art",
-    "os": "from rsbounds.sampling import SystemBits; SystemBits().whole(9)",
-}
+# Each extra that users install has a file that does what it is for
+ALONE = Path(__file__).parent / "tests/extras"
+USES = sorted(path.stem.removeprefix("with_") for path in ALONE.glob("with_*.py"))
+NEED_TORCH = {"torch", "timm", "hf", "images", "demo"}
+PRIVATE = ["sh", "-c", 'umask 077; exec "$@"', "sh"]  # before the words of a command
 
 
 def install(session, *pins, extras=EXTRAS, env=None):
@@ -56,7 +53,8 @@ def quick(session, *paths, constraints="constraints.txt", env=None):
     pins = ["-c", constraints] if constraints else []
     extras = f"{EXTRAS},demo,images,onnx" if torch else EXTRAS
     install(session, *pins, extras=extras, env=env)
-    session.run("python", "-m", "pytest", "-q", *paths, env=OUTSIDE | (env or {}))
+    words = ["-m", "pytest", "-q", *paths, *session.posargs]
+    session.run("python", *words, env=OUTSIDE | (env or {}))
 
 
 @nox.session(python=PYTHONS)
@@ -110,23 +108,82 @@ def addresses(session):
 
 
 @nox.session(python=DEFAULT)
-@nox.parametrize("extra", list(USES))
+@nox.parametrize("extra", USES)
 def extra(session, extra):
-    """Each extra alone: what it brings is enough."""
-    if extra == "torch" and os.environ.get("RSBOUNDS_TORCH") != "1":
+    """Each extra alone: it has all that its main function needs."""
+    if extra in NEED_TORCH and os.environ.get("RSBOUNDS_TORCH") != "1":
         session.skip("PyTorch may be a build for GPUs: RSBOUNDS_TORCH=1")
     session.install("-c", "constraints.txt", f".[{extra}]")
     with tempfile.TemporaryDirectory() as folder, session.chdir(folder):
-        session.run("python", "-c", USES[extra])
+        env = {"PYTHONPATH": str(ALONE.parent / "helpers")}
+        session.run("python", "-P", str(ALONE / f"with_{extra}.py"), env=env)
+
+
+@nox.session(python=DEFAULT)
+def private(session):
+    """In a clone that no other user may read."""
+    with tempfile.TemporaryDirectory() as folder:  # of mode 0700
+        session.run("git", "clone", "-q", ".", folder, external=True)
+        with session.chdir(folder):
+            quick(session)
+
+
+@nox.session(python=False)
+def guest(session):
+    """A user without a home or a network, who may write neither clone nor packages."""
+    tools = ("setpriv", "unshare", "git")
+    if os.geteuid() != 0 or not all(map(shutil.which, tools)):
+        session.skip(f"only root may become another user; it needs {', '.join(tools)}")
+    become = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+    python = readable_python(become)
+    if python is None:
+        session.skip("the user nobody may run no Python >= 3.11 here")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        clone, own = f"{folder}/clone", f"{folder}/venv/bin/python"
+        words = ["-m", "virtualenv", "-q", "-p", python, f"{folder}/venv"]
+        session.run("git", "clone", "-q", ".", clone, external=True)
+        session.run(sys.executable, *words, external=True)
+        with session.chdir(clone):
+            packages = ["-e", f".[{EXTRAS}]", *TOOLS]
+            words = ["-m", "pip", "install", "-q", "-c", "constraints.txt", *packages]
+            session.run(own, *words, external=True)
+            env = ["env", "-i", f"PATH={os.defpath}", "HOME=/nonexistent"]
+            tests = [own, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+            words = [*become, *env, *PRIVATE, *tests, *session.posargs]
+            session.run("unshare", "-n", *words, external=True)
+
+
+def readable_python(become):
+    """A Python that another user may run: the one of this program, or the system's."""
+    known = "import sys; sys.exit(sys.version_info < (3, 11))"
+    for python in (os.path.realpath(sys.executable), "/usr/bin/python3"):
+        # setpriv itself may still read what the user may not: env is that user
+        words = [*become, "env", python, "-c", known]
+        if subprocess.run(words, cwd="/").returncode == 0:
+            return python
+    return None
 
 
 @nox.session(python=DEFAULT)
 def surroundings(session):
-    """An odd machine: one core, private files, narrow, another clock, random hashes."""
+    """One core, then 8 threads; 40 and 80 columns, private files, any order."""
     install(session, "-c", "constraints.txt")
-    os.umask(0o077)
-    odd = {"TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "random", "COLUMNS": "40"}
-    for threads in ("1", "8"):
-        env = odd | {"OMP_NUM_THREADS": threads, "NUMBA_NUM_THREADS": threads}
-        words = ["-m", "pytest", "-q", "-n", "0", "tests/results", "tests/special"]
-        session.run("python", *words, env=env)
+    session.install("pytest-randomly")
+    odd = {"TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "random"}
+    for threads, columns in (("1", "40"), ("8", "80")):
+        several = {f"{name}_NUM_THREADS": threads for name in ("OMP", "NUMBA")}
+        env = OUTSIDE | odd | several | {"COLUMNS": columns}
+        core = ["taskset", "-c", "0"] if threads == "1" else []
+        words = ["-m", "pytest", "-q", "--randomly-dont-reset-seed", *session.posargs]
+        session.run(*core, *PRIVATE, "python", *words, env=env, external=True)
+
+
+@nox.session(python=DEFAULT)
+def alone(session):
+    """Each file of tests by itself."""
+    install(session, "-c", "constraints.txt")
+    for path in sorted(Path("tests").glob("**/test_*.py")):
+        words = ["-m", "pytest", "-q", "-n", "0", str(path)]
+        # 5: none of its tests is quick, or PyTorch is missing
+        session.run("python", *words, env=OUTSIDE, success_codes=[0, 5])

@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from entries import CARDS, ROOT, Stated, as_text, failing, make_card
+from entries import CARDS, ROOT, Stated, _counted, _quoted, as_text, failing, make_card
 from groups import Group, file_misfits, group_of
 from judge import PUBLISHED, digest, rows_digest
 
+from rsbounds.audit import verify_printed
 from rsbounds.confidence import lower_bound
 from rsbounds.results import Results, card, read
 
@@ -34,6 +35,17 @@ SPLIT, DSRS, TOPK = (
     "llylly+DSRS",
     "jjy1994+Certify_Topk",
 )
+TSS = "AI-secure+semantic-randomized-smoothing"
+#: Its files of brightness alone: level and n that their largest radius is that of.
+BRIGHTNESS = {
+    "cifar-10": ("cifar10/resnet110/brightness/noise_0.2_0.2", 0.2, N),
+    "imagenet": (
+        "imagenet/resnet50/brightness/pretrain_noise_0.2_0.2_by_k_0.0",
+        0.2,
+        10_000,
+    ),
+    "mnist": ("mnist/convnet/brightness/noise_0.3_0.3", 0.3, N),
+}
 BY_HAND = "Compared by a program of its own: rsbounds verify doesn't read such files."
 PAGES = ROOT / "docs" / "benchmarks"
 PAGE = PAGES / "published.md"
@@ -71,6 +83,7 @@ PAPERS = {
     "dsrs": "arXiv 2206.07912",
     "split": "arXiv 2103.10834",
     "topk": "arXiv 1912.09899",
+    "tss": "arXiv 2002.12398",
 }
 _PLAIN = r"(?:best_models/)?(?:cifar10/ours/)?cifar10/(?:DDN|PGD)_.*"
 _TUNED = r"(?:best_models/)?(?:cifar10/ours_\w+/)?cifar10/finetune\w*/"
@@ -147,7 +160,7 @@ FAMILIES = [
     Family("smoothmix", SMOOTHMIX, MIX, CIFAR, r"cifar10/smoothmix/.*", "smoothmix"),
     Family("smoothmix", SMOOTHMIX, MIX, MNIST, r"mnist/smoothmix/.*", "smoothmix"),
 ]  # fmt: skip
-SOURCES = (COHEN, SALMAN, JEONG, MIX, SPLIT, DSRS, TOPK)
+SOURCES = (COHEN, SALMAN, JEONG, MIX, SPLIT, DSRS, TOPK, TSS)
 
 
 def commit(clone: Path) -> str:
@@ -367,6 +380,30 @@ def of_topk(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     yield place(group, "topk-0.25"), made
 
 
+def of_brightness(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Noise in the brightness: radii are those of a Gaussian law, as in l2."""
+    for data, (name, sigma, n) in BRIGHTNESS.items():
+        group = group_of(f"{data}/brightness")
+        path = root / TSS / "data" / "main_results" / name
+        stated = Stated(sigma, n, ALPHA)
+        own = verify_printed(path, **stated._asdict())
+        audit = _quoted(own, path) | _counted(own)
+        made = make_card(path, group, stated=stated, audit=audit)
+        made["noise"] |= {
+            "method": "gaussian",
+            "parameters": {"transform": "brightness"},
+        }
+        made["about"] |= said(root, TSS, path, 1) | {
+            "title": "Li et al. 2021, TSS",
+            "paper": PAPERS["tss"],
+        }
+        made["notes"].append(
+            "The file states neither n nor alpha: its largest radius is, as printed, "
+            f"that of {n:,} samples at alpha = {ALPHA}."
+        )
+        yield place(group, f"tss-{sigma:g}"), made
+
+
 def make_rows_card(
     path: Path, file: Results, group: Group, audit: dict[str, Any]
 ) -> dict[str, Any]:
@@ -382,7 +419,8 @@ def main() -> None:
     root = Path(sys.argv[1])
     listed = dict[str, dict[str, str]]()
     cards = (card for family in FAMILIES for card in of_field(root, family))
-    for path, made in chain(cards, of_split(root), of_dsrs(root), of_topk(root)):
+    others = of_split(root), of_dsrs(root), of_topk(root), of_brightness(root)
+    for path, made in chain(cards, *others):
         listed[path.as_posix()] = write(root, path, made)
     lines = [
         f"{json.dumps(name)}: {json.dumps(own)}" for name, own in sorted(listed.items())

@@ -14,8 +14,8 @@ does not vectorize.
 """
 
 import numpy as np
-from numba import njit
 
+from rsbounds._neighbours._compiled import compiled
 from rsbounds._numerics.rounding import EPS
 
 BLOCK = 64
@@ -26,7 +26,7 @@ ERROR = 40 * EPS  # a block in any order: 64 roundings; terms and outer sum: the
 _SUMS = {"reassoc", "contract", "nsz", "nnan"}
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
+@compiled(fastmath=_SUMS)
 def _block(a, b, norm):
     """Of |a - b| the largest term, the sum of squares or the sum (norm 1, 2, inf)."""
     total = 0.0
@@ -39,7 +39,7 @@ def _block(a, b, norm):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
+@compiled(fastmath=_SUMS)
 def _sum(terms):
     total = 0.0
     for term in terms:
@@ -47,14 +47,14 @@ def _sum(terms):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _two_sum(a, b):
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _length(a, b, norm):
     """|a - b|_* within a relative ERROR, for the l_2 norm its square."""
     total, lost = 0.0, 0.0
@@ -68,20 +68,20 @@ def _length(a, b, norm):
     return total + lost
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def squared_distance(a, b):
     """|a - b|^2 within a relative ERROR."""
     return _length(a, b, 2.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _dual(p, q, norm):
     """|p - q|_* within a relative ERROR, the dual of the l_1, l_2 or l_inf norm."""
     length = _length(p, q, norm)
     return np.sqrt(length) if norm == 2.0 else length
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _bisector(x, p, q):
     """|x - q|^2 - |x - p|^2 within ERROR |p - q| (|x - p| + |x - q|)."""
     total, lost = 0.0, 0.0
@@ -101,7 +101,7 @@ def _bisector(x, p, q):
     return total + lost
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _two_product(a, b):
     scaled = 134217729.0 * a
     a_high = scaled - (scaled - a)
@@ -113,7 +113,7 @@ def _two_product(a, b):
     return product, a_low * b_low - rest
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _sharp_bisector(x, p, q):
     """The same in doubled precision, for near ties: within 4 ((d + 8) EPS/2)^2."""
     total, rest = 0.0, 0.0
@@ -129,7 +129,7 @@ def _sharp_bisector(x, p, q):
     return total + rest
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _margin(x, p, q, norm, sharp):
     """Bounds of r = (|x - q|^2 - |x - p|^2)/(2 |p - q|_*), the lower not below 0."""
     square = squared_distance(p, q)
@@ -146,7 +146,7 @@ def _margin(x, p, q, norm, sharp):
     return max((gap - error) / length * (1 - 2 * ERROR), 0.0), (gap + error) / length
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _reaches(p, q, norm, length):
     """Return whether |p - q|_* is at least ``length``, up to rounding.
 
@@ -163,7 +163,7 @@ def _reaches(p, q, norm, length):
     return False
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def spreads(points, centre, norm, out):
     """Upper bounds of |p - centre|_* for each point.
 
@@ -173,7 +173,7 @@ def spreads(points, centre, norm, out):
         out[i] = _dual(points[i], centre, norm) * (1 + 4 * ERROR)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _nearest(x, dots, points, squares, minima, slack):
     """Index of the nearest anchor (the first of equals) and its squared distance."""
     limit = minima.min() + slack
@@ -191,7 +191,7 @@ def _nearest(x, dots, points, squares, minima, slack):
     return index, best
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _nearest_rivals(dots, squares, minima, labels, own, rivals, values):
     """The anchors of another label with the least squares - 2 dots, and these values.
 
@@ -212,7 +212,7 @@ def _nearest_rivals(dots, squares, minima, labels, own, rivals, values):
                     rivals[at], values[at] = j, value
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _guards(dots, squares, minima, labels, first, limit, guards, values):
     """Collect ``first`` and anchors of its label that are near, and their values.
 
@@ -229,7 +229,7 @@ def _guards(dots, squares, minima, labels, first, limit, guards, values):
     return guards[:count], values[:count]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _threshold(square, reach, stretch, best):
     """Squared distance from which no rival can have a margin below ``best``.
 
@@ -241,7 +241,7 @@ def _threshold(square, reach, stretch, best):
     return min(by_box, by_triangle) * (1 + 1e-12)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _best_margin(x, points, q, guards, values, above, limit, norm):
     """Largest margin against the rival q over the guards nearer than it.
 
@@ -273,7 +273,7 @@ def _best_margin(x, points, q, guards, values, above, limit, norm):
     return best
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def begin(
     x, dots, points, squares, labels, low, high, norm, tight, minima, slacks, starts
 ):
@@ -325,7 +325,7 @@ def begin(
             starts.limit[row] = _threshold(square, reach, stretch, best) - shift
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def refine(
     x,
     dots,
@@ -367,7 +367,7 @@ def refine(
         starts.best[row] = min(margin, best)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def knn_means(x, dots, points, squares, k, skip, minima, slacks, out):
     """Mean distance to the k nearest anchors for each row.
 
@@ -389,7 +389,7 @@ def knn_means(x, dots, points, squares, k, skip, minima, slacks, out):
         out[row] = total / k
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _rough_least(dots, squares, minima, left_out, rough):
     """Fill ``rough``, a heap, with the least squares - 2 dots."""
     rough[:] = np.inf
@@ -400,7 +400,7 @@ def _rough_least(dots, squares, minima, left_out, rough):
                     _keep_least(rough, squares[j] - 2 * dots[j])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _exact_least(x, points, dots, squares, minima, left_out, limit, exact):
     """Fill ``exact``, a heap, with the least squared distances of the near anchors.
 
@@ -414,7 +414,7 @@ def _exact_least(x, points, dots, squares, minima, left_out, limit, exact):
                     _keep_least(exact, squared_distance(x, points[j]))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _keep_least(heap, value):
     """Put ``value`` in the place of the largest, heap[0], if it is smaller."""
     if not value < heap[0]:

@@ -22,8 +22,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32, njit, uint8
+from numba import int32, uint8
 
+from rsbounds._neighbours._compiled import compiled
 from rsbounds._neighbours.scans import BLOCK as BLOCK
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.rounding import EPS
@@ -34,7 +35,7 @@ _HALF = 0.5 - 1e-14  # rounded down
 _LEAST_STEP = 1e-290  # multiples of it keep their digits
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
+@compiled(fastmath={"reassoc", "contract", "nsz", "nnan"})
 def _least(dots, squares):
     least = np.inf
     for j in range(dots.size):
@@ -43,7 +44,7 @@ def _least(dots, squares):
     return least
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def block_minima(dots, squares, minima):
     """The least of squares - 2 dots (the squared distance less |x|^2) in each block."""
     for row in range(dots.shape[0]):
@@ -79,7 +80,7 @@ def encode(points: Array, low: Array, high: Array) -> Codes:
     return codes
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "nnan"})
+@compiled(fastmath={"reassoc", "nsz", "nnan"})
 def _encode_row(point, low, step, row):
     total = 0.0
     for k in range(point.size):
@@ -89,13 +90,13 @@ def _encode_row(point, low, step, row):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _encode(points, low, values, lost, step):
     for i in range(points.shape[0]):
         lost[i] = _encode_row(points[i], low, step, values[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _difference(a, b):
     total = int32(0)
     for k in range(a.size):
@@ -103,14 +104,14 @@ def _difference(a, b):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def coded_reach(codes, i, j):
     """Upper bound of |x_i - x_j|_1."""
     steps = _difference(codes.values[i], codes.values[j])
     return (codes.step * steps + codes.lost[i] + codes.lost[j]) * (1 + 8 * EPS)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _mark(dots, squares, labels, spreads, own, spread, best, floor, limit, marks):
     """Which are of another label and not excluded by the bounds that cost nothing."""
     for j in range(dots.size):
@@ -122,7 +123,7 @@ def _mark(dots, squares, labels, spreads, own, spread, best, floor, limit, marks
 
 
 # error_model: the reach of coincident anchors is 0
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def sift(dots, squares, labels, spreads, codes, minima, starts, row, rival, ratio):
     """Rivals whose margin may be below starts.best: their rows, indices and gap/reach.
 

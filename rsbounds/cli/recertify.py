@@ -159,12 +159,20 @@ def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
     return scheme
 
 
+def _shape(manifest: Manifest) -> int | tuple[int, ...]:
+    """The shape of an input, or its length where the file doesn't say more."""
+    stated = manifest.parameters
+    dim = math.ceil(DIMENSION.one("parameters.dim", stated.get("dim", 1)))
+    shape = manifest.data.get("shape", [])
+    whole = isinstance(shape, list) and all(isinstance(n, int) for n in shape)
+    return tuple(shape) if whole and shape and math.prod(shape) == dim else dim
+
+
 def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
     """The scheme that code returns, which must be the file's."""
     stated, what = manifest.parameters, f"--method {args.method}"
-    dim = DIMENSION.one("parameters.dim", stated["dim"]) if "dim" in stated else 1
     scheme = trust.by_code(
-        args.method, args.method_args, math.ceil(dim), "slack" in stated
+        args.method, args.method_args, _shape(manifest), "slack" in stated
     )
     if isinstance(scheme, Rule):
         raise ValueError(f"{what} returns a rule: give it as --rule RULE.json")

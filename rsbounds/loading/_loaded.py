@@ -93,7 +93,7 @@ def unknown(argument: str, name: str, names: Sequence[str]) -> ArgumentError:
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if near:
         hint = f"did you mean {' or '.join(near)}?"
-    elif len(names) < 20:
+    elif len(names) < 30:
         hint = f"there are {', '.join(names)}"
     else:
         hint = f"there are {len(names)} names"

@@ -36,11 +36,11 @@ LAWS: Mapping[str, type[Scheme]] = {
 #: Asked for beside the options of these methods.
 TRANSFORM_OPTION = Option(
     "transform",
-    "the noise moves the parameter of this transformation and not the numbers: "
-    "brightness, contrast, gamma, gain, blur, rotation-z, or CALLABLE() returns it",
+    "what noise moves: brightness, contrast, gamma, gain, blur, rotation-z or "
+    "FILE.py:CALLABLE",
     str,
     None,
-    "NAME|FILE.py:CALLABLE",
+    "NAME",
 )
 
 

@@ -192,9 +192,14 @@ def rows_of(draw, method):
     return parameters[method], sigma, z_a, z_b
 
 
-@pytest.mark.parametrize(
-    "method", [name for name in _radii.COVERED if name not in _radii.DISCRETE]
-)
+# their rows are proved in tests/transforms: of all of a group, and of a frontier
+OF_TRANSFORMS = ("orbit", "brightness-contrast")
+METHODS_OF_NUMBERS = [
+    name for name in _radii.COVERED if name not in (*_radii.DISCRETE, *OF_TRANSFORMS)
+]
+
+
+@pytest.mark.parametrize("method", METHODS_OF_NUMBERS)
 @settings(max_examples=40)
 @given(data=st.data())
 def test_what_the_kernels_certify_is_proved(method, data):

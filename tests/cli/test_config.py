@@ -21,14 +21,14 @@ def listed(capsys, *words):
     with pytest.raises(SystemExit):
         main(["certify", *words, "--help"])
     text = capsys.readouterr().out
-    assert len(text.splitlines()) < 80
+    assert len(text.splitlines()) < 84
     return set(re.findall(r"^  (--[\w-]+)", text, re.M))
 
 
 def test_help_shows_the_options_of_one_method(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     plain = listed(capsys)
-    assert len(plain) <= 44
+    assert len(plain) <= 48
     assert {"--model", "--data", "--sigma", "--out", "--device", "--config"} <= plain
     assert not {"--lip", "--rule", "--norm"} & plain
     other = plain - {"--sigma"}

@@ -127,6 +127,13 @@ def test_learned_schemes_by_code_and_by_name(torch_work, capsys, method, named, 
         assert main(["verify", f"again-{file}"]) == 0
 
 
+def test_a_network_of_pictures_is_made_again_for_their_shape(torch_work):
+    assert certify("convolution", model="models:torch_linear") == 0
+    words = ["--out", "b.tsv", "--method", "schemes_of_mine:convolution"]
+    assert main(["recertify", "out.tsv", *words]) == 0
+    assert outcomes("b.tsv") == outcomes("out.tsv")
+
+
 def test_noise_of_a_shape_is_drawn_in_that_shape(torch_work):
     """The rows are those of the noise's own sampler, not of x + sigma N(0, I)."""
     assert certify("maps", model="models:torch_linear") == 0

@@ -224,7 +224,7 @@ def test_what_is_no_entry_is_refused(board, entry, capsys):
     assert "FAILS toy/l2/gone.tsv.manifest.json: is of no result file" in lines
     assert "FAILS toy/l2/x.manifest.json: is no card and no result file" in lines
     assert "FAILS toy/l2/link.json: is a link" in lines
-    assert any("l7' must be one of cifar-10/l1, cifar-10/l2" in line for line in lines)
+    assert any("l7' must be one of cifar-10/brightness, " in line for line in lines)
 
 
 def test_two_cards_do_not_share_a_file(board, entry, capsys):
@@ -455,7 +455,7 @@ def test_a_plot_has_eight_labelled_curves_at_most(board):
     make, curves = board("make"), board("curves")
     text = make.page()
     sections = text.split("<section ")[1:]
-    assert len(sections) == 7
+    assert len(sections) == 10
     for section in sections:
         labels = re.findall(r'<g class="number">.*?<text [^>]*>(\d)</text>', section)
         listed = section.split('<ol class="legend">')[1].split("</ol>")[0]

@@ -50,6 +50,13 @@ def network():
     net[1].weight.data *= 0.1
     return SigmaNetwork(net, 0.25)
 
+def convolution():
+    import torch
+    from rsbounds.torch import SigmaNetwork
+    torch.manual_seed(0)
+    layers = torch.nn.Conv2d(1, 2, 3), torch.nn.Flatten(), torch.nn.Linear(32, 1)
+    return SigmaNetwork(torch.nn.Sequential(*layers), 0.25)
+
 def maps():
     import torch
     from rsbounds.torch import FixedNoise

@@ -54,7 +54,11 @@ def default_changed():
 @pytest.mark.parametrize(
     "change", [weights_file_replaced, helper_edited, default_changed]
 )
-def test_a_model_that_changed_behind_its_source_is_refused(work, capsys, change):
+def test_a_model_that_changed_behind_its_source_is_refused(
+    work, capsys, monkeypatch, change
+):
+    # an edit within a second that keeps the length: Python would take its old bytecode
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     np.save("w.npy", np.random.default_rng(0).standard_normal(36))
     Path("helper.py").write_text(HELPER)
     models(LOADS if change is weights_file_replaced else HELPED)

@@ -208,6 +208,10 @@ def test_extras_are_those_that_the_guide_and_the_messages_name():
         for n in re.findall(r"\[(.*)\]", r)
     }
     assert set(extras) - set(",".join(within).split(",")) == {"slow", "plot", "torch"}
+    # each that isn't for work on rsbounds itself, nor several others, has a use alone
+    uses = {p.stem.removeprefix("with_") for p in (ROOT / "tests/extras").iterdir()}
+    others = {"test", "slow", "docs", "notebooks", "imagenet", "frameworks"}
+    assert uses - {"__pycache__"} == set(extras) - others
 
 
 @pytest.mark.slow

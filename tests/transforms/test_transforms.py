@@ -136,6 +136,29 @@ def test_the_heat_kernel_is_a_gaussian_blur_of_twice_the_time():
     assert abs(blurred.sum() - 1) < 1e-12
 
 
+def test_sampled_kernels_are_no_group():
+    """The numbers of the theory page: two steps are far from one of their sum."""
+    x = np.random.default_rng(0).random((32, 32))
+    step = gaussian_filter(x, math.sqrt(0.1), mode="reflect")
+    two = gaussian_filter(step, math.sqrt(0.1), mode="reflect")
+    one = gaussian_filter(x, math.sqrt(0.2), mode="reflect")
+    lengths = [np.linalg.norm(d) for d in (two - x, one - x, two - one)]
+    np.testing.assert_allclose(lengths, [0.53, 2.66, 2.13], atol=0.005)
+
+    class Sampled(Transform):
+        name = "sampled"
+        formula = "a blur of variance a by a sampled kernel"
+        one_sided = True
+
+        def apply(self, x, a, xp):
+            return np.stack(
+                [gaussian_filter(x, math.sqrt(t), mode="reflect") for t in a[:, 0]]
+            )
+
+    with pytest.raises(AssertionError, match="one of their sum"):
+        check_transform(Sampled(), x)
+
+
 def test_a_turn_turns_and_decibels_are_decibels():
     (turned,) = TRANSFORMS["rotation-z"].apply(
         np.array([[1.0, 0.0, 5.0]]), np.array([[np.pi / 2]]), np

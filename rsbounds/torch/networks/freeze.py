@@ -142,7 +142,7 @@ def _on_cpu() -> Iterator[None]:
     """Where tensors are made on the CPU, in full precision."""
     with ExitStack() as stack:
         stack.enter_context(torch.autocast("cpu", enabled=False))
-        if torch.get_default_device().type != "cpu":
+        if torch.empty(0).device.type != "cpu":
             stack.enter_context(torch.device("cpu"))
         yield
 

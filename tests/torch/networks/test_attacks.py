@@ -176,6 +176,10 @@ REFUSED = {
     "integers": (lambda m, x: x.argmax(1).double(), "computes in torch.int64"),
     "position": (lambda m, x: x.sort(1).indices.double(), "computes in torch.int64"),
     "rounding": (lambda m, x: x.round(), "aten.round.default has no record"),
+    "any order": (
+        lambda m, x: x.topk(2, sorted=False).values,
+        "aten.topk.default has results in no fixed order",
+    ),
     "sign": (lambda m, x: x.sign() * 2, "aten.sign.default has no record"),
     "where": (lambda m, x: torch.where(x > 0, x, -x), "torch.bool"),
     "batch": (lambda m, x: x.mean(), r"must return one row for each input; got the"),
@@ -289,7 +293,10 @@ def test_compiled_scripted_and_quantised_modules():
         compiled = torch.compile(net)
         scripted = torch.jit.script(copy.deepcopy(net))
         quantised = torch.ao.quantization.quantize_dynamic(net, {nn.Linear})
-    assert freeze(compiled, 4).digest() == graph.digest()
+    if torch.__version__.startswith("2.7."):  # whose exporter takes none
+        refused(compiled, "can't be exported .*dynamo-optimized")
+    else:
+        assert freeze(compiled, 4).digest() == graph.digest()
     refused(scripted, "can't be exported .*ScriptModule")
     refused(quantised, "can't be exported|no proven|plain tensor")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,16 @@ def _picked(constant: float | Callable[[Call], float], argument: str = "self") -
     return Record((argument,), one_term(found), none, same)
 
 
+def _sorted(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments; ValueError where the largest may come in any order.
+
+    Two inputs that are close may then have results in two orders, far apart.
+    """
+    if not arguments["sorted"]:
+        raise ValueError("has results in no fixed order: it needs sorted=True")
+    return arguments
+
+
 _SUMS = _linear(lambda call: root(_group(call)), _sum_range)
 _MEAN = _linear(_mean, _mean_range)
 
@@ -190,9 +201,9 @@ REDUCTIONS = {
             "min.default",
             "sort.default",
             "sort.stable",
-            "topk.default",
         )
     },
+    "aten.topk.default": replace(_picked(1.0), settle=_sorted),
     "aten.softmax.int": Record(
         ("self",), one_term(lambda call: 0.5), none, _softmax_range
     ),
