@@ -100,8 +100,9 @@ def certify_map(
 
 
 def chosen_counts(select: Any, counts: Any, n: int) -> tuple[Labels, Labels, int]:
-    """The class of each position by its selection samples, and how many others fell on
-    it.
+    """Return the class of each position by its selection samples.
+
+    Beside it: how many other samples fell on that class.
     """
     select, counts = as_integers("select", select), as_integers("counts", counts)
     n = count("n", n, 1)
@@ -376,8 +377,9 @@ def _position_counts(sampled: Any) -> Labels:
 def agreement(
     labels: NDArray[Any], truth: NDArray[Any], classes: int
 ) -> dict[str, str]:
-    """How a map agrees with the true one: right positions; overlap and union of each
-    class.
+    """Count where a map agrees with the true one.
+
+    Right positions; overlap and union of each class.
     """
     if truth.shape != labels.shape:
         raise ValueError(

@@ -1,5 +1,8 @@
-"""Prediction sets that keep their coverage within a radius: robust split-conformal
-sets.
+"""Prediction sets that keep their coverage within a radius.
+
+These are robust split-conformal sets.
+
+These are robust split-conformal sets.
 
 A label belongs to the set while its score (of input plus noise; the smaller, the better
 the label fits) is at most a threshold. Within R an input's own coverage c falls to no
@@ -31,9 +34,10 @@ SHARE_ERROR = 1e-12  # of `_at_least`, and of the arithmetic of the hull
 
 
 class SetRule(NamedTuple):
-    """How many of m noisy scores must be at most the threshold in calibration
-    (``calibrate``) and for a label to belong to a set (``include``); calibration is at
-    coverage 1 - ``error``.
+    """Numbers of m noisy scores that must be at most the threshold.
+
+    ``calibrate`` of them in calibration, and ``include`` for a label to belong to a
+    set; calibration is at coverage 1 - ``error``.
     """
 
     calibrate: int
@@ -70,8 +74,9 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
 
 
 def _error(alpha: float, radius: float, scheme: Scheme) -> float:
-    """1 less that coverage, rounded down: it keeps its digits where the coverage is
-    near 1.
+    """Return 1 less that coverage, rounded down.
+
+    It keeps its digits where the coverage is near 1.
     """
     if radius and not scheme.convex:  # Jensen's inequality is for the hull
         return _hull(1, 1, 1, alpha, radius, scheme)
@@ -129,8 +134,9 @@ def set_rule(m: int, alpha: float, radius: float, scheme: Scheme) -> SetRule:
 
 
 def _hull(m: int, k: int, j: int, alpha: float, radius: float, scheme: Scheme) -> float:
-    """The largest e, rounded down, such that missing e in calibration misses alpha when
-    moved.
+    """Return the largest miscoverage in calibration that misses alpha when moved.
+
+    It is rounded down.
 
     Inputs of coverage c miss 1 - P(Bin(m, c) >= k) and 1 - P(Bin(m, g(c)) >= j). If a
     line a + b x is above all of these points, the mean of the second is at most a + b
@@ -225,8 +231,9 @@ def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> fl
 def predict_set(
     scores: Any, threshold: float, *, include: int = 1
 ) -> NDArray[np.bool_]:
-    """Which labels belong to the prediction set of each input: bool, shape (inputs,
-    classes).
+    """Tell which labels belong to the prediction set of each input.
+
+    The result is an array of bool, shape (inputs, classes).
 
     Parameters
     ----------

@@ -268,8 +268,9 @@ def _largest(
 
 @np.errstate(under="ignore")  # distances may be smaller than any normal double
 def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
-    """The largest radius at which the label's probability is shown to be above 1/t of
-    the sum.
+    """Search the largest radius at which a label is shown to stay.
+
+    Its probability is above 1/t of the sum there.
     """
     z_a, z_b = pair.z_a, pair.z_b
     if t == 1:

@@ -122,8 +122,9 @@ def order_ranks(
     scheme: Scheme,
     sigma: float | None = None,
 ) -> Ranks:
-    """How far from below and from above the order statistics of the two ends lie; 0:
-    nowhere.
+    """Ranks of the two ends' order statistics, from below and from above.
+
+    0 where there is none.
     """
     quantile = number("p", p, 0.0, 1.0, closed="neither")
     level = float(half(checked_alpha(alpha)))
@@ -149,8 +150,9 @@ def _rank(n: int, level: float, z: float) -> int:
 
 
 def interval(ordered: Array, ranks: Ranks) -> tuple[Array, Array]:
-    """The order statistics of the ranks; void samples are below the low and above the
-    high end.
+    """Return the order statistics of the ranks.
+
+    Void samples are below the low end and above the high end.
     """
     (below, above), n, outputs = ranks, *ordered.shape
     void, column = np.isnan(ordered).sum(axis=0), np.arange(outputs)

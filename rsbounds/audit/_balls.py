@@ -57,8 +57,9 @@ def event(z: Arb) -> Event:
 
 
 def bits(s: Arb) -> int:
-    """Working precision for a centre at distance s: x - nc in more digits than are
-    asked for.
+    """Choose the working precision for a centre at distance s.
+
+    x - nc has more digits then than are asked for.
     """
     return 160 + 3 * max(0, math.frexp(float(s))[1])
 
@@ -127,8 +128,9 @@ def _about(bound: Arb) -> Arb:
 
 
 def _mixture(y: Arb, half: Arb, mu: Arb, lower: bool) -> Arb:
-    """The same tail of a Poisson mixture of central chi-square laws: sums of positive
-    terms.
+    """Sum the same tail as a Poisson mixture of central chi-square laws.
+
+    All terms are positive.
     """
     weight, density = (-half).exp(), y**mu * (-y).exp() / (mu + 1).gamma()
     # the tails of dim + 2j: an upper one grows by the density, a lower one is the sum

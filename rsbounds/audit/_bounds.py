@@ -66,8 +66,9 @@ def proved(
     parts: int,
     u: float,
 ) -> bool:
-    """Whether p = Phi(v) ("z") or p = v ("p") is a lower bound at one of the parts of
-    alpha.
+    """Tell whether p is a lower bound at one of the parts of alpha.
+
+    p = Phi(v) for the kind "z", p = v for the kind "p".
     """
     trivial = v == (-inf if form == "z" else 0.0)
     if trivial or not abs(v) < inf:
@@ -133,8 +134,9 @@ def beta(a: int, b: int, x: Arb, y: Arb) -> Arb:
 
 
 def _half(a: int, x: Arb, y: Arb) -> Arb:
-    """I_x(a/2, 1/2) for odd a, from that of a = 1 and a/2 steps: of use for small a
-    alone.
+    """Compute I_x(a/2, 1/2) for odd a, by a/2 steps from that of a = 1.
+
+    Of use for small a alone.
     """
     total, term = 2 * (x / y).sqrt().atan() / arb.pi(), 2 * (x * y).sqrt() / arb.pi()
     for i in range(1, a, 2):

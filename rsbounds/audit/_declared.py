@@ -55,8 +55,9 @@ def undeclared(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[str]:
 
 
 def _probed(manifest: Manifest) -> Iterator[str]:
-    """Entries of the probe that are not selection counts of an input: any name may
-    stand there, and rows are compared with those of their own alone.
+    """Entries of the probe that are not selection counts of an input.
+
+    Any name may stand there, and rows are compared with those of their own alone.
     """
     run = replace(manifest, shard="0/1").indices()
     for name, text in manifest.probe.items():

@@ -34,8 +34,10 @@ class Kind(StrEnum):
 
     @property
     def fails(self) -> bool:
-        """Whether a file with such a finding is wrong; what printing alone explains,
-        and a radius below what some count earns, is told and no more.
+        """Whether a file with such a finding is wrong.
+
+        What printing alone explains, and a radius below what some count earns, is told
+        and no more.
         """
         return self not in (Kind.ROUNDED, Kind.UNEARNED)
 
@@ -130,8 +132,9 @@ class Audit:
         return dict(Counter(finding.kind.value for finding in kinds))
 
     def missed(self, share: float) -> float:
-        """The probability that no forged row was drawn again, of this share of all
-        rows.
+        """The probability that no forged row was drawn again.
+
+        ``share`` of all rows are forged.
         """
         forged = math.ceil(share * self.rows)
         return math.comb(self.rows - forged, self.drawn) / math.comb(

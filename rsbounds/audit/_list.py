@@ -111,8 +111,9 @@ class Held:
     void_against: bool
 
     def proves(self, item: int, radius: float) -> bool:
-        """Whether within the radius the item fires for the plan's class, and none
-        before it for others.
+        """Whether the item fires for the plan's class, and none before it for others.
+
+        Everywhere within the radius.
         """
         if item not in self.plan.items or not radius > 0:
             return False
@@ -142,9 +143,7 @@ class Held:
         return bool(second) and self._above(hits, low, 2)
 
     def _fires(self, q: Cond, reach: Arb) -> bool:
-        """Whether the plan's class meets a condition wherever the input moves by the
-        radius.
-        """
+        """Whether the plan's class meets a condition everywhere within the radius."""
         row, cls = self.counts[q.stage], self.plan.cls
         if row is None:
             return False
@@ -155,8 +154,9 @@ class Held:
         return self._above(sum(row[c] for c in q.classes or (cls,)), z)
 
     def _blocks(self, i: int, reach: Arb) -> bool:
-        """Whether each other class misses the condition of item i that was chosen for
-        it.
+        """Whether each other class misses the condition that was chosen for it.
+
+        Of item i.
         """
         components = set()  # of many classes with the same counts only one
         for b, chosen in enumerate(self.plan.blocking[i]):

@@ -50,8 +50,9 @@ def too_many_beside(changes: int) -> bool:
 def proved_mixed(
     parameters: Parameters, radius: float, changes: int, z_a: float, z_b: float | None
 ) -> bool:
-    """Whether scores z_a and z_b (None: -z_a) certify an l_2 radius together with so
-    many changes.
+    """Tell whether scores certify an l_2 radius together with so many changes.
+
+    They are z_a and z_b; None stands for -z_a.
     """
     if too_many_beside(changes) or not radius >= 0:
         return False
@@ -72,8 +73,9 @@ def proved_mixed(
 
 
 def least_mixed(parameters: Parameters, radius: float, z: Arb) -> Event:
-    """The least that an event of Phi(z) can have within a radius, beside the stated
-    changes.
+    """Bound an event of probability Phi(z) from below within a radius.
+
+    For a method of ``TRANSPORTED``.
     """
     discrete, changes = _discrete(parameters), stated_changes(parameters)
     if radius == 0:

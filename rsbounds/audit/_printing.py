@@ -178,8 +178,9 @@ def as_text(number: float) -> str:
 
 @lru_cache(maxsize=2**16)
 def _digits(text: str) -> tuple[int, int, int]:
-    """Decimals and significant digits of a number's text, and the power of ten of its
-    first digit.
+    """Count decimals and significant digits of a number's text.
+
+    Third comes the power of ten of its first digit.
     """
     exact = Decimal(text)
     _, digits, exponent = exact.as_tuple()
@@ -194,8 +195,9 @@ def _is_single(number: float) -> bool:
 
 
 def _factors(largest: float, earned: Array) -> Iterator[float]:
-    """What radii may have been multiplied by; last of all what makes the largest that
-    of a count.
+    """Factors that radii may have been multiplied by.
+
+    Last of all the one that makes the largest radius that of a count.
     """
     yield from _FACTORS
     for radius in earned[:-100:-1]:

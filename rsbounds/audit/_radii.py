@@ -71,6 +71,18 @@ def proved(
     if method in ABSOLUTE:
         with ctx.workprec(160):
             return _in_l1(method, parameters, sigma, radius, z_a, z_b)
+    return _of_gaussian_noise(method, parameters, sigma, radius, z_a, z_b)
+
+
+def _of_gaussian_noise(
+    method: str,
+    parameters: Mapping[str, Any],
+    sigma: float,
+    radius: float,
+    z_a: float,
+    z_b: float | None,
+) -> bool:
+    """Whether scores certify a radius, by one level or by both extremes of it."""
     with ctx.workprec(160):
         numbers = as_balls(method, parameters)
         level, reach = arb(sigma), arb(radius) / _inner(numbers)
@@ -134,8 +146,9 @@ def _amounts_to(numbers: Mapping[str, Arb], level: Arb) -> bool:
 def least(
     method: str, parameters: Mapping[str, Any], sigma: float, radius: float, z: Arb
 ) -> Event:
-    """The least that an event of Phi(z) can have within a radius, for a method of
-    ``TRANSPORTED``.
+    """Bound an event of probability Phi(z) from below within a radius.
+
+    For a method of ``TRANSPORTED``.
     """
     method, parameters = law_of(method, parameters)
     if is_mixed(method, parameters):
@@ -229,8 +242,9 @@ def _inner(numbers: Mapping[str, Arb]) -> Arb:
 def _extremes(
     numbers: Mapping[str, Arb], sigma: Arb, reach: Arb
 ) -> tuple[Arb, Arb, Arb]:
-    """The distance of the centres, the least and the largest sigma, in the shape's
-    coordinates.
+    """Return the distance of the centres, the least and the largest sigma.
+
+    All in the coordinates of the shape.
     """
     steps = 1 + numbers.get("mean_lip", 0 * sigma)
     reach += numbers.get("shift", 0) / steps

@@ -30,8 +30,9 @@ def redrawn(
     given: Scheme | None,
     truth: Any = None,
 ) -> Iterator[Finding]:
-    """Rows whose samples the model doesn't draw again; ``given`` is the noise, and
-    ``truth`` what the answer refers to, if they are given.
+    """Yield the rows whose samples the model doesn't draw again.
+
+    ``given`` is the noise, and ``truth`` what the answer refers to, if they are given.
     """
     if "stages" in (manifest.model if isinstance(manifest.model, dict) else {}):
         raise ValueError(
@@ -81,8 +82,10 @@ def votes_changed(
 
 
 def of_several_models(manifest: Manifest) -> bool:
-    """Whether rows are from before a change: they have the probe of another model, and
-    every report says that there are such.
+    """Tell whether rows are from before a change.
+
+    They have the probe of another model then, and every report says that there are
+    such.
     """
     for step in manifest.history:
         told = any(text.strip() for text in step.get("changes", ()))
@@ -98,8 +101,9 @@ def probed_again(
     model: Any,
     given: Scheme | None,
 ) -> Iterator[Finding]:
-    """An input of the manifest's probe whose selection samples the model doesn't draw
-    again, where rows don't hold them.
+    """Find an input of the probe whose selection samples are not drawn again.
+
+    Where rows don't hold these samples.
     """
     if of_several_models(manifest):
         return

@@ -36,8 +36,9 @@ def judged(
 
 
 def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]:
-    """What is wrong with a row: with what the manifest states, then with its own
-    counts.
+    """Yield what is wrong with a row.
+
+    First against what the manifest states, then against its own counts.
     """
     yield from _stated(row, manifest)
     yield from of_itself(row)

@@ -102,8 +102,9 @@ class File:
         *,
         as_seen: bool,
     ) -> list[Numbered]:
-        """The file against its data, its noise and what is said of its model: the rows
-        whose inputs are there.
+        """Compare the file with its data, its noise and what is said of its model.
+
+        Returns the rows whose inputs are there.
         """
         stated = {
             name: value
@@ -169,8 +170,9 @@ class File:
         return votes
 
     def _sound(self, rows: Sequence[Numbered]) -> list[Numbered]:
-        """The rows that don't contradict themselves: one that does may ask for any
-        number of samples.
+        """Rows that don't contradict themselves.
+
+        One that does may ask for any number of samples.
         """
         wrong = {
             finding.line
@@ -181,8 +183,10 @@ class File:
 
 
 def _changed(votes: Difference, manifest: Manifest) -> Iterator[Finding]:
-    """What refutes a margin: votes that count by it and change, or scores that differ
-    by more than two programs can that are within half of it of the exact ones.
+    """Describe what refutes a margin.
+
+    Votes that count by it and change, or scores that differ by more than those of two
+    programs can, each within half of it of the exact ones.
     """
     if not manifest.procedure.void_against:
         return

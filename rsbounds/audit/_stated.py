@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from rsbounds.audit._affine import METHOD as AFFINE
 from rsbounds.audit._proof import own_level
@@ -84,22 +84,27 @@ def rests_on(
         if not manifest.procedure.repeats:
             names.append("noise_source")
         names += proof.stated
-    # that scores are as near to those of exact arithmetic as that
-    if manifest.procedure.void_against:
-        names.append("margin")
-    if By.DATA not in given:
-        names.append("data")
-    if "truth" in manifest.answer and By.TRUTH not in given:
-        names.append("truth")
-    elif "truth" in manifest.answer and By.RERUN not in given:
-        names.append("classes")
-    names.append("times")
+    names += _beside_the_noise(manifest, given)
     compared = {"dim"} if as_seen else set()
     if scheme is not None:
         compared.add("sigma")
         if scheme.scope != ASSERTED_ENVELOPE:  # its bounds are proven
             compared |= {"scope", *method.domains.keys()} - {"dim"}
     return [name for name in names if name not in compared]
+
+
+def _beside_the_noise(manifest: Manifest, given: Collection[By]) -> Iterator[str]:
+    """What rows rest on besides law and parameters, where it isn't given."""
+    # that scores are as near to those of exact arithmetic as that
+    if manifest.procedure.void_against:
+        yield "margin"
+    if By.DATA not in given:
+        yield "data"
+    if "truth" in manifest.answer and By.TRUTH not in given:
+        yield "truth"
+    elif "truth" in manifest.answer and By.RERUN not in given:
+        yield "classes"
+    yield "times"
 
 
 def _is_certified(method: str, name: str) -> bool:

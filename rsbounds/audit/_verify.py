@@ -1,5 +1,6 @@
-"""A result file against itself and, as far as they are given, its data, its noise and
-its model.
+"""A result file against itself, and its data, noise and model.
+
+The last three as far as they are given.
 """
 
 from __future__ import annotations

@@ -43,8 +43,9 @@ _WEAKER = (ANOTHERS, ASSERTED_ENVELOPE, ASSERTED_GROUP, THIS_INPUT)
 def contradictions(
     path: Path, manifest: Manifest, rows: Sequence[Row]
 ) -> Iterator[Finding]:
-    """What rows of a file contradict of their manifest and of themselves; nothing is
-    proved.
+    """Describe what rows contradict of their manifest and of themselves.
+
+    Nothing is proved.
 
     Rows that are missing are no contradiction; a damaged manifest is a ValueError.
     """
@@ -56,8 +57,9 @@ def contradictions(
 
 
 def structure(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[Finding]:
-    """Rows that are twice there or of no input of the run; a scope, a commitment or a
-    probe of another run.
+    """Describe rows that are there twice or of no input, and entries of another run.
+
+    The entries are a scope, a commitment and a probe.
     """
     yield from (
         Finding(Kind.CONTRADICTION, None, text) for text in _of_the_whole(manifest)

@@ -158,8 +158,9 @@ def scheme_of(
 
 
 def noise_of(made: Any) -> Any:
-    """Noise of a shape, whose method ``scheme`` rests on the proof of its kind; None
-    for anything else.
+    """Return noise of a shape, whose method ``scheme`` rests on its proof.
+
+    None for anything else.
     """
     if "torch" not in sys.modules:  # nothing of its kinds can have been made
         return None
@@ -171,8 +172,9 @@ def noise_of(made: Any) -> Any:
 
 
 def network_of(made: Any) -> Any:
-    """An object whose method ``scheme`` is that of a SigmaNetwork, whatever a subclass
-    or the instance puts for it; None for what is no such network.
+    """Return an object whose method ``scheme`` is that of a SigmaNetwork.
+
+    Whatever a subclass or the instance puts for it; None for what is no such network.
     """
     if "torch" not in sys.modules:
         return None

@@ -41,8 +41,9 @@ def certify_dataset(
     shard: str = "0/1",
     settings: Settings = DEFAULTS,
 ) -> Results:
-    """Certify the inputs of a data set; with ``out``, into a file that a second call
-    goes on with.
+    """Certify the inputs of a data set.
+
+    With ``out`` into a file, which a second call goes on with.
 
     Rows are functions of seed and index, but for noise of the operating system: they
     depend neither on shards nor on interruptions.

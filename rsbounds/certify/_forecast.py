@@ -88,8 +88,10 @@ class _Inputs:
 
 @dataclass(frozen=True)
 class _Simulated:
-    """Inputs of simulated runs, shape (runs, inputs): their probabilities, and the
-    share of the rest that falls on the largest other class.
+    """Draw the inputs of simulated runs, shape (runs, inputs).
+
+    Their probabilities, and the share of the rest that falls on the largest other
+    class.
     """
 
     p: Floats
@@ -266,8 +268,9 @@ def _likelihood(inputs: _Inputs) -> Floats:
 
 
 def _laws() -> tuple[Floats, Floats]:
-    """Normal laws that scores may have, by their probabilities of `SCORES`, and how
-    likely each is before the counts are seen, as a logarithm.
+    """Normal laws that scores may have, and how likely each is beforehand.
+
+    A law is given by its probabilities of ``SCORES``, the likelihood as a logarithm.
     """
     mean, spread = (axis.ravel() for axis in np.meshgrid(MEANS, SPREADS))
     densities = np.exp(-0.5 * ((SCORES - mean[:, None]) / spread[:, None]) ** 2)

@@ -34,8 +34,9 @@ def certify(
     margin: float | None = None,
     noise_source: str = "seed",
 ) -> Certificate:
-    """Certify one input: n0 samples choose the class, n fresh ones bound its
-    probability.
+    """Certify one input.
+
+    n0 samples choose the class, n fresh ones bound its probability.
 
     Parameters
     ----------

@@ -264,8 +264,9 @@ class Here:
             yield Outcome(item.index, row, alone=counts)
 
     def several(self, indices: Sequence[int], alone: bool) -> list[Outcome]:
-        """What comes of inputs up to the first that fails; if that is the first, its
-        error.
+        """Return what comes of inputs up to the first that fails.
+
+        If that is the first of all, raise its error.
         """
         outcomes: list[Outcome] = []
         try:
@@ -311,8 +312,9 @@ def _require_no_targets(data: Any, answer: Answer) -> None:
 
 
 def machine() -> dict[str, Any]:
-    """This machine, as a manifest records it: where PyTorch uses a GPU, with its
-    arithmetic.
+    """Describe this machine, as a manifest records it.
+
+    Where PyTorch uses a GPU, with its arithmetic.
     """
     entries = {"host": platform.node(), "cpu": processor(), "cores": os.cpu_count()}
     torch = sys.modules.get("torch")  # it isn't loaded for this

@@ -1,5 +1,6 @@
-"""Noise of one input: a level chosen for it, and the memory that makes its radius
-valid.
+"""Noise of one input, and the memory that makes its radius valid.
+
+The level is chosen for that input.
 """
 
 from collections.abc import Sequence
@@ -26,8 +27,9 @@ def instance_sigma(
     *,
     index: int = 0,
 ) -> float:
-    """The level of a list whose certificate from a few samples is the largest at one
-    input.
+    """Choose the level of a list whose certificate at one input is the largest.
+
+    Certificates from few samples are compared.
 
     Use it with :func:`rsbounds.schemes.this_input`. :func:`certify` draws other samples
     from the same seed: these are spent.
@@ -105,8 +107,9 @@ class Memory:
         self._kept: list[Certificate] = []
 
     def correct(self, x: Any, certificate: Certificate) -> Certificate:
-        """The memory-based certificate of an input; remembered where its radius is
-        positive.
+        """Return the memory-based certificate of an input.
+
+        It is remembered where its radius is positive.
 
         ``certificate`` is that of the input's own noise, in l2. ValueError for another
         norm or another package's method, and for an input that isn't finite or not of

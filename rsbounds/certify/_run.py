@@ -400,8 +400,9 @@ def _classes(answer: Answer, probe: Mapping[str, Counts]) -> int:
 
 
 def require_place(out: str | os.PathLike[str]) -> Path:
-    """Where the file goes; an error now, rather than after the model has run, if none
-    can be.
+    """Return where the file goes.
+
+    If none can be there, an error comes now and not after the model has run.
     """
     if not isinstance(out, str | os.PathLike):
         raise ArgumentError("out", f"must be a path; got {out!r}")
@@ -497,8 +498,9 @@ def _arithmetic(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _same_inputs(path: Path, rows: Sequence[Row], source: Data) -> None:
-    """ValueError unless the inputs of rows spread over the file are still those of the
-    data.
+    """Raise ValueError unless inputs of the file are still those of the data.
+
+    Rows spread over the file are looked at.
     """
     for row in rows[:: len(rows) // COMPARED + 1]:
         with suppress(CorruptInput, IndexError):

@@ -1,5 +1,6 @@
-"""The command line: a module for each command, with its help, ``add_options`` and
-``run``.
+"""The command line: a module for each command.
+
+A module has the command's help, ``add_options`` and ``run``.
 
 Bad input gives one line on standard error and exit status 2.
 """
@@ -51,8 +52,9 @@ _ERRORS = (
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that takes no abbreviations and answers a misspelt option with the
-    nearest.
+    """A parser that takes no abbreviations.
+
+    It answers a misspelt option with the nearest.
     """
 
     #: Called with the words of a command line; what it returns is parsed in their
@@ -66,8 +68,9 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{**options, "allow_abbrev": False})
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does, after ``prepare``; what is unknown is an error of this
-        command.
+        """Parse as argparse does, after ``prepare``.
+
+        What is unknown is an error of this command.
         """
         self._words = list(sys.argv[1:] if args is None else args)
         if self.prepare is not None:
@@ -78,6 +81,7 @@ class Parser(argparse.ArgumentParser):
         return namespace, unknown
 
     def error(self, message: str) -> NoReturn:
+        """End with one line on standard error and status 2."""
         # argparse: "argument --n: expected one argument"
         message = re.sub(
             r"^argument (\S+): expected (?:one|at least one) argument$",
@@ -239,8 +243,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _ready_streams() -> None:
-    """Keep the numbers of closed streams from files that we open; escape what can't be
-    encoded.
+    """Keep the numbers of closed streams from files that are opened.
+
+    What can't be encoded is escaped.
     """
     for number, name, mode in (
         (0, "stdin", "r"),

@@ -93,6 +93,13 @@ def _notes(
         said = f"{many} inputs are said to be corrupt: --data checks whether they are"
         said = said if args.data is None else f"{many} inputs are left out as corrupt"
         yield said, {"corrupt": list(result.corrupt)}
+    yield from _notes_of_evidence(args, result, manifest)
+
+
+def _notes_of_evidence(
+    args: argparse.Namespace, result: audit.Audit, manifest: Manifest
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What was taken as stated, drawn again, and counted again."""
     needed = [name for name in result.stated if not _is_beside(name)]
     if needed:
         yield _taken(needed, args, manifest), {"rests_on": needed}

@@ -20,8 +20,9 @@ from rsbounds.cli._flags import flag
 
 
 def entries(path: Path) -> dict[str, Any]:
-    """The options of a file by their flags; ValueError if it isn't a mapping of these
-    to values.
+    """Read the options of a file by their flags.
+
+    ValueError if it isn't a mapping of these to values.
 
     Numbers of YAML files are kept as text, so that ``on`` and ``1e5`` arrive as on the
     command line.
@@ -109,8 +110,9 @@ def _yaml(path: Path, text: str) -> list[tuple[str, Any]] | None:
 
 
 def _plain(node: Any, depth: int) -> Any:
-    """Text as it is written, or a list or mapping of such; None deeper: aliases can be
-    endless.
+    """Return text as it is written, or a list or mapping of such.
+
+    None deeper: aliases can be endless.
     """
     if isinstance(node.value, str):
         return node.value

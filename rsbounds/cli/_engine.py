@@ -122,8 +122,9 @@ def add_sound_noise(parser: Any) -> None:
 
 
 def add_workers(parser: Any) -> None:
-    """Add where ``rsbounds certify`` runs: here, in processes of this machine, or on
-    Ray.
+    """Add the options that say where ``rsbounds certify`` runs.
+
+    Here, in processes of this machine, or on Ray.
     """
     add, count = parser.add_argument, partial(whole, 1)
     text = "cpu (default), cuda, cuda:1; of several, each has a process"
@@ -150,8 +151,11 @@ def _devices(text: str) -> str:
 
 
 def settle(args: argparse.Namespace) -> None:
-    """Take several devices apart, and set this process's threads before torch is
-    loaded.
+    """Take several devices apart, and set this process's threads.
+
+    Before torch is loaded.
+
+    Before torch is loaded.
     """
     args.devices = re.findall(r"\d+", args.device) if "," in args.device else []
     if args.devices:
@@ -165,8 +169,9 @@ def settle(args: argparse.Namespace) -> None:
 
 
 def workers(args: argparse.Namespace, build: Build) -> Workers | None:
-    """Those that were asked for, not started yet; None where this process does the
-    work.
+    """Return the workers that were asked for, not started yet.
+
+    None where this process does the work.
     """
     if args.ray is not None:
         numbers = {
@@ -201,8 +206,9 @@ def load(args: argparse.Namespace) -> Loaded:
 def stages(
     args: argparse.Namespace, loaded: Loaded, answer: Answer, x: Any
 ) -> tuple[list[Loaded], dict[str, Any]]:
-    """What is smoothed at each noise level, denoiser included, and what the manifest
-    says of it; ``x`` is an input.
+    """Return what is smoothed at each noise level, denoiser included.
+
+    And what the manifest says of it; ``x`` is an input.
     """
     if args.denoiser is None:
         return [loaded], dict(loaded.describe)
@@ -229,8 +235,9 @@ def open_data(
     *,
     method: str | None = None,
 ) -> Data:
-    """The data of the command line, as the model wants its images and names its
-    classes.
+    """Load the data of the command line.
+
+    As the model wants its images and names its classes.
     """
     if args.target is not None:
         return _table(args)
@@ -277,8 +284,9 @@ def engine(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def model(args: argparse.Namespace, stages: list[Loaded], answer: Answer) -> Any:
-    """The sampler of all levels; behind a denoiser a list with that of each level of a
-    rule.
+    """Return the sampler of all levels.
+
+    Behind a denoiser a list with that of each level of a rule.
     """
     options = {key: getattr(args, key) for key in ("batch", *_PRECISION)}
     if args.grid != LEVELS:

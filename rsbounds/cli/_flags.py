@@ -28,8 +28,10 @@ def options_of(
 
 
 def spelled(message: str, options: Mapping[str, argparse.Action]) -> str:
-    """A message of the library, its ``word=True`` spelled as a switch if it is one, and
-    ``word=['a', 'b']`` as an option that is given once for each.
+    """Spell a message of the library in the command line's words.
+
+    ``word=True`` becomes a switch if it is one, and ``word=['a', 'b']`` an option that
+    is given once for each.
     """
 
     def spelling(match: re.Match[str]) -> str:
@@ -47,8 +49,9 @@ def spelled(message: str, options: Mapping[str, argparse.Action]) -> str:
 
 
 def named(error: BaseException, flags: Container[str]) -> str:
-    """What an error says, the name of its argument spelled as an option where it is
-    one.
+    """Say an error in the command line's words.
+
+    The name of its argument is spelled as an option where it is one.
     """
     if isinstance(error, ArgumentError) and flag(error.name) in flags:
         return f"{flag(error.name)} {error.problem}"

@@ -51,8 +51,9 @@ def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) 
 
 
 def _converter(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """``kind`` as argparse takes it: of other ValueErrors it says the name of the
-    function and not the message.
+    """Wrap ``kind`` so that argparse prints the messages of its errors.
+
+    Of other ValueErrors it says the name of the function and not the message.
     """
     if isinstance(kind, type):  # "invalid float value" is argparse's to say
         return kind
@@ -67,8 +68,9 @@ def _converter(kind: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def of_method(name: str) -> tuple[Option, ...]:
-    """The options of one method; ValueError with near matches if there is none of that
-    name.
+    """Return the options of one method.
+
+    ValueError with near matches if there is none of that name.
     """
     if is_code(name):
         return (_ARGUMENTS,)

@@ -43,6 +43,7 @@ from rsbounds.schemes import METHODS, Option
 
 
 def add_options(parser: Any) -> None:
+    """Add the options of ``rsbounds certify``."""
     width = min(shutil.get_terminal_size().columns, 110)
     parser.formatter_class = partial(
         argparse.HelpFormatter, max_help_position=26, width=width

@@ -20,6 +20,7 @@ from rsbounds.results import MARK, PICTURE, compared
 
 
 def add_options(parser: Any) -> None:
+    """Add the options of ``rsbounds compare``."""
     add = parser.add_argument
     add("a", metavar="A.tsv")
     add("b", metavar="B.tsv")

@@ -14,6 +14,7 @@ from rsbounds._numerics.extras import need
 
 
 def add_options(parser: Any) -> None:
+    """Add the options of ``rsbounds demo``."""
     add = parser.add_argument
     add("--out", type=Path, default=Path("rsbounds-demo"), metavar="DIR")
     add("--seed", type=int, default=0, help="of training and noise (%(default)s)")

@@ -21,6 +21,7 @@ from rsbounds.results import _replace, digests
 
 
 def add_options(parser: Any) -> None:
+    """Add the options of ``rsbounds fit-rule``."""
     add = parser.add_argument
     add(
         "files",

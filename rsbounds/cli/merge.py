@@ -15,12 +15,14 @@ from rsbounds.results import merge, some
 
 
 def add_options(parser: Any) -> None:
+    """Add the options of ``rsbounds merge``."""
     parser.add_argument("out", metavar="OUT.tsv", type=Path)
     parser.add_argument("files", metavar="IN.tsv", type=Path, nargs="+")
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> None:
+    """Run ``rsbounds merge``."""
     rows, missing = merge(args.out, args.files)
     line = f"{args.out}: {rows} rows from {len(args.files)} files"
     entries = {"out": str(args.out), "rows": rows, "files": len(args.files)}

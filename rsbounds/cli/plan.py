@@ -37,6 +37,7 @@ class Choice(NamedTuple):
     rate: float  # samples a second; NaN where the pilot's rows don't say
 
     def minutes(self, samples: float) -> float:
+        """How long so many samples of each input take."""
         return self.inputs * samples / self.rate / 60
 
     @property
@@ -47,6 +48,7 @@ class Choice(NamedTuple):
 
 
 def add_options(parser: Any) -> None:
+    """Add the options of ``rsbounds plan``."""
     add = parser.add_argument
     add("pilots", metavar="PILOT.tsv", type=Path, nargs="+")
     add(

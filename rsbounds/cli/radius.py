@@ -19,6 +19,7 @@ from rsbounds.schemes import METHODS, Scheme
 
 
 def add_options(parser: Any) -> None:
+    """Add the options of ``rsbounds radius``."""
     methods = parser.add_subparsers(dest="method", required=True, metavar="METHOD")
     for name in filter(METHODS.is_own, METHODS):
         _add_method(methods, METHODS[name])
@@ -26,8 +27,9 @@ def add_options(parser: Any) -> None:
 
 
 def _prepare(methods: Any, words: list[str]) -> list[str]:
-    """The words, of which the first may be the method of another package: its code is
-    loaded when it is named.
+    """Prepare the words, of which the first may be another package's method.
+
+    Its code is loaded when it is named.
     """
     name = words[0] if words else ""
     if name in METHODS and not METHODS.is_own(name):
@@ -75,8 +77,9 @@ def _evidence(parser: argparse.ArgumentParser) -> None:
 
 
 def _number(certain: float, text: str) -> float:
-    """A float that is ``certain`` only where the text says so: rounding must not make
-    it so.
+    """Read a float that is ``certain`` only where the text says so.
+
+    Rounding must not make it so.
     """
     try:
         value = float(text)
@@ -92,6 +95,7 @@ def _number(certain: float, text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Run ``rsbounds radius``."""
     hidden = ("command", "func", "method", "json")
     stated = {}
     for name, value in vars(args).items():

@@ -36,6 +36,7 @@ from rsbounds.schemes import METHODS, Scheme
 
 
 def add_options(parser: Any) -> None:
+    """Add the options of ``rsbounds recertify``."""
     add = parser.add_argument
     add("files", metavar="RUN.tsv", type=Path, nargs="+")
     add("--out", required=True, metavar="NEW.tsv", type=Path)
@@ -66,6 +67,7 @@ def add_options(parser: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Run ``rsbounds recertify``."""
     if args.out.exists():
         raise ValueError(f"{args.out} exists: choose another output file")
     require_folder(args.out)

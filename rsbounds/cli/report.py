@@ -30,6 +30,7 @@ from rsbounds.results import (
 
 
 def add_options(parser: Any) -> None:
+    """Add the options of ``rsbounds report``."""
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE.tsv")
     add(
@@ -74,16 +75,7 @@ def run(args: argparse.Namespace) -> int:
     table = _placed(args)
     files = [results.read(path) for path in args.files]
     # all that may be refused comes first: what is printed or written is whole
-    if args.json:
-        text = json.dumps([results.summary(file, args.radii) for file in files])
-    else:
-        text = results.table(
-            files,
-            args.radii,
-            style=args.style,
-            classes=args.classes,
-            notes=args.notes,
-        )
+    text = _text(args, files)
     if args.plot is not None:
         with_accuracies(files)
     if args.plot is not None or args.html is not None:
@@ -94,6 +86,37 @@ def run(args: argparse.Namespace) -> int:
     for path, mark in ((args.plot, PICTURE), (args.html, MARK), (table, TABLE)):
         if path is not None:
             require_writable(path, mark)
+    _show(args, files, text, table)
+    if args.plot is not None:
+        results.plot(files, args.plot)
+    if args.html is not None:
+        results.html(files, args.html)
+    if made is not None:
+        markdown = results.write_card(made, args.card)
+        print(f"{args.card}, {markdown}: the card{why}")
+    return 0
+
+
+def _text(args: argparse.Namespace, files: Sequence[results.Results]) -> str:
+    """The table of files, or their JSON."""
+    if args.json:
+        return json.dumps([results.summary(file, args.radii) for file in files])
+    return results.table(
+        files,
+        args.radii,
+        style=args.style,
+        classes=args.classes,
+        notes=args.notes,
+    )
+
+
+def _show(
+    args: argparse.Namespace,
+    files: Sequence[results.Results],
+    text: str,
+    table: str | None,
+) -> None:
+    """Print the text, or write it where a table goes; notes where it has no room."""
     if table is None:
         print(text)
     else:
@@ -103,14 +126,6 @@ def run(args: argparse.Namespace) -> int:
         for file in files:
             for note in file.notes():
                 print(f"{file.name}: {note}", file=sys.stderr)
-    if args.plot is not None:
-        results.plot(files, args.plot)
-    if args.html is not None:
-        results.html(files, args.html)
-    if made is not None:
-        markdown = results.write_card(made, args.card)
-        print(f"{args.card}, {markdown}: the card{why}")
-    return 0
 
 
 def _placed(args: argparse.Namespace) -> str | None:

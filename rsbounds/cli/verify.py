@@ -27,6 +27,7 @@ from rsbounds.schemes import METHODS, Scheme
 
 
 def add_options(parser: Any) -> None:
+    """Add the options of ``rsbounds verify``."""
     add = parser.add_argument
     add("file", metavar="FILE.tsv", type=Path)
     add(
@@ -92,6 +93,7 @@ def add_options(parser: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """Run ``rsbounds verify``."""
     noise = [name for name in NOISE if getattr(args, name) is not None]
     if args.rerun is not None and (args.model is None or args.data is None):
         raise ValueError("--rerun needs --model and --data")
@@ -216,8 +218,9 @@ def _scheme(
 def _answer(
     args: argparse.Namespace, manifest: Manifest, noise: Scheme | None
 ) -> Answer:
-    """The answer of the file; ValueError unless the command line has all that its run
-    had.
+    """Return the answer of the file.
+
+    ValueError unless the command line has all that its run had.
     """
     method = METHODS[manifest.method]
     parameters = manifest.parameters

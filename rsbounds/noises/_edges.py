@@ -62,8 +62,9 @@ class Edges(NamedTuple):
         return self.shape[0] + (2 * ones if self.symmetric else ones)
 
     def completed(self, keys: Places, size: int) -> Places:
-        """Ascending keys of all ones of so many copies: those that may flip, and what
-        follows from them.
+        """Ascending keys of all ones of so many copies.
+
+        Those that may flip, and what follows from them.
         """
         if not self.symmetric:
             return keys
@@ -189,8 +190,11 @@ def flipped_keys(
 
 
 def side_by_side(parts: list[Edges], keys: list[Places]) -> tuple[Places, Edges]:
-    """Ascending keys of the ones of matrices that stand side by side, of those of each;
-    and the matrix that they are of.
+    """Ascending keys of the ones of matrices that stand side by side.
+
+    Of those of each; and the matrix that they are of.
+
+    Of those of each; and the matrix that they are of.
     """
     rows = parts[0].shape[0]
     width = sum(part.shape[1] for part in parts)
@@ -271,8 +275,9 @@ def _among(places: Places, ascending: Places) -> NDArray[np.bool_]:
 def binomial(
     n: int, chance: Fraction, size: int, bits: Bits
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """How many of n independent events happen, so many times; which draws are
-    ambiguous.
+    """Draw how many of n independent events happen, so many times.
+
+    Beside it, which draws are ambiguous.
 
     63 random bits are compared with those of the distribution function, computed to 40
     digits; they decide nothing where they equal a threshold, with a probability of

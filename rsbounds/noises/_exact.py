@@ -80,8 +80,9 @@ def _of_steps(number: int) -> float:
 
 
 def score_above(numerator: int, denominator: int) -> float:
-    """A score z with Phi(z) > numerator/denominator, the least but for the error of
-    ndtri_exp.
+    """Return a score z with Phi(z) > numerator/denominator.
+
+    It is the least, but for the error of ndtri_exp.
 
     The quotient is in [1/2, 1). It is not reduced: that would take longer than all
     else.

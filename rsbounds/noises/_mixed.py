@@ -105,8 +105,9 @@ class _Way:
         return least, most
 
     def _loss(self, t: Array, s: Array, c: Array, x: Array) -> tuple[Array, Any]:
-        """What the rounding of c takes, as a share of a region's mass; where it is not
-        small.
+        """What the rounding of c takes, as a share of a region's mass.
+
+        Where it is not small.
 
         The value of a region is least at the exact c*, and at c it is more by the
         integral of Q_k phi(u - s) (1 - e^(-s (u - c*))) between the two, which is at
@@ -204,8 +205,9 @@ def _times(slope: Array, gap: Array) -> Array:
 
 
 class MixedCurve:
-    """What an event keeps within an l_2 distance on some columns, and changes on the
-    others.
+    """What an event keeps within an l_2 distance and changes.
+
+    The distance is on some columns, the changes on the others.
 
     r is a pair: the distance in l_2, and the changes as the discrete curve counts them,
     a number for that many whatever their kind. Answers are doubles, each rounded to the
@@ -285,8 +287,9 @@ class MixedCurve:
         return float(threshold) if self.low(threshold, pair) > 0.5 else 1.0
 
     def certified(self, p_a: Any, r: Any, p_b: Any = None) -> bool:
-        """Whether low(p_a, r) is proved to be above high(p_b, r), p_b by default
-        1 - p_a.
+        """Tell whether low(p_a, r) is proved to be above high(p_b, r).
+
+        p_b is by default 1 - p_a.
         """
         pair = self._pair(r)
         low = self.low(p_a, pair)
@@ -303,8 +306,9 @@ class MixedCurve:
         return bool(moved[0] > -moved[1])
 
     def radius(self, p_a: Any, p_b: Any = None) -> Any:
-        """The l_2 radius of probabilities, beside ``changes``; see
-        :meth:`radius_of_scores`.
+        """Compute the l_2 radius of probabilities, beside ``changes``.
+
+        See :meth:`radius_of_scores`.
         """
         first = as_floats("p_a", p_a, 0.0, 1.0, nan=False, towards=-math.inf)
         z_a = round_down(ndtri(first), NDTRI_ERROR)
@@ -326,8 +330,9 @@ class MixedCurve:
         return self._radius(first, second, self.changes)[()]
 
     def transport(self, z: Any, r: Any) -> tuple[Any, Any]:
-        """How far an event's probability can move within a distance, beside
-        ``changes``, or within a pair r; in normal scores, rounded outward.
+        """Bound how far an event's probability can move, in normal scores.
+
+        Within a distance beside ``changes``, or within a pair r; rounded outward.
         """
         key: Any = self.changes
         if isinstance(r, tuple):

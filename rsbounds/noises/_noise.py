@@ -52,15 +52,18 @@ class Bits(Protocol):
     def happens_where(
         self, condition: Any, chance: Fraction, otherwise: Fraction, size: int
     ) -> Any:
-        """Independent events at each place of each copy: of probability ``chance``
-        where the condition holds, of ``otherwise`` elsewhere.
+        """Independent events at each place of each copy.
+
+        Of probability ``chance`` where the condition holds, of ``otherwise`` elsewhere.
         """
 
     def kept_or_changed(
         self, x: Any, keep: Fraction, ways: int, changed: Change, size: int
     ) -> Any:
-        """Copies of x: each number stays with probability ``keep``, else it is changed
-        in one of so many ways, all alike. ``changed(x, way)`` is what it becomes.
+        """Copies of x, each number of which stays with probability ``keep``.
+
+        Else it is changed in one of so many ways, all alike: ``changed(x, way)`` is
+        what it becomes.
         """
 
     def below(self, end: int, shape: tuple[int, ...]) -> Any:

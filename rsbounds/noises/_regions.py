@@ -112,8 +112,9 @@ class Regions:
 
 
 class _Known:
-    """A region's masses, that at x above 0, and the logarithm of their ratio to within
-    ``error``.
+    """A region's masses, and the logarithm of their ratio to within ``error``.
+
+    That at x is above 0.
 
     Most regions are told apart by their logarithms. The products of whole numbers of
     thousands of bits, which decide the others, take a hundred times as long.

@@ -111,8 +111,9 @@ class Deletion(DiscreteNoise):
 
 
 class DeletionCurve(Curve):
-    """Elements of a sequence deleted; r counts edits, or has a number of each kind:
-    insertions, deletions, substitutions.
+    """Elements of a sequence deleted.
+
+    r counts edits, or has a number of each kind: insertions, deletions, substitutions.
 
     The bound holds for every sequence; where elements repeat it may be below the exact
     optimum. ``delete`` may be 0 too.

@@ -202,8 +202,10 @@ class Mask(DiscreteNoise):
 
 
 class MaskCurve(Curve):
-    """Coordinates hidden, all but ``kept`` of ``dim`` or each with a probability; r
-    counts changed coordinates.
+    """Coordinates hidden.
+
+    All but ``kept`` of ``dim``, or each with a probability; r counts changed
+    coordinates.
 
     Nothing need be hidden: ``kept`` may be ``dim``, and the probability 1.
     """

@@ -152,8 +152,9 @@ class TwoQueries(NamedNoise):
 
 
 def levels(sigma: float, share: float) -> tuple[float, float]:
-    """The levels of two queries that amount to one of sigma, by the first one's share
-    of 1/sigma^2.
+    """Return the levels of two queries that amount to one of sigma.
+
+    ``share`` is the first one's part of 1/sigma^2.
     """
     level = POSITIVE.one("sigma", sigma)
     part = SHARE.one("share", share)

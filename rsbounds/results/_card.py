@@ -1,5 +1,6 @@
-"""Cards: what a certification file shows, what was proved of it, and what no file can
-show.
+"""Cards of certification files.
+
+What a file shows, what was proved of it, and what no file can show.
 """
 
 import json
@@ -184,8 +185,9 @@ def _measured(file: Results, radii: Sequence[float] | None) -> dict[str, Any]:
 
 
 def _share(file: Results, radius: float) -> dict[str, float]:
-    """A certified accuracy with its Clopper-Pearson interval, for inputs drawn from
-    many.
+    """Return a certified accuracy with its Clopper-Pearson interval.
+
+    For inputs drawn from many.
     """
     n = len(file.rows)
     held = round(float(file.certified_accuracy(radius)) * n)
@@ -200,8 +202,11 @@ def share_of(held: int, n: int) -> tuple[float, float, float]:
 
 
 def _p_a(file: Results) -> list[float]:
-    """Quantiles of the lower bounds of the true class's probability; NaN where there
-    are none.
+    """Quantiles of the lower bounds of the true class's probability.
+
+    NaN where there are none.
+
+    NaN where there are none.
     """
     bounds: Any = np.quantile(file.p_a() or [math.nan], QUANTILES, method="lower")
     values: list[float] = bounds.tolist()

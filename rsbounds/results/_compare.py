@@ -101,14 +101,16 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """The first average certified radius minus the second; NaN if both are
-        infinite.
+        """The first average certified radius minus the second.
+
+        NaN if both are infinite.
         """
         return self.average_a - self.average_b
 
     def band(self) -> Band:
-        """The difference of certified accuracies at all radii, with a 95 % band for
-        all at once.
+        """The difference of certified accuracies at all radii.
+
+        With a 95 % band for all at once.
         """
         return band(*self._radii, BAND_DRAWS, self.seed)
 
@@ -226,8 +228,9 @@ def compare(
 def from_first(
     files: Sequence[Results], radii: Sequence[float]
 ) -> tuple[int, dict[int, Comparison]]:
-    """The place of the first file that others can be paired with, and by their places
-    those others compared with it.
+    """Find the first file that others can be paired with.
+
+    Returns its place, and by their places those others compared with it.
     """
     for first, file in enumerate(files):
         made = {}

@@ -84,8 +84,9 @@ def undeclared(entries: Mapping[str, Any]) -> list[str]:
 
 
 def folded(section: str, entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Entries of a section as a manifest holds them: what the writer says besides those
-    that are declared stands under ``described``.
+    """Sort entries of a section as a manifest holds them.
+
+    What the writer says besides those that are declared stands under ``described``.
     """
     if not entries:
         return {}

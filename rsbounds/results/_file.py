@@ -205,8 +205,9 @@ class Writer:
             )
 
     def _lock(self) -> bool:
-        """Lock the file against other processes; False where its file system has no
-        locks.
+        """Lock the file against other processes.
+
+        False where its file system has no locks.
         """
         if fcntl is None:
             return True
@@ -274,8 +275,11 @@ def digest(content: bytes) -> str:
 def commit(
     path: Path, manifest: Manifest, *, new: bool, accept: bool
 ) -> dict[str, str]:
-    """Write the commitment if ``new``, or compare one that is there: the entry of
-    ``run``.
+    """Write the commitment if ``new``, or compare one that is there.
+
+    Returns the entry of ``run``.
+
+    Returns the entry of ``run``.
 
     ``accept`` keeps one that differs, of which an audit tells.
     """
@@ -414,8 +418,9 @@ def _text(columns: Sequence[str], rows: Sequence[Row]) -> str:
 
 
 def _replace(path: Path, content: str | bytes) -> None:
-    """Put a file with this content in the place of the one at the path, whole or not
-    at all.
+    """Replace the file at the path by one with this content.
+
+    Whole or not at all.
     """
     path = path.resolve()  # where it is a link, that stays one
     # a name that nobody has: a file of that name may be somebody's

@@ -18,8 +18,9 @@ from rsbounds.results._table import heading
 def difference_table(
     names: Sequence[str], differences: Mapping[int, Comparison]
 ) -> list[list[tuple[str, ...]]]:
-    """The cells of a table, each a text and a smaller one: runs on the same inputs,
-    less the first of them.
+    """Cells of a table that compares runs on the same inputs.
+
+    Each is a text and a smaller one: runs less the first of them.
     """
     radii = [at.radius for at in next(iter(differences.values())).at]
     head = ["run", "inputs", "ACR", *map(heading, radii)]

@@ -85,8 +85,9 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The manifest of a result file; ValueError if it has none, OSError if it isn't
-        there.
+        """Read the manifest of a result file.
+
+        ValueError if it has none, OSError if it isn't there.
         """
         place = manifest_path(path)
         try:
@@ -148,8 +149,9 @@ class Manifest:
         return f"{text}: {', '.join(stated)}" if stated else text
 
     def selected(self) -> int | None:
-        """How many inputs start, skip and max choose of all; None where it isn't said
-        how many there are.
+        """How many inputs start, skip and max choose of all.
+
+        None where it isn't said how many there are.
         """
         if "total" not in self.data:
             return None
@@ -160,8 +162,9 @@ class Manifest:
         return len(range(start, end, skip))
 
     def places(self, done: set[int]) -> tuple[list[int], list[int]]:
-        """Indices that are missing from ``done``, and those in it that don't belong
-        there.
+        """Compare ``done`` with the indices of the run.
+
+        Returns those that are missing from it, and those in it that don't belong there.
 
         Inputs that were left out because they can't be decoded are not missing.
         """
@@ -171,8 +174,11 @@ class Manifest:
         )
 
     def corrupt(self) -> set[int]:
-        """Indices of the inputs that the history says were left out: they can't be
-        decoded.
+        """Indices of the inputs that the history says were left out.
+
+        They can't be decoded.
+
+        They can't be decoded.
         """
         left = (entry for step in self.history for entry in step.get("corrupt", ()))
         return {entry["input"] for entry in left if "input" in entry}
@@ -204,8 +210,11 @@ class Manifest:
         return [text for text in fitted if isinstance(text, str)] if fitted else []
 
     def commitment(self) -> str:
-        """The text by which a run is committed to before its first sample: all that is
-        fixed then.
+        """The text by which a run is committed to before its first sample.
+
+        It has all that is fixed then.
+
+        It has all that is fixed then.
 
         It is always the same text: whoever has its SHA-256 sees whether a later
         manifest differs.
@@ -241,8 +250,9 @@ class Manifest:
         )
 
     def differences(self, other: Manifest) -> dict[str, str]:
-        """Entries that rows depend on and that ``other`` has otherwise: name -> in
-        words.
+        """Compare the entries that rows depend on with those of ``other``.
+
+        Returns those that differ: name -> in words.
         """
         a, b = dict(self._compared()), dict(other._compared())
         # probes of other inputs, or of none
@@ -284,8 +294,9 @@ def _of_others(entries: Mapping[str, Any]) -> list[str]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two entries are equal; NaN, which parameters of others may hold, is
-    itself.
+    """Tell whether two entries are equal.
+
+    NaN, which parameters of others may hold, equals itself.
     """
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(_same, a, b))

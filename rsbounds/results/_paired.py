@@ -42,8 +42,9 @@ def sign_test(only_a: int, only_b: int) -> float:
 
 
 def holm(each: Sequence[float]) -> list[float]:
-    """Values of p by Holm's method: one below a level may be told from chance at it,
-    however many were asked for.
+    """Adjust values of p by Holm's method.
+
+    One below a level may be told from chance at it, however many were asked for.
     """
     adjusted, highest = [0.0] * len(each), 0.0
     for rank, i in enumerate(sorted(range(len(each)), key=lambda i: each[i])):
@@ -103,7 +104,9 @@ class Band(NamedTuple):
 
 
 def band(a: Array, b: Array, draws: int, seed: int) -> Band:
-    """The difference of certified accuracies at all radii, with a band.
+    """The difference of certified accuracies at all radii.
+
+    With a 95 % band for all at once.
 
     Parameters
     ----------

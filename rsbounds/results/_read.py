@@ -162,8 +162,9 @@ def _as_the_field(
 
 
 def _pairs(content: bytes) -> list[tuple[int, str]]:
-    """Index and radius of lines "index radius ...", as papers published them; none of
-    any other file.
+    """Read lines "index radius ...", as papers published them.
+
+    None of any other file.
     """
     try:
         lines = [
@@ -186,8 +187,9 @@ def _row_of_pair(index: int, text: str) -> Row:
 
 
 def _arrays(path: Path) -> tuple[Row, ...]:
-    """Rows of ``radius_l1.npy`` (l2, linf) with ``labels.npy`` and ``preds.npy``,
-    likewise.
+    """Read rows of ``radius_l1.npy`` (l2, linf), as papers published them.
+
+    With ``labels.npy`` and ``preds.npy``; none of any other file.
     """
     if path.name not in _ARRAYS:
         return ()
@@ -235,8 +237,9 @@ def _require_sense(
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a result file in its order, for an audit: they may contradict
-    themselves.
+    """Read the rows of a result file in its order, for an audit.
+
+    They may contradict themselves.
 
     Errors as of `read`.
     """

@@ -141,8 +141,11 @@ class Results:
         return f"{title}{html_table(self._shown())}<ul>{notes}</ul>"
 
     def _shown(self) -> list[Sequence[str]]:
-        """The head and the lines of the table that a notebook shows; none of rows that
-        can't be reported.
+        """The head and the lines of the table that a notebook shows.
+
+        None of rows that can't be reported.
+
+        None of rows that can't be reported.
         """
         try:
             report = self.report()
@@ -158,8 +161,9 @@ class Results:
         return [head, ["certified accuracy", *(f"{share:.3f}" for share in shares)]]
 
     def to_pandas(self) -> Any:
-        """The rows as a data frame of pandas, a line for each, their further columns
-        too.
+        """The rows as a data frame of pandas, a line for each.
+
+        Their further columns too.
 
         Raises
         ------
@@ -208,8 +212,11 @@ class Results:
             raise ValueError(f"{self.name}: {error}") from None
 
     def certified_accuracy(self, radii: Any) -> Array:
-        """Share of rows that are correct with radius >= r, for each r; NaN without
-        rows.
+        """Share of rows that are correct with radius >= r, for each r.
+
+        NaN without rows.
+
+        NaN without rows.
         """
         at = checks.as_floats("radii", radii, 0.0, nan=False)
         held = self.counted.radii
@@ -220,8 +227,9 @@ class Results:
         return float(self.counted.share(len(self.counted.radii)))
 
     def abstention(self) -> float:
-        """Share of rows that abstain (predict = -1); inputs that weren't sampled are
-        left out.
+        """Share of rows that abstain (predict = -1).
+
+        Inputs that weren't sampled are left out.
         """
         sampled = self.counted.rows - self.counted.left_out
         return self.counted.abstained / sampled if sampled else math.nan
@@ -248,8 +256,11 @@ class Results:
         return self.counted.scopes
 
     def missing(self) -> list[int]:
-        """Indices of inputs that the manifest selects and the file lacks; [] where it
-        can't say.
+        """Indices of inputs that the manifest selects and the file lacks.
+
+        [] where it can't say.
+
+        [] where it can't say.
         """
         return (
             self.manifest.places({row.idx for row in self.rows})[0]
@@ -258,8 +269,9 @@ class Results:
         )
 
     def p_a(self) -> list[float]:
-        """Lower bounds of the true class's probability: p_A where it is certified, else
-        0.
+        """Lower bounds of the true class's probability.
+
+        p_A where it is certified, else 0.
         """
         return list(self.counted.p_a)
 
@@ -268,15 +280,17 @@ class Results:
         return sum(row.drawn for row in self.rows)
 
     def rate(self) -> float:
-        """Rows a second of one worker, by the rows' own times; NaN where they don't
-        say.
+        """Rows a second of one worker, by the rows' own times.
+
+        NaN where they don't say.
         """
         seconds = self.counted.seconds
         return len(self.rows) / seconds if seconds > 0 else math.nan
 
     def notes(self) -> list[str]:
-        """How the file was read, how it came about, what it leaves out, how far the run
-        is.
+        """What a report must tell of the file.
+
+        How it was read, how it came about, what it leaves out, how far the run is.
         """
         return [shown(note) for note in self._notes() if note]
 
@@ -289,6 +303,15 @@ class Results:
         if self.manifest is None:
             return
         yield self.manifest.selection()
+        yield from self._notes_of_evidence()
+        yield from self._notes_of_history(self.manifest)
+        yield from self._notes_of_choice(self.manifest)
+        if left := self.manifest.corrupt() - {row.idx for row in self.rows}:
+            yield f"{len(left)} inputs left out: they are said to be corrupt (stated)"
+        yield self._progress()
+
+    def _notes_of_evidence(self) -> Iterator[str]:
+        """What certificates are against, for which program, and what wasn't sampled."""
         for norm in self.counted.norms:
             if str(norm).startswith(WHOLE_GROUP) and self.classifies:
                 yield (
@@ -296,7 +319,8 @@ class Results:
                     f"{self.clean_accuracy():.4f} of the rows are right"
                 )
         yield self.program()
-        if (not self.manifest.procedure.repeats) and not self.program():
+        manifest = self.manifest
+        if manifest and not manifest.procedure.repeats and not self.program():
             yield (
                 "noise of the operating system's bits: no seed draws these samples "
                 "again"
@@ -306,32 +330,40 @@ class Results:
                 f"{left_out} of {len(self.rows)} inputs were not sampled, because "
                 "their selected class is wrong: abstentions and p_A are of the others"
             )
-        if self.manifest.shard != "0/1":
-            yield f"shard {self.manifest.shard} alone: a part of its run"
-        for step in self.manifest.history:
+
+    def _notes_of_history(self, manifest: Manifest) -> Iterator[str]:
+        """Of which part of a run the rows are, and what changed on the way."""
+        if manifest.shard != "0/1":
+            yield f"shard {manifest.shard} alone: a part of its run"
+        for step in manifest.history:
             if changes := step.get("changes"):
                 yield (
                     f"{step.get('rows')} rows are from before a change: "
                     f"{abridged('; '.join(changes))}"
                 )
-        yield from self.manifest.after_looking()
-        if self.manifest.fitted_on(self.rows):
+        yield from manifest.after_looking()
+
+    def _notes_of_choice(self, manifest: Manifest) -> Iterator[str]:
+        """Whether the inputs that are certified chose the rule."""
+        if manifest.fitted_on(self.rows):
             yield (
                 "the rule was fitted on the rows that it certifies: its level does not "
                 "hold"
             )
-        elif chosen := self.manifest.chosen_on(self.rows):
+        elif chosen := manifest.chosen_on(self.rows):
             yield (
                 f"{chosen} of these inputs chose the rule: on others it may do worse"
             )
-        if left := self.manifest.corrupt() - {row.idx for row in self.rows}:
-            yield f"{len(left)} inputs left out: they are said to be corrupt (stated)"
-        if missing := self.missing():
-            done, rate = len(self.rows), self.rate()
-            text = f"{done} of {done + len(missing)} rows"
-            if rate > 1e-6:
-                left_for_one = timedelta(seconds=math.ceil(len(missing) / rate))
-                text += (
-                    f", {rate:.3g} a second for one worker, {left_for_one} left for one"
-                )
-            yield f"{text}: {some(missing)} missing"
+
+    def _progress(self) -> str:
+        """How far the run is; "" where nothing is missing."""
+        missing = self.missing()
+        if not missing:
+            return ""
+        done = len(self.rows)
+        rate = self.rate()
+        text = f"{done} of {done + len(missing)} rows"
+        if rate > 1e-6:
+            left = timedelta(seconds=math.ceil(len(missing) / rate))
+            text += f", {rate:.3g} a second for one worker, {left} left for one"
+        return f"{text}: {some(missing)} missing"

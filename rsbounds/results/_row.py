@@ -154,8 +154,9 @@ class Row(Record):
 
     @classmethod
     def parse(cls, line: str, columns: Sequence[str]) -> Self:
-        """The row in a line of text under a header; says what was expected of a bad
-        one.
+        """Read the row in a line of text under a header.
+
+        The error says what was expected of a bad one.
         """
         cells = line.split("\t")
         if len(cells) != len(columns):
@@ -189,8 +190,9 @@ class Row(Record):
 
     @property
     def drawn(self) -> int:
-        """How many samples were drawn to bound a probability: n, unless the run went on
-        after the look that the row is of.
+        """How many samples were drawn to bound a probability.
+
+        n, unless the run went on after the look that the row is of.
         """
         text = self.extra.get("drawn", "")
         return int(text) if text.isdecimal() else self.n

@@ -127,8 +127,9 @@ def table(
     classes: bool = False,
     notes: bool = True,
 ) -> str:
-    """Accuracy, abstentions, average certified radius (ACR), certified accuracies of
-    some files; of answers that predict no class their own tables.
+    """Table of accuracies, abstentions and average certified radii (ACR).
+
+    With certified accuracies; of answers that predict no class their own tables.
 
     Parameters
     ----------
@@ -274,8 +275,9 @@ def below(footnotes: Sequence[str], style: str, *, notes: bool = True) -> list[s
 
 
 def styled(lines: list[list[str]], style: str, texts: int = 2) -> str:
-    """Lines as text, as Markdown, LaTeX or CSV; the first ``texts`` columns to the
-    left.
+    """Lay lines out as text, Markdown, LaTeX or CSV.
+
+    The first ``texts`` columns go to the left.
     """
     if style == "markdown":
         return _markdown([[literal(cell) for cell in line] for line in lines], texts)

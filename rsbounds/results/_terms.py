@@ -130,8 +130,11 @@ def noted_by_name(
 
 
 def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
-    """Several runs at several noise levels whose certificates say the same: a label,
-    and the runs.
+    """Several runs at several noise levels whose certificates say the same.
+
+    A label, and the runs.
+
+    A label, and the runs.
 
     Method, scope, terms and inputs are equal, and the scope is that of a certificate of
     the classifier that is run, or none is stated: only then the best of the runs at a
@@ -156,8 +159,9 @@ def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
 
 
 def _differences(files: Sequence[Results]) -> list[str]:
-    """For each file what of its terms and inputs not all others share, in words; "" if
-    nothing.
+    """Name what of each file's terms and inputs not all others share.
+
+    In words; "" if nothing.
     """
     names = (*NAMES, "inputs")
     each = [

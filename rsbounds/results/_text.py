@@ -44,8 +44,9 @@ def html_table(lines: Sequence[Sequence[object]]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON can hold it: null for NaN, "inf" for infinity, also inside of
-    others.
+    """Return the value as JSON can hold it.
+
+    null for NaN, "inf" for infinity, also inside of others.
     """
     if isinstance(value, Mapping):
         return {str(name): plain(each) for name, each in value.items()}

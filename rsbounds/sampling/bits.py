@@ -151,8 +151,9 @@ class ArrayBits:
 
 
 def _first_bits(chance: Fraction) -> tuple[int, Fraction]:
-    """The first 16 bits of a probability, and the probability that is left to a draw
-    which equals them.
+    """Take the first 16 bits of a probability.
+
+    Beside them, the probability that is left to a draw which equals them.
     """
     threshold = min(math.floor(chance * _ALL), _ALL - 1)
     return threshold, chance * _ALL - threshold

@@ -122,8 +122,9 @@ class Stream(np.random.Generator):
         self._used = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What pickle and copy go by: NumPy's own way would make a plain generator,
-        whose blocks have other seeds.
+        """Say how to pickle and copy.
+
+        NumPy's own way would make a plain generator, whose blocks have other seeds.
         """
         state = self.bit_generator.state, self._used
         return Stream, self._arguments, state
@@ -152,8 +153,9 @@ stream = Stream  # for callers it is a function
 
 
 def block_seeds(generator: Randomness, blocks: int) -> list[int]:
-    """Seeds of 32 bits for ``blocks`` blocks: of a stream's own, else distinct ones
-    drawn.
+    """Seeds of 32 bits for ``blocks`` blocks.
+
+    Of a stream's own, else distinct ones drawn.
 
     The operating system's noise has no seeds: the blocks are numbered in their place.
     """
@@ -166,8 +168,9 @@ def block_seeds(generator: Randomness, blocks: int) -> list[int]:
 
 
 def outcome_seeds(blocks: int) -> list[int]:
-    """In place of seeds for noise that is not drawn by any: the blocks' numbers, spread
-    like seeds over 32 bits.
+    """Number blocks of noise that no seed draws.
+
+    The numbers are spread like seeds over 32 bits.
     """
     return [spread(number) for number in range(blocks)]
 

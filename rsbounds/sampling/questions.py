@@ -201,8 +201,9 @@ def question_of(kind: Kind) -> Question:
 
 
 def class_counts(outputs: Any, void: Any, margin: float | None, arrays: Arrays) -> Any:
-    """Counts of the classes over scores (count, classes), or of each position over
-    (count, classes, *positions).
+    """Count the classes over scores (count, classes).
+
+    Or of each position over (count, classes, *positions).
 
     A void sample counts for none, and one whose scores hold a NaN, or whose largest
     score doesn't lead the second by more than the margin, for none at that position.

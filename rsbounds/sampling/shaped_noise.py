@@ -76,15 +76,16 @@ class ColumnNoise:
         return self.level
 
     def centre(self, x: Any) -> Any:
-        """x divided by the shape, in float64."""
+        """Divide x by the shape, in float64."""
         self.level_at(x)
         return np.asarray(x, dtype=np.float64) / self.shape
 
     def sampler(
         self, model: Any, num_classes: int | None = None, **options: Any
     ) -> Sampler:
-        """Counts classes under this noise; the model and ``options`` as for
-        :func:`rsbounds.sampling.as_sampler`.
+        """Return what counts classes under this noise.
+
+        The model and ``options`` as for :func:`rsbounds.sampling.as_sampler`.
         """
         torch = sys.modules.get("torch")
         if torch is None or not isinstance(model, torch.nn.Module):
@@ -129,8 +130,11 @@ def shaped_arrays(noise: Any, model: Any, **options: Any) -> Sampler:
 
 
 class ShapedNoise(Noise):
-    """Noise of a shape, drawn in the coordinates divided by it: copies of x + mean +
-    sigma shape Z.
+    """Noise of a shape, drawn in the coordinates divided by it.
+
+    Copies of x + mean + sigma shape Z.
+
+    Copies of x + mean + sigma shape Z.
     """
 
     level = None
@@ -142,7 +146,7 @@ class ShapedNoise(Noise):
         self._shape = np.asarray(noise.shape, dtype=np.float32)
 
     def checked(self, x: Any) -> NDArray[np.float64]:
-        """x + mean, divided by the shape."""
+        """Return x + mean, divided by the shape."""
         point = single(x)
         if point.shape != self._shape.shape:
             raise ArgumentError(

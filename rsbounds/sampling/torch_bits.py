@@ -168,8 +168,10 @@ class TorchBits:
 
 
 def _place(chance: Fraction) -> tuple[int, int]:
-    """Where a probability lies in 63 bits: what is below happens, and what equals the
-    second number, -1 if nothing does, is not decided.
+    """Place a probability in 63 bits.
+
+    What is below happens, and what equals the second number, -1 if nothing does, is not
+    decided.
     """
     scaled = chance * _ALL
     below = min(math.floor(scaled), _ALL - 1)

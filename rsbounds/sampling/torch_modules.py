@@ -232,7 +232,10 @@ class TorchModule(Backend):
 
 @contextmanager
 def _other_threads() -> Iterator[str]:
-    """torch on a CPU by one thread, or by several where one is usual; says which."""
+    """Run torch on a CPU by one thread, or by several where one is usual.
+
+    Says which.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(1 if before > 1 else max(threads.cores(), 2))
     try:

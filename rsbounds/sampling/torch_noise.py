@@ -28,7 +28,9 @@ def gaussian(
     seeds: list[int],
     generator: torch.Generator,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """x + sigma Z with Z in float32 by torch's own generator and the exact level.
+    """Draw x + sigma Z with Z in float32, by torch's own generator.
+
+    The level is exact.
 
     If ``x`` is in float64 or the level no float32 number, the sum is formed in float64.
     """
@@ -68,7 +70,7 @@ def on_grid(
     generator: torch.Generator | SystemBits,
     levels: int = LEVELS,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """x + sigma Z rounded to the grid of 1/255, drawn exactly.
+    """Draw x + sigma Z rounded to the grid of 1/255, exactly.
 
     Ambiguous draws are void. ``x`` holds whole numbers: 255 times the input.
     """
@@ -89,7 +91,7 @@ def moved(
     generator: torch.Generator | SystemBits,
     levels: int = LEVELS,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """x and the steps that 63 random bits give, over 255.
+    """Add to x the steps that 63 random bits give, over 255.
 
     ``steps`` says which are ambiguous.
     """
@@ -115,8 +117,9 @@ def _fill(u: torch.Tensor, generator: torch.Generator | SystemBits, seed: int) -
 def rounded(
     u: torch.Tensor, centre: torch.Tensor, scale: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """centre + scale Z, both in 1/255, to the nearest whole number; which draws are
-    ambiguous.
+    """Round centre + scale Z, both in 1/255, to the nearest whole number.
+
+    Beside it, which draws are ambiguous.
 
     u holds the first 63 bits of Phi(Z). The table of scores gives an interval of Z.
     Where its ends round to two numbers, the series of Phi about the lower end makes the

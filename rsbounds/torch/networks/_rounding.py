@@ -1,5 +1,7 @@
-"""How far a network's float64 arithmetic may lie from the exact function of its
-weights, and what that takes from a level or a mean.
+"""Rounding of a network's float64 arithmetic.
+
+How far it may lie from the exact function of the weights, and what that takes from a
+level or a mean.
 
 A running error analysis in the maximum norm, for all inputs with coordinates in [0, 1]
 at once: each operation maps a bound of its exact input's size and a bound of that

@@ -60,8 +60,9 @@ def lipschitz(graph: Graph) -> Fraction:
 
 
 def derivative(graph: Graph) -> Fraction:
-    """An upper bound of the Lipschitz constant of a graph's derivative; ValueError
-    where a step has none.
+    """Bound the Lipschitz constant of a graph's derivative from above.
+
+    ValueError where a step has none.
     """
     if isinstance(graph.result, torch.Tensor):
         return Fraction(0)
@@ -71,8 +72,9 @@ def derivative(graph: Graph) -> Fraction:
 
 
 def computed(graph: Graph, given: Range) -> Range:
-    """The range of a graph's result for inputs of that range; NoBound where a step has
-    none.
+    """Bound the range of a graph's result for inputs of that range.
+
+    NoBound where a step has none.
     """
     if isinstance(graph.result, torch.Tensor):
         return Range(float(graph.result.abs().max()), 0.0)

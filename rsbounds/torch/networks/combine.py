@@ -88,8 +88,9 @@ class Concatenation(nn.Module):
 
 
 class GroupSort(nn.Module):
-    """Sort groups of ``size`` channels (axis 1); its constant is 1, and 2 channels are
-    MaxMin.
+    """Sort groups of ``size`` channels (axis 1).
+
+    Its constant is 1, and 2 channels are MaxMin.
 
     References
     ----------

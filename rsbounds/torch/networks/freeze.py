@@ -335,8 +335,9 @@ _PARAMETER_MUTATION = [kind for kind in OutputKind if kind.name == "PARAMETER_MU
 
 
 def _arguments(node: Any, held: dict[Any, Any]) -> dict[str, Any] | None:
-    """A node's arguments by name, with the defaults; None for what isn't an operation
-    of torch that leaves its inputs alone.
+    """Return a node's arguments by name, with the defaults.
+
+    None for what isn't an operation of torch that leaves its inputs alone.
     """
     schema = getattr(node.target, "_schema", None)
     if schema is None or schema.is_mutable or not str(node.target).startswith("aten."):

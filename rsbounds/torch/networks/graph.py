@@ -82,8 +82,9 @@ class Graph:
         return self.between(Value(0), self.result, x)
 
     def between(self, start: Value, end: Value, x: torch.Tensor) -> torch.Tensor:
-        """The tensor ``end`` where ``start`` is ``x``; it must depend on nothing else
-        that depends on the input.
+        """Compute the tensor ``end`` where ``start`` is ``x``.
+
+        It must depend on nothing else that depends on the input.
         """
         held = {start: x}
         for index in self.needed(start, end):

@@ -1,5 +1,8 @@
-"""Noise with a mean and a level on every axis, fixed or learned: three forms, three
-scopes.
+"""Noise with a mean and a level on every axis, fixed or learned.
+
+Three forms, three scopes.
+
+Three forms, three scopes.
 
 In coordinates divided by the shape the noise is isotropic, and there it is drawn and
 certified: a ball |u| < R is the ellipsoid sum (delta_i/shape_i)^2 < R^2 of the input.
@@ -48,8 +51,9 @@ class _Noise:
     def sampler(
         self: Any, model: Any, num_classes: int | None = None, **options: Any
     ) -> Sampler:
-        """Counts classes under this noise; the model and ``options`` as for
-        :func:`rsbounds.sampling.as_sampler`.
+        """Return what counts classes under this noise.
+
+        The model and ``options`` as for :func:`rsbounds.sampling.as_sampler`.
 
         With ``sound_noise`` inputs lie on the grid of 1/255 (where the noise follows
         the input, in [0, 1]), x + noise is rounded to it, and the scheme must be made
@@ -126,7 +130,7 @@ class FixedNoise(_Noise):
         return _law("fixed", self.mean, self.sigma)
 
     def centre(self, x: torch.Tensor) -> torch.Tensor:
-        """x + mean, divided by the shape."""
+        """Return x + mean, divided by the shape."""
         return (x + self.mean.detach().cpu().double()) / self.shape.double()
 
     def offset(self, x: torch.Tensor) -> torch.Tensor:
@@ -179,7 +183,7 @@ class CertifiedNoise(_Noise):
         )
 
     def centre(self, x: torch.Tensor) -> torch.Tensor:
-        """x + mean, divided by the shape."""
+        """Return x + mean, divided by the shape."""
         u: torch.Tensor = x / self.shape
         return u + self._mean_at(u)
 

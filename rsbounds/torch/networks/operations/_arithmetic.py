@@ -93,8 +93,9 @@ def _one_number(call: Call) -> bool:
 
 
 def _factors(call: Call) -> torch.Tensor:
-    """What a product or quotient multiplies by, of the result's shape; |.| rounded up
-    for a quotient.
+    """Return what a product or quotient multiplies by, of the result's shape.
+
+    For a quotient |.| is rounded up.
     """
     constant = _constant(call).abs()
     if call.step.operation.startswith("aten.div"):

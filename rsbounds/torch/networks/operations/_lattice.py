@@ -34,8 +34,13 @@ _CELLS = 2**19  # complex numbers of the symbol held at once
 def convolution(
     weights: Matrix, stride: tuple[int, ...], dilation: tuple[int, ...], groups: int
 ) -> float:
-    """Norm of a convolution with weights (out, in/groups, *kernel), or of its adjoint,
-    the transposed convolution with weights (in, out/groups, *kernel).
+    """Norm of a convolution with weights (out, in/groups, *kernel).
+
+    Or of its adjoint, the transposed convolution with weights (in, out/groups,
+    *kernel).
+
+    Or of its adjoint, the transposed convolution with weights (in, out/groups,
+    *kernel).
     """
     norms = []
     for group in weights.reshape(groups, -1, *weights.shape[1:]):

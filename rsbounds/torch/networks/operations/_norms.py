@@ -53,8 +53,9 @@ def longest_column(matrix: Matrix) -> float:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Use one thread: on matrices of this size more threads take up to a hundred times
-    as long.
+    """Use one thread.
+
+    On matrices of this size more threads take up to a hundred times as long.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -120,8 +120,9 @@ _JUMP = 1e-6
 
 
 def _settled(arguments: dict[str, Any]) -> dict[str, Any]:
-    """A softplus whose linear part begins at 40 or later; ValueError if torch's begins
-    with a jump that can be seen.
+    """Accept a softplus whose linear part begins at 40 or later.
+
+    ValueError if torch's begins with a jump that can be seen.
     """
     beta, threshold = float(arguments["beta"]), float(arguments["threshold"])
     if not threshold >= 20:

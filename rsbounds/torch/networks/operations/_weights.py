@@ -114,8 +114,9 @@ def _convolution(call: Call) -> list[Term]:
 
 
 def _wraps(call: Call, padded: Call, dilation: tuple[int, ...]) -> bool:
-    """Whether the input of a convolution is padded around the torus, and not so wide
-    that an output would be repeated.
+    """Tell whether the input of a convolution is padded around the torus.
+
+    And not so wide that an output would be repeated.
     """
     step = padded.step
     if step.operation != "aten.pad.default" or step.arguments["mode"] != "circular":
