@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,8 @@ def predict(
     """The smoothed classifier's class at ``x``, or ``ABSTAIN``.
 
     The class returned is wrong with probability at most alpha: the two-sided binomial
-    test that the two most frequent classes are equally likely must reject.
+    test that the two most frequent classes are equally likely must reject. Where n is
+    too small for it to reject whatever the votes are, a warning names the least n.
 
     Parameters
     ----------
@@ -184,6 +186,7 @@ def predict(
     # A phase of its own: a prediction never looks at the samples of a certificate.
     generator = stream(procedure.seed, index, Phase.PREDICT)
     counts = class_counts(sampler(x, level_of(scheme, x), procedure.n, generator))
+    _warn_of_too_few(procedure.n, procedure.alpha)
     second, first = np.sort(counts)[-2:]
     # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound
     rejects = (
@@ -191,3 +194,21 @@ def predict(
         and lower_bound(first, first + second, procedure.alpha / 2, scores=True) >= 0
     )
     return int(np.argmax(counts)) if rejects else ABSTAIN
+
+
+def _warn_of_too_few(n: int, alpha: float) -> None:
+    """A warning where even n votes of n for one class would be no answer."""
+
+    def may_decide(votes: int) -> bool:
+        return bool(lower_bound(votes, votes, alpha / 2, scores=True) >= 0)
+
+    if may_decide(n):
+        return
+    least = n + 1
+    while not may_decide(least):
+        least += 1
+    warnings.warn(
+        f"n = {n}, alpha = {alpha:g} abstains whatever the votes: the two-sided test "
+        f"needs n = {least}",
+        stacklevel=3,
+    )

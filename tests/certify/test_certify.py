@@ -82,6 +82,7 @@ def test_same_names_give_the_same_certificate():
     assert one != certify(sampler, x, gaussian(0.5), n=500, seed=8, index=9)
 
 
+@pytest.mark.filterwarnings("ignore:n = .* abstains")  # for few samples
 @given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))))
 def test_prediction_is_the_exact_two_sided_binomial_test(counts):
     n, a = counts
@@ -307,3 +308,13 @@ def test_a_file_that_could_not_be_verified_is_not_begun(tmp_path, name):
     with pytest.raises(ValueError, match=rf"^{name}.*1000000000"):
         certify_dataset(sampler, data, gaussian(0.5), out=out, **{name: 10**9 + 1})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("n", "alpha", "least"), [(10, 0.001, 11), (3, 0.1, 5)])
+def test_too_few_samples_to_predict_are_a_warning_that_names_the_least(n, alpha, least):
+    x = np.array([0.9, 0.0], np.float32)
+    sampler = ArraySampler(lambda batch: batch)
+    with pytest.warns(UserWarning, match=f"n = {least}"):
+        found = predict(sampler, x, gaussian(0.01), Procedure(n=n, alpha=alpha))
+    assert found == ABSTAIN
+    assert predict(sampler, x, gaussian(0.01), Procedure(n=least, alpha=alpha)) == 0
