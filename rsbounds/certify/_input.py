@@ -183,11 +183,11 @@ def predict(
     0
     """
     require_procedure(procedure)
-    _warn_of_too_few(procedure.n, procedure.alpha)
     sampler = sampler_of(sampler, scheme)
     # A phase of its own: a prediction never looks at the samples of a certificate.
     generator = stream(procedure.seed, index, Phase.PREDICT)
     counts = class_counts(sampler(x, level_of(scheme, x), procedure.n, generator))
+    _warn_of_too_few(procedure.n, procedure.alpha)
     second, first = np.sort(counts)[-2:]
     # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound
     rejects = (

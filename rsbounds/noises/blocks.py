@@ -122,7 +122,7 @@ class Blocks(FrontierNoise):
     >>> table.norm, round(float(table.curve.low(0.97, (0.7, 1))), 12)
     ('l2, changes <= 0', 0.544198240945)
     >>> [(round(radius, 3), changes) for radius, changes in table.curve.frontier(0.99)]
-    [(2.326, 0), (1.672, 1), (0.634, 2)]
+    [(2.326, 0), (1.576, 1)]
     """
 
     name = "blocks"

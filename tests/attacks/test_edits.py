@@ -138,6 +138,14 @@ RUNS: Mapping[str, tuple[Any, Any, Callable[[], Any], dict[str, Any]]] = {
         lambda: schemes.transformed(schemes.gaussian(0.5), "brightness"),
         {},
     ),
+    "blocks of numbers": (
+        scores,
+        (WHOLE.astype(np.float32), Y),
+        lambda: schemes.blocks(
+            schemes.gaussian(0.5), schemes.flips(0.1, 0.2), splits=[4]
+        ),
+        {},
+    ),
     "orbit": (
         scores,
         (PICTURES, Y),

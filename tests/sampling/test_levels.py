@@ -180,7 +180,7 @@ def test_sound_noise_refuses_levels_whose_rounding_nobody_bounded(task):
     sampler = ArraySampler(
         lambda batch: batch.reshape(len(batch), -1)[:, :2], sound_noise=True
     )
-    procedure = Procedure(n=10, target_radius=0.1)
+    procedure = Procedure(n=20, target_radius=0.1)
     with pytest.raises(ValueError, match=r"sound=True.*'semi-elastic'"):
         task(sampler, np.zeros(36), knn_scheme(sound=False), procedure)
     task(sampler, np.zeros(36), knn_scheme(), procedure)
