@@ -2,8 +2,6 @@
 
 These are robust split-conformal sets.
 
-These are robust split-conformal sets.
-
 A label belongs to the set while its score (of input plus noise; the smaller, the better
 the label fits) is at most a threshold. Within R an input's own coverage c falls to no
 less than g(c) = Phi(Phi^-1(c) - R/sigma), which is convex: by Jensen's inequality so

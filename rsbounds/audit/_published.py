@@ -1,8 +1,6 @@
 """A file without a manifest: whether any count could have earned its radii.
 
 They are judged as they are printed.
-
-They are judged as they are printed.
 """
 
 from __future__ import annotations

@@ -154,8 +154,6 @@ def settle(args: argparse.Namespace) -> None:
     """Take several devices apart, and set this process's threads.
 
     Before torch is loaded.
-
-    Before torch is loaded.
     """
     args.devices = re.findall(r"\d+", args.device) if "," in args.device else []
     if args.devices:

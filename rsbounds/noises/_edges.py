@@ -193,8 +193,6 @@ def side_by_side(parts: list[Edges], keys: list[Places]) -> tuple[Places, Edges]
     """Ascending keys of the ones of matrices that stand side by side.
 
     Of those of each; and the matrix that they are of.
-
-    Of those of each; and the matrix that they are of.
     """
     rows = parts[0].shape[0]
     width = sum(part.shape[1] for part in parts)

@@ -205,8 +205,6 @@ def _p_a(file: Results) -> list[float]:
     """Quantiles of the lower bounds of the true class's probability.
 
     NaN where there are none.
-
-    NaN where there are none.
     """
     bounds: Any = np.quantile(file.p_a() or [math.nan], QUANTILES, method="lower")
     values: list[float] = bounds.tolist()

@@ -279,8 +279,6 @@ def commit(
 
     Returns the entry of ``run``.
 
-    Returns the entry of ``run``.
-
     ``accept`` keeps one that differs, of which an audit tells.
     """
     place = commitment_path(path)

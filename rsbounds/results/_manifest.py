@@ -177,8 +177,6 @@ class Manifest:
         """Indices of the inputs that the history says were left out.
 
         They can't be decoded.
-
-        They can't be decoded.
         """
         left = (entry for step in self.history for entry in step.get("corrupt", ()))
         return {entry["input"] for entry in left if "input" in entry}
@@ -211,8 +209,6 @@ class Manifest:
 
     def commitment(self) -> str:
         """The text by which a run is committed to before its first sample.
-
-        It has all that is fixed then.
 
         It has all that is fixed then.
 

@@ -144,8 +144,6 @@ class Results:
         """The head and the lines of the table that a notebook shows.
 
         None of rows that can't be reported.
-
-        None of rows that can't be reported.
         """
         try:
             report = self.report()
@@ -215,8 +213,6 @@ class Results:
         """Share of rows that are correct with radius >= r, for each r.
 
         NaN without rows.
-
-        NaN without rows.
         """
         at = checks.as_floats("radii", radii, 0.0, nan=False)
         held = self.counted.radii
@@ -257,8 +253,6 @@ class Results:
 
     def missing(self) -> list[int]:
         """Indices of inputs that the manifest selects and the file lacks.
-
-        [] where it can't say.
 
         [] where it can't say.
         """

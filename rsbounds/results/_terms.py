@@ -134,8 +134,6 @@ def comparable(files: Sequence[Results]) -> list[tuple[str, list[Results]]]:
 
     A label, and the runs.
 
-    A label, and the runs.
-
     Method, scope, terms and inputs are equal, and the scope is that of a certificate of
     the classifier that is run, or none is stated: only then the best of the runs at a
     radius says something. The label has the terms that tell the groups apart.

@@ -133,8 +133,6 @@ class ShapedNoise(Noise):
     """Noise of a shape, drawn in the coordinates divided by it.
 
     Copies of x + mean + sigma shape Z.
-
-    Copies of x + mean + sigma shape Z.
     """
 
     level = None

@@ -2,8 +2,6 @@
 
 Three forms, three scopes.
 
-Three forms, three scopes.
-
 In coordinates divided by the shape the noise is isotropic, and there it is drawn and
 certified: a ball |u| < R is the ellipsoid sum (delta_i/shape_i)^2 < R^2 of the input.
 

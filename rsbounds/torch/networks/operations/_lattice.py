@@ -38,9 +38,6 @@ def convolution(
 
     Or of its adjoint, the transposed convolution with weights (in, out/groups,
     *kernel).
-
-    Or of its adjoint, the transposed convolution with weights (in, out/groups,
-    *kernel).
     """
     norms = []
     for group in weights.reshape(groups, -1, *weights.shape[1:]):
