@@ -41,7 +41,7 @@ own noise ({epochs} epochs of {trained:,} digits, {seeds} times) and certified o
 writes this page ({machine}).
 
 Two queries certify more at every radius of the tables and in each seed's average. The
-mask brings parameters of its own and half again as much work, and both kinds share
+mask brings parameters and work of its own, and both kinds share
 one recipe that was tuned for neither; with 100 inputs a share of .8 is known to about
 .08 either way, so read the two lines of a table beside each other, on the same
 inputs.
