@@ -173,7 +173,7 @@ def brightness_radius(
     >>> from rsbounds import gaussian
     >>> most = [0.0, 0.4]
     >>> gaussian.brightness_radius(3.8, 0.4, 0.4, contrast=most, scores=True).round(3)
-    array([1.459, 1.405])
+    array([1.459, 1.404])
     """
     pair = ScorePair.of(p_a, p_b, scores=scores)
     sigma = operand(

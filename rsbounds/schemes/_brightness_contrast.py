@@ -139,7 +139,7 @@ def brightness_contrast(
     >>> from rsbounds import schemes
     >>> scheme = schemes.brightness_contrast(0.4, 0.4)
     >>> [round(scheme.radius(3.8, 0.4, contrast=c), 3) for c in (0.0, 0.4)]
-    [1.459, 1.405]
+    [1.459, 1.404]
     """
     return BrightnessContrast(
         {

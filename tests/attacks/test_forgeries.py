@@ -231,7 +231,15 @@ def test_rows_cut_off_together_with_their_number(finished, capsys):
     assert "input 7: is left out: the manifest names 7 inputs, 12 are" in says(
         capsys, ["verify", "out.tsv", *DATA], 1
     )
-    state(data=said["data"] | {"inputs": 7, "max": 7})  # this the file says itself
+    state(data=said["data"] | {"inputs": 7, "max": 7})
+    text = says(capsys, ["verify", "out.tsv", *DATA], 1)
+    assert "'probe.8' is no input of the run" in text
+    # with the probe too this is what the file says itself
+    state(
+        probe={
+            index: counts for index, counts in said["probe"].items() if int(index) < 7
+        }
+    )
     assert main(["verify", "out.tsv", *DATA]) == 0
 
 

@@ -390,7 +390,7 @@ def test_inputs_that_a_noise_is_not_for_are_refused_in_a_line(noise, x, message)
         (lambda: Blocks(Flips(0.1, 0.2), splits=[]), "parts must be at least two"),
         (
             lambda: Blocks(Flips(0.1, 0.2), Deletion(0.5), splits=[1]),
-            "parts must be of categorical, flips, mask",
+            "parts must be of categorical",
         ),
     ],
 )

@@ -275,7 +275,7 @@ def test_rows_that_count_edits_are_read_and_shown(tmp_path):
     assert EDIT in results.table([file], style="csv")
     results.plot([file], tmp_path / "plot.svg")
     results.html([file], tmp_path / "page.html")
-    counts = replace(row, norm="edits")
+    counts = replace(row, norm="2 edits")
     with pytest.raises(ValueError, match="in column norm"):
         Row.parse(counts.text(columns), columns)
 
