@@ -101,7 +101,7 @@ def probed_again(
     model: Any,
     given: Scheme | None,
 ) -> Iterator[Finding]:
-    """Find an input of the probe whose selection samples are not drawn again.
+    """Find inputs of the probe whose selection samples are not drawn again.
 
     Where rows don't hold these samples.
     """
@@ -121,7 +121,6 @@ def probed_again(
         if drawn != stated:
             text = f"the probe is {stated!r:.60}, and drawn again {drawn:.60}"
             yield Finding(Kind.COUNTS, row.idx, text, line)
-        return
 
 
 def _drawer(model: Any, manifest: Manifest, given: Scheme | None) -> Any:

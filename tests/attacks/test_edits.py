@@ -445,6 +445,11 @@ def of_a_table(
     free = set().union(*(STANDS_FOR.get(each, set()) for each in audit.stated))
     if place.startswith(("no ", f"{name} ")) and {name, other} & free:
         return "weaker or stated", None, audit
+    if place == "radius of one row in all" and all(
+        float(one["radius"]) <= float(own["radius"])
+        for one, own in zip(table, files.rows, strict=True)
+    ):
+        return "weaker or stated", None, audit
     if place == "a row's evidence for another" and "label" in free:
         return "weaker or stated", None, audit
     return "passed", Edit(files.name, place, None, None), audit

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
+import rsbounds.confidence.bound as entry
 from rsbounds.answers import _maps, _sets, _topk, _values
 from rsbounds.certify import Procedure
 from rsbounds.composite import Cond, Rule, estimate
 from rsbounds.composite.planning import Plan
-from rsbounds.confidence.bound import divided
 from rsbounds.schemes import gaussian
 
 HALF = Fraction(1, 2)
@@ -226,7 +226,7 @@ def test_levels_of_parts_add_up_to_no_more_than_alpha():
     """The level of three items was rounded to the nearest."""
     for alpha in (0.001, 0.1, 0.3, 1 / 3, 0.7, 1e-300, 1e-310):
         for parts in (2, 3, 5, 6, 7, 10, 12, 18, 49, 98):
-            for part_of in (_topk.level_of, divided):
+            for part_of in (_topk.level_of, entry.divided):
                 level = Fraction(float(part_of(alpha, parts)))
                 assert level * parts <= Fraction(alpha)
 
@@ -356,7 +356,7 @@ def test_each_bound_of_a_stage_has_its_part_of_alpha():
     score = Cond("score", 0)
     group = Cond("set", 0, 0.0, (0, 2))
     for items in (1, 2, 3):
-        stages = estimate._Bounds(lambda stage: counts, n, divided(alpha, items))
+        stages = estimate._Bounds(lambda stage: counts, n, entry.divided(alpha, items))
         level = Fraction(alpha) / items
         with mp.workdps(40):
             for cls, hits in enumerate(counts.tolist()):
