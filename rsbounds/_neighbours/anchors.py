@@ -22,6 +22,7 @@ from rsbounds._numerics.checks import (
     number,
     on_host,
 )
+from rsbounds._numerics.domains import NORM
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, flag_nan
 from rsbounds._numerics.threads import cores
@@ -131,7 +132,7 @@ class LabelledAnchors(Anchors):
                 f"must have shape {self.squares.shape}, one for each anchor; "
                 f"got {self.labels.shape}",
             )
-        self._norm = float(as_floats("norm", norm, 1.0, nan=False))
+        self._norm = NORM.one("norm", norm)
         if self._norm not in _DUAL:
             raise ArgumentError("norm", f"must be one of 1, 2, inf; got {norm!r}")
 

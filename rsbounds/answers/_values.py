@@ -32,6 +32,8 @@ from rsbounds.answers._answer import (
     checked_radius,
     require_defaults,
     require_fixed,
+    require_rows,
+    require_scheme,
     unclassified,
 )
 from rsbounds.confidence import upper_bound
@@ -126,6 +128,7 @@ def order_ranks(
 
     0 where there is none.
     """
+    require_scheme(scheme)
     quantile = number("p", p, 0.0, 1.0, closed="neither")
     level = float(half(checked_alpha(alpha)))
     distance = checked_radius(radius)
@@ -360,6 +363,7 @@ def intervals(rows: Sequence[Recorded]) -> tuple[Array, Array]:
 
     ``rows`` are those of a run or of a file; ValueError for rows of another answer.
     """
+    require_rows(rows)
     if not all("low" in row.extra and "high" in row.extra for row in rows) or not rows:
         raise ArgumentError("rows", "must be of the answer 'values', at least one")
     low = np.array([table(row.extra["low"]) for row in rows])

@@ -408,7 +408,9 @@ def require_place(out: str | os.PathLike[str]) -> Path:
         raise ArgumentError("out", f"must be a path; got {out!r}")
     path = Path(out)
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is not a regular file: choose another output file")
+        raise ArgumentError(
+            "out", f"must not be {path}, which is no regular file: choose another"
+        )
     require_folder(path)
     return path
 

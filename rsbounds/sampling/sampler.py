@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array
+from rsbounds._numerics.checks import Array, count, instance
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.noises import Noise, require_level
 from rsbounds.sampling import looks
@@ -129,8 +129,12 @@ class ModelSampler:
     def _begun(self, x: Any, sigma: float, n: int, generator: Randomness) -> Call:
         """A call whose arguments are checked."""
         noise = self.backend.noise
+        n = count("n", n, 1)
         if isinstance(generator, SystemBits):
             require_system_noise(self)
+        else:
+            generators = "a generator, such as rsbounds.sampling.stream(0, 0, 1)"
+            instance("generator", generator, np.random.Generator, generators)
         require_level(noise, sigma)
         if noise.outcomes not in (None, n):
             raise ArgumentError(

@@ -89,12 +89,12 @@ REFUSED: Mapping[str, str] = {
 
 def named(name: str) -> Transform | FiniteGroup:
     """The transformation of a name; ArgumentError("transform", ...) for another."""
-    if name in REFUSED:
-        raise ArgumentError("transform", f"can't be {name}: it {REFUSED[name]}")
-    if name not in TRANSFORMS:
+    if not isinstance(name, str) or name not in {*TRANSFORMS, *REFUSED}:
         raise ArgumentError(
             "transform", f"must be one of {', '.join(TRANSFORMS)}; got {name!r:.60}"
         )
+    if name in REFUSED:
+        raise ArgumentError("transform", f"can't be {name}: it {REFUSED[name]}")
     return TRANSFORMS[name]
 
 
