@@ -52,7 +52,7 @@ WRONG = {
     "array of bool": np.array([True]),
     "date": np.datetime64("2020"),
     "function": lambda *_, **__: None,
-    "class": dict,
+    "class": str,
     "empty tuple": (),
     "set": {1},
 }
