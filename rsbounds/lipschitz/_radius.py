@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -89,7 +91,7 @@ def radius(
     sigma_min = as_floats("sigma_min", sigma_min, 0.0, closed=closed, towards=-np.inf)
     sigma = as_floats("sigma", sigma, 0.0, closed="neither", exact=True)
     dim = as_floats("dim", dim, 1.0, 1e8, exact=True)
-    least = 0.25  # of the methods without, for which it is nothing
+    least: Any = 0.25  # of the methods without, for which it is nothing
     if p_min is not None:
         least = as_floats("p_min", p_min, 0.0, 0.5, closed="neither", exact=True)
     z_a, z_b, half, sigma, lip, sigma_min, dim, least = broadcast(

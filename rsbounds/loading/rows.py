@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_integers, count, flag
+from rsbounds._numerics.errors import ArgumentError
 
 LARGEST = 2**28  # numbers of one input, 1 GiB in float32: as many as Pillow thinks safe
 NUMBERS_OF_TEXT = (
@@ -154,10 +155,11 @@ class Data(AbstractContextManager["Data"], ABC):
 
     def _place(self, i: int) -> int:
         """``i`` as one of the inputs; IndexError for a number beyond them."""
-        place = count("i", i)
-        if not place < len(self):
+        if not isinstance(i, int | np.integer) or isinstance(i, bool):
+            raise ArgumentError("i", f"must be a whole number; got {i!r:.60}")
+        if not 0 <= i < len(self):
             raise IndexError(f"{self.name}: index must be in [0, {len(self)}); got {i}")
-        return place
+        return int(i)
 
     def close(self) -> None:
         """Let go of open files."""
