@@ -59,9 +59,10 @@ the recipe; {components} principal components, {hidden} hidden units. A list's s
 are the same network with one more output, for no class. Calibration images choose all
 else, for each n; held-out images are only certified: {n0} samples a level choose, n
 estimate, alpha = .001 in total for every row. Seeds {seeds}. Intervals are 95 %, by
-{draws} draws of the images with replacement. rsbounds {version}. The folder `union/` has
-the three largest counts of each image and network, which is all that these bounds read;
-`--seeds 7` draws and shows another seed in about five minutes of a core for a set.
+{draws} draws of the images with replacement. rsbounds {version}. The folder `union/`
+has the three largest counts of each image and network, which is all that these bounds
+read; `--seeds 7` draws and shows another seed in about five minutes of a core for a
+set.
 """
 
 TAIL = """
@@ -84,6 +85,6 @@ TAIL = """
 On the calibration images none of these helped: training by the list's radius
 ({py:func}`rsbounds.torch.radius.cascade`), more weight on other images, soft labels, a
 shared hidden layer, 1,024 hidden units, items that need two stages to agree, a gate of
-its own. The choice among lists is partly chance: the best list on one half of the digits
-had .738 there and .586 on the other half.
+its own. The choice among lists is partly chance: the best list on one half of the
+digits had .738 there and .586 on the other half.
 """
