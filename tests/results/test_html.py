@@ -360,12 +360,12 @@ def test_rows_sort_in_a_browser(page, tmp_path):
     file = run("run", 40, 0.5)
     text = page([file])
     click = """
-    const rows = document.getElementById("rows"), summary = rows.querySelector("summary");
+    const rows = document.getElementById("rows");
     rows.addEventListener("toggle", () => {
       const heads = [...rows.querySelectorAll("th")];
       heads.find((head) => head.textContent === "radius").click();
     });
-    summary.click();
+    rows.querySelector("summary").click();
     """
     start = text.index('<meta http-equiv="Content-Security-Policy"')
     open_ = (
