@@ -27,7 +27,6 @@ from rsbounds.procedure import Procedure
 
 ALPHA = 0.001
 GATES = (0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
-SWEPT = (0.25, 0.35, 0.5)
 UNION = "union of the constants"
 HEAD = """# Bounds and decision lists from the same counts
 
@@ -222,14 +221,7 @@ def section(case: Case) -> str:
     )
     parts.append(f"{bounds} Each list against its constant:")
     parts.append(_table([LIST, WANTED, *(judged(row, base) for row, base in lists)]))
-    parts.append(
-        "Thresholds that nobody chose, all on the same test images (to take the best "
-        "of them from here would be to choose on the test split):"
-    )
-    rows = [bench.list(rule) for rule in shapes(SWEPT)]
-    bases = [bench.first(rule) for rule in shapes(SWEPT)]
-    sweep = [LIST, *map(judged, rows, bases)]
-    return "\n\n".join([*parts, _table(sweep)])
+    return "\n\n".join(parts)
 
 
 def _table(rows: list[list[str]]) -> str:

@@ -255,6 +255,11 @@ def training_size(name: str) -> str:
     return f"{size.train:,}{moved}"
 
 
+def save(file: Path, rows: list[list[str]]) -> None:
+    with file.open("w", newline="", encoding="utf-8") as out:
+        csv.writer(out, lineterminator="\n").writerows(rows)
+
+
 def shown(row: list[str]) -> bool:
     """Whether the page itself has this row."""
     return row[0].split(":")[0] in SHOWN or row[0].startswith("**")
@@ -282,8 +287,7 @@ def section(name: str, count: int, n: int, epochs: int, folder: Path) -> str:
         acr = f"{max(r.acr for r in parts):.3f}"
         top.append([f"**{title}**", *(f"{v:.3f}" for v in best(parts)), acr, "", ""])
     file = folder / f"{name.lower()}.csv"
-    with file.open("w", newline="", encoding="utf-8") as rows_file:
-        csv.writer(rows_file, lineterminator="\n").writerows(top)
+    save(file, top)
     two, proven = biased(data)
     price_head = [
         "scheme",
@@ -297,6 +301,8 @@ def section(name: str, count: int, n: int, epochs: int, folder: Path) -> str:
         "free gain, %",
     ]
     list_head = ["list", "against", *(f"> {r:g}" for r in RADII), "ACR, ratio"]
+    lists = folder / f"{name.lower()}-lists.csv"
+    save(lists, [list_head, *body])
     spent = (
         f"Training and certification took {time.process_time() - start:.0f} s of one "
         "processor."
@@ -308,8 +314,8 @@ def section(name: str, count: int, n: int, epochs: int, folder: Path) -> str:
         f"\n[All {len(top) - 1} rows]({folder.name}/{file.name}).",
         f"\n{PRICES}\n",
         table([price_head, *(p.cells() for p in levels)]),
-        f"\n{LISTS}\n",
-        table([list_head, *body]),
+        f"\n{LISTS.format(file=f'{folder.name}/{lists.name}')}\n",
+        table([list_head, *(row for row in body if row[0])]),
         "\nClass 8 against the rest, deterministic:\n",
         table(two),
         "\n" + " ".join([*lines, *proven, spent]) + "\n",

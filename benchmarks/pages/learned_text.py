@@ -41,7 +41,8 @@ PRICES = """\
 **Sigma(x) before and after its price**, against the constant of the same mean level:"""
 
 LISTS = """\
-**Decision lists**, in points of certified accuracy above the row beside them:"""
+**Decision lists**, in points of certified accuracy above the constant of their first
+level ([beside other bars]({file})):"""
 
 TAIL = """
 ## How to read the two smaller tables
@@ -56,10 +57,10 @@ gain" compares the one without price. The certified radius is nearly the free on
 sqrt(1 + 2 d L^2), with L the Lipschitz constant of sigma (r sigma for the nearest
 images) and d the number of coordinates: the gain grows with L, the price with d L^2.
 
-**Decision lists** are compared with the runner-up constant of their first level, and
-with the best of their recipe's constants at each radius (the last three: with the list
-of plain networks). The last column is the quotient of the ACRs; beside "best at each
-radius" it is taken with the best constant.
+**Decision lists** are compared with the runner-up constant of their first level; the
+files compare them with the best of their recipe's constants at each radius too (the
+last three: with the list of plain networks). The last column is the quotient of the
+ACRs.
 
 ## What the rows are
 
