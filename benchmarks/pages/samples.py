@@ -6,6 +6,7 @@ FOLDER has a clone of locuslab/smoothing under locuslab+smoothing. Nothing of it
 stored here. Counts of the page on unions lie beside that page.
 """
 
+import csv
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -267,9 +268,7 @@ def main(root: Path) -> None:
         "",
     ]
     chosen = list(plans())
-    lines.append(f"| counts | {' | '.join(plan.name for plan in chosen)} |")
-    lines.append(f"| --- |{' --- |' * len(chosen)}")
-    means = []
+    rows, means = [["counts", *(plan.name for plan in chosen)]], []
     for inputs in everything:
         losses = [loss(inputs, plan) for plan in chosen]
         cells = [
@@ -277,15 +276,26 @@ def main(root: Path) -> None:
             f"{own.anywhere:.2f}"
             for own in losses
         ]
-        lines.append(f"| {inputs.name} | {' | '.join(cells)} |")
+        rows.append([inputs.name, *cells])
         if inputs.name.startswith("ImageNet"):
             means.append(losses)
     cells = []
     for each in zip(*means, strict=True):
         average = np.mean(np.array(each), axis=0)
         cells.append("{:.2f}, {:.4f}, {:.2f}, {:.2f}".format(*average))
-    lines.append(f"| mean of ImageNet's three | {' | '.join(cells)} |")
-    lines += ["", *TEXT, ""]
+    rows.append(["mean of ImageNet's three", *cells])
+    with (DOCS / "samples.csv").open("w", newline="", encoding="utf-8") as out:
+        csv.writer(out, lineterminator="\n").writerows(rows)
+    few = [row for row in rows[1:] if "ImageNet" in row[0]]
+    shown = [rows[0], ["---"] * len(rows[0]), *few]
+    lines += [f"| {' | '.join(row)} |" for row in shown]
+    lines += [
+        "",
+        "[All rows](samples.csv), with the networks of the page on unions.",
+        "",
+        *TEXT,
+        "",
+    ]
     (DOCS / "samples.md").write_text("\n".join(lines))
     print("\n".join(lines))
 
