@@ -340,8 +340,7 @@ def sampler_of(model: Any, scheme: Scheme) -> Sampler:
     if getattr(sampler, "sound_noise", False) and not scheme.sound:
         raise ValueError(
             "sound_noise needs a scheme whose radius allows for the rounding of "
-            "sigma(x), "
-            f"made with sound=True; got one of method {scheme.name!r} without"
+            f"sigma(x), made with sound=True; got one of method {scheme.name!r} without"
         )
     grid = getattr(sampler, "grid", LEVELS)
     if grid != LEVELS and scheme.own_level is None:
@@ -364,8 +363,7 @@ def require_scheme(scheme: Any) -> None:
     if not isinstance(scheme, Scheme):
         expected = (
             "a Scheme, such as rsbounds.schemes.gaussian(0.5), or for a data set a "
-            "Rule or "
-            "an Answer"
+            "Rule or an Answer"
         )
         raise ValueError(f"scheme must be {expected}; got {scheme!r:.80}")
 
