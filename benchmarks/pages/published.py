@@ -321,12 +321,9 @@ def dsrs(folder: Path, every: int = 200) -> list[str]:
         "Pearson; what is compared is the exact optimum under both intervals as "
         "published (`benchmarks/pages/published_dsrs.py` derives it). ImageNet, sigma "
         f"= .5, every {every}th index: {rows} rows, {held} of them certified, "
-        f"**{len(lines)} above the exact radius**. The first radius (of one "
-        "distribution) of most of these fits the probabilities of an earlier "
-        "sampling, kept in the folder `-small`: the fourth column is the exact radius "
-        "with those, which the printed one does not exceed. So the rows and the "
-        "probabilities beside them are of two samplings; a row without an earlier one "
-        "exceeds its own.",
+        f"**{len(lines)} above the exact radius**. Most of these fit the probabilities "
+        "of an earlier sampling, kept in the folder `-small` (fourth column): the rows "
+        "and the probabilities beside them are of two samplings.",
         "",
         "| index | printed | exact | exact, earlier sampling | first radius printed | "
         "exact |",

@@ -13,6 +13,7 @@ from rsbounds._numerics.checks import Array, as_floats, as_integers
 from rsbounds._numerics.counts import total
 from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.records import Record
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import Pair
 from rsbounds.procedure import Procedure
@@ -52,8 +53,8 @@ class Recorded(Protocol):
     def extra(self) -> Mapping[str, str]: ...
 
 
-@dataclass(frozen=True)
-class Votes:
+@dataclass(frozen=True, eq=False)
+class Votes(Record):
     """Evidence of class counts: of the samples that choose, and of ``n`` that estimate.
 
     What is missing of the samples drawn fell on no class.
