@@ -14,6 +14,7 @@ than N(0, I), most of them exact, are in :mod:`rsbounds.noises`.
 """
 
 from rsbounds.noises import noise_level as noise_level
+from rsbounds.noises import single as single
 from rsbounds.sampling.adapters import Sampler, as_sampler
 from rsbounds.sampling.adapters import is_sampler as is_sampler
 from rsbounds.sampling.adapters import require_law as require_law
