@@ -23,6 +23,8 @@ os.environ["PATH"] = os.pathsep.join([*FOLDERS, os.environ["PATH"]])
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 OLDEST = PYTHONS[0]
+# the newest one here: the newest packages have none for the oldest Python
+NEWEST = next((x for x in PYTHONS[::-1] if shutil.which(f"python{x}")), PYTHONS[-1])
 DEFAULT = None  # the one that runs nox
 # What the quick tests need beside PyTorch, which they leave out where it is missing:
 # from an index it may be a build for GPUs of several GB. RSBOUNDS_TORCH=1 has it.
@@ -69,9 +71,9 @@ def oldest(session):
     quick(session, constraints="constraints-oldest.txt")
 
 
-@nox.session(python=DEFAULT)
+@nox.session(python=NEWEST)
 def newest(session):
-    """With the newest packages that there are."""
+    """With the newest packages that there are, on the newest Python here."""
     quick(session, constraints=None)
 
 

@@ -103,8 +103,7 @@ class TopClass(Answer):
         if evidence != ("counts" if exact else needed):
             raise ValueError(
                 f"bound {procedure.bound!r} is on {needed}: the sampler gives "
-                f"{evidence} "
-                "(rsbounds.sampling.SoftSampler: scores)"
+                f"{evidence} (rsbounds.sampling.SoftSampler: scores)"
             )
         if exact:
             # all outcomes at once: no luck chooses the class, so they choose it too
@@ -267,9 +266,8 @@ def require_evidence(scheme: Scheme, procedure: Procedure) -> None:
     if exact and scheme.outcomes is None:
         raise ArgumentError(
             "bound",
-            "must be one on samples: the noise of the scheme "
-            f"{scheme.name!r} has outcomes that are not evaluated; got "
-            f"{procedure.bound!r}",
+            f"must be one on samples: the noise of the scheme {scheme.name!r} has "
+            f"outcomes that are not evaluated; got {procedure.bound!r}",
         )
     if scheme.outcomes is None:
         return

@@ -35,6 +35,7 @@ from rsbounds.results._manifest import FORMAT as FORMAT
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._manifest import folded as folded
 from rsbounds.results._plot import PICTURE as PICTURE
+from rsbounds.results._plot import picture_path as picture_path
 from rsbounds.results._plot import plot
 from rsbounds.results._read import load as load
 from rsbounds.results._read import read, read_rows

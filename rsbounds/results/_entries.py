@@ -151,10 +151,3 @@ def _schema_of(tree: Tree) -> dict[str, Any]:
         "properties": properties,
         "additionalProperties": False,
     }
-
-
-def as_markdown(facts: Sequence[Fact]) -> str:
-    """The table of entries that the documentation shows."""
-    lines = ["| entry | what it says | it is |", "| --- | --- | --- |"]
-    lines += [f"| `{fact.name}` | {fact.about} | {fact.by} |" for fact in facts]
-    return "\n".join(lines)
