@@ -4,6 +4,7 @@ python benchmarks/pages/union.py docs/benchmarks/union.md
 """
 
 import argparse
+import csv
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -166,8 +167,8 @@ def intervals(benches: list[Bench], name: str) -> tuple[Floats, list[float]]:
     return ratio, [float(ratio[counted].min()), low, high]
 
 
-def main_table(benches: list[Bench]) -> str:
-    """Curves, means over the seeds."""
+def main_rows(benches: list[Bench]) -> list[list[str]]:
+    """Curves, means over the seeds, with their head."""
     rows = [["certificate", *(f"> {r:g}" for r in RADII), "ACR"]]
     at = np.array(RADII)
 
@@ -181,10 +182,10 @@ def main_table(benches: list[Bench]) -> str:
         if all(name in b.constants for b in benches):
             add(name, lambda b, name=name: b.constants[name])
     for name in LISTS:
-        add(f"**{name}**", lambda b, name=name: b.lists[name])
+        add(name, lambda b, name=name: b.lists[name])
     union = np.mean([curve(b.union, at).max(0) for b in benches], axis=0)
     rows.append(["union of the constants", *(f"{v:.3f}" for v in union), ""])
-    return table(rows)
+    return rows
 
 
 def ratio_table(benches: list[Bench]) -> tuple[str, list[float], Floats]:
@@ -280,8 +281,8 @@ def verdict(ratio: Floats, top: Floats, least: list[float]) -> str:
     )
 
 
-def section(name: str, cases: list[Case], seeds: list[int]) -> tuple[str, str]:
-    """A data set's part of the page, and its answers."""
+def section(name: str, cases: list[Case], folder: Path) -> tuple[str, str]:
+    """A data set's part of the page, and its answers; its curves go into a file."""
     parts, answers, rest = [], [], []
     for n in sorted({N, *(case.about["drawn"] - N0 for case in cases)}):
         able = [k for k, case in enumerate(cases) if case.about["drawn"] >= N0 + n]
@@ -297,9 +298,12 @@ def section(name: str, cases: list[Case], seeds: list[int]) -> tuple[str, str]:
         if n != N:  # more samples: the ratios alone
             parts += [f"### {title}", body]
             continue
+        file = folder / f"{name.lower()}.csv"
+        with file.open("w", newline="", encoding="utf-8") as out:
+            csv.writer(out, lineterminator="\n").writerows(main_rows(benches))
         parts += [
             f"### {title}",
-            main_table(benches),
+            f"[Certified accuracies of all rows]({folder.name}/{file.name}).",
             body,
             f"The trained list of the first seed: {describe(cases[0], n)}.",
         ]
@@ -353,7 +357,7 @@ def main() -> None:
             load(folder, name, seed, options.fashion, options.n)
             for seed in options.seeds
         ]
-        parts.append(section(name, cases, options.seeds))
+        parts.append(section(name, cases, folder))
     answer = "\n\n".join(told for _, told in parts)
     text = text.replace("ANSWER", answer).replace("GAUSSIAN", gaussian_table(folder))
     text = text.replace("SHARPER", sharper(folder))

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +264,7 @@ class Run:
                 x = self.source.input(outcome.index)
                 asserted.add(outcome.index, outcome.row.sigma, x)
             yield outcome.row
+        tally.end()
 
     def _into_file(self, out: Path) -> Results:
         def check(before: Sequence[Row]) -> None:
@@ -289,7 +291,7 @@ class Run:
             if corrupt:
                 corrupt.sort(key=lambda entry: entry["input"])
                 writer.record({"corrupt": corrupt})
-        kept.sort(key=lambda row: row.idx)
+        kept.sort(key=attrgetter("idx"))
         return Results(str(out), tuple(kept), "", self.manifest)
 
     def _same_model(self, out: Path, rows: Sequence[Row]) -> None:
