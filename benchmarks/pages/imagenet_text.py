@@ -50,7 +50,8 @@ top class](imagenet.png)
 COLUMNS = """\
 Right: of all photographs, those with the right class and a radius above 0; the columns
 "> r" have those with a radius above r. Mean radius is over all photographs, 0 where the
-class is wrong or the classifier abstains."""
+class is wrong or the classifier abstains. [Each photograph's semi-elastic
+radius](imagenet/photographs.csv) is in a file."""
 
 TAIL = """
 ## What the rows are

@@ -19,15 +19,14 @@ own noise and its own certificate.
   constant of their first level, and .987 to 1.036 of its average radius.
 
 n0 = {n0}, n = {n}, alpha = .001, one seed: a point or two between rows of different
-training is noise. Pixels are in [0, 1] and distances are l2 in pixels. "> r" is the
-share of images that are classified rightly and certified beyond r. ACR is the mean
-certified radius, 0 where the class is wrong or the classifier abstains. s is processor
-seconds of certification. Rows marked `!` certify the noise of one input, not the
-classifier that is run near it; they are here for comparison alone.
+training is noise. Pixels are in [0, 1], distances are l2 in pixels. "> r" is the share
+of images that are classified rightly and certified beyond r; ACR is the mean certified
+radius, 0 where the class is wrong or the classifier abstains; s is processor seconds of
+certification. Rows marked `!` certify the noise of one input only, for comparison.
 
 All networks but the two "on all pixels" read the first {components} principal
-components of the training images, and the noise is drawn there. The projection has
-orthonormal rows and lengthens no distance, so the radii hold for the pixels. A decision
+components of the training images, and the noise is drawn there. The projection
+lengthens no distance, so the radii hold for the pixels. A decision
 list was chosen by {calibration} images that are neither trained on nor certified; it
 draws {share} samples at each level that it reaches. Made in {minutes} minutes, one
 processor for each data set, on {machine}, rsbounds {version}, by
@@ -47,14 +46,13 @@ level ([beside other bars]({file})):"""
 TAIL = """
 ## How to read the two smaller tables
 
-**Sigma(x) before and after its price.** All figures come from the same counts. "Without
-price" is the ACR as if the level at the image held everywhere; it is no certificate.
-"d = {pixels}" is the ACR that these counts would certify if the noise had as many
-coordinates as the image has pixels. "Constant" is the constant of the same mean level,
-its network trained in the same way from the same start. "Gain" compares the ACR with
-the constant's, with the standard error of the paired difference over the images; "free
-gain" compares the one without price. The certified radius is nearly the free one over
-sqrt(1 + 2 d L^2), with L the Lipschitz constant of sigma (r sigma for the nearest
+**Sigma(x) before and after its price.** "Without price" is the ACR as if the level at
+the image held everywhere; it is not a certificate. "d = {pixels}" is the ACR that these
+counts would certify if the noise had as many coordinates as the image has pixels.
+"Constant" is the constant of the same mean level, trained in the same way. "Gain"
+compares the ACR with the constant's, with the standard error of the paired difference;
+"free gain" compares the one without price. The certified radius is nearly the free one
+over sqrt(1 + 2 d L^2), with L the Lipschitz constant of sigma (r sigma for the nearest
 images) and d the number of coordinates: the gain grows with L, the price with d L^2.
 
 **Decision lists** are compared with the runner-up constant of their first level; the

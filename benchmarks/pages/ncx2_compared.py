@@ -290,8 +290,7 @@ def time_rows(others: dict[str, list[list[float]]]) -> list[list[str]]:
                 name: times[i][k] for name, times in others.items()
             }
             ratios = [f"{t / ours[k]:.3g}" for t in peers.values()]
-            spent = [f"{t:.3g}" for t in (ours[k], *peers.values())]
-            rows.append([f"{df:g}", f"{nc:g}", kind, *ratios, *spent])
+            rows.append([f"{df:g}", f"{nc:g}", kind, *ratios, f"{ours[k]:.3g}"])
     return rows
 
 
@@ -348,8 +347,13 @@ def main() -> None:
             losses="\n".join(losses(found, points)),
             times="\n".join(
                 table(
-                    ["df", "nc", "", *(f"{n} / rsbounds" for n in peers)]
-                    + [f"{n}, us" for n in ("rsbounds", *peers)],
+                    [
+                        "df",
+                        "nc",
+                        "",
+                        *(f"{n} / rsbounds" for n in peers),
+                        "rsbounds, us",
+                    ],
                     time_rows(times),
                 )
             ),

@@ -229,6 +229,8 @@ def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np
 
 def class_number(name: str, y: Any, labels: Sequence[Any] | None) -> int:
     """One label as the number of its class, >= 0."""
+    if type(y) in (int, np.int64) and y >= 0 and not labels:
+        return int(y)
     if labels or not isinstance(y, int | np.int64) or isinstance(y, bool):
         y = class_numbers(name, y, labels)[()]
     return count(name, y)
