@@ -166,7 +166,10 @@ class Answer:
     @classmethod
     def from_options(cls, options: Options, scheme: Any) -> Answer:
         """The answer of the command line's options."""
-        raise ValueError(f"the answer {cls.name!r} has no options to be made of")
+        raise ValueError(
+            f"the answer {cls.name!r} has no options to be made of: its class "
+            f"{cls.__name__} needs options and from_options"
+        )
 
     # --- from a model to a certificate
 

@@ -484,6 +484,14 @@ REFUSED = {
         "x must be whole numbers in [0, 2]",
         {"data": "values.npz"},
     ),
+    "a value outside of the alphabet of a block": (
+        [
+            *("--method", "blocks", "--splits", "1"),
+            *("--blocks", "categorical:keep=.8,values=9;categorical:keep=.8,values=2"),
+        ],
+        "in the block categorical from column 1 on",
+        {"data": "values.npz"},
+    ),
     "real numbers": (
         ["--method", "categorical", "--keep", ".8", "--values", "3"],
         "x must be whole numbers",
