@@ -22,6 +22,8 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(p for p in DOCS.rglob("*.md") if not {"_build", "paper"} & set(p.parts))
 TEXTS = {page: page.read_text() for page in [*PAGES, *ROOT.glob("*.md")]}
+# tables that pages of the same folder show
+TEXTS |= {table: table.read_text() for table in DOCS.glob("theory/*.csv")}
 # a fenced block: its opening line's info, its options, its body
 BLOCK = re.compile(r"^```(\S[^\n]*)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
