@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats, as_integers
-from rsbounds._numerics.counts import total
 from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.records import Record
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import Pair
 from rsbounds.procedure import Procedure
@@ -52,8 +52,8 @@ class Recorded(Protocol):
     def extra(self) -> Mapping[str, str]: ...
 
 
-@dataclass(frozen=True)
-class Votes:
+@dataclass(frozen=True, eq=False)
+class Votes(Record):
     """Evidence of class counts: of the samples that choose, and of ``n`` that estimate.
 
     What is missing of the samples drawn fell on no class.
@@ -340,8 +340,7 @@ def sampler_of(model: Any, scheme: Scheme) -> Sampler:
     if getattr(sampler, "sound_noise", False) and not scheme.sound:
         raise ValueError(
             "sound_noise needs a scheme whose radius allows for the rounding of "
-            "sigma(x), "
-            f"made with sound=True; got one of method {scheme.name!r} without"
+            f"sigma(x), made with sound=True; got one of method {scheme.name!r} without"
         )
     grid = getattr(sampler, "grid", LEVELS)
     if grid != LEVELS and scheme.own_level is None:
@@ -356,7 +355,7 @@ def void_votes(counts: ClassCounts, n: int) -> int:
     chance, as the noise is, so that the samples with a class alone would bound a
     smaller probability. Counts don't tell which.
     """
-    return n - total(counts)
+    return n - sum(counts.tolist())
 
 
 def require_scheme(scheme: Any) -> None:
@@ -364,8 +363,7 @@ def require_scheme(scheme: Any) -> None:
     if not isinstance(scheme, Scheme):
         expected = (
             "a Scheme, such as rsbounds.schemes.gaussian(0.5), or for a data set a "
-            "Rule or "
-            "an Answer"
+            "Rule or an Answer"
         )
         raise ValueError(f"scheme must be {expected}; got {scheme!r:.80}")
 
@@ -392,7 +390,7 @@ def drawn_counts(name: str, counts: Any, samples: int) -> ClassCounts:
 
 def require_drawn(name: str, counts: ClassCounts, samples: int) -> None:
     """ValueError for class counts that sum to more than was drawn."""
-    drawn = total(counts)
+    drawn = sum(counts.tolist())  # exact, whatever they are
     if not drawn <= samples:
         raise ArgumentError(name, f"sum to {drawn} of {samples} samples")
 

@@ -114,8 +114,7 @@ def chosen_counts(select: Any, counts: Any, n: int) -> tuple[Labels, Labels, int
     ):
         raise ValueError(
             "select and counts must have one shape (positions, classes), two classes "
-            "or more; got "
-            f"{select.shape} and {counts.shape}"
+            f"or more; got {select.shape} and {counts.shape}"
         )
     if (sums := counts.sum(axis=1)).max() > n:
         raise ValueError(f"counts must sum to at most n = {n}; got {sums.max()}")

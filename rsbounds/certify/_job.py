@@ -84,7 +84,7 @@ class Job:
         stopping.check(answer)
         return cls(answer, (), stopping)
 
-    @property
+    @cached_property
     def procedure(self) -> Procedure:
         """The numbers that certify an input."""
         return self.stopping.procedure

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -202,8 +203,11 @@ class Run:
             versions=dict(_installed()),
             engine=dict(settings.engine),
         )
-        # before the first sample
+        # Before the first sample: a commitment that is written after it could have been
+        # chosen by what was drawn.
         committed = {} if out is None else _committed(out, planned, settings)
+        # All below is compared with the file that is gone on with: the probe in the
+        # manifest tells another model even where weights have no hash.
         probe = dict(_probes(work, selected, settings.skip_corrupt))
         machines = work.machines()
         manifest = replace(
@@ -260,9 +264,12 @@ class Run:
                 x = self.source.input(outcome.index)
                 asserted.add(outcome.index, outcome.row.sigma, x)
             yield outcome.row
+        tally.end()
 
     def _into_file(self, out: Path) -> Results:
         def check(before: Sequence[Row]) -> None:
+            # Inputs may never change: rows of two data sets would stand under one name.
+            # A changed model may be accepted, and is then recorded.
             _same_inputs(out, before, self.source)
             if not self.settings.accept_change:
                 self._same_model(out, before)
@@ -274,15 +281,17 @@ class Run:
             accept_change=self.settings.accept_change,
             check=check,
         ) as writer:
+            # under the writer's lock from here on: no other process adds rows
             kept = list(writer.rows)
             corrupt: list[dict[str, Any]] = []
             for row in self._rows(writer.rows, corrupt):
                 writer.append(row)
                 kept.append(row)
+            # at the end, as one entry: an interrupted run meets these inputs again
             if corrupt:
                 corrupt.sort(key=lambda entry: entry["input"])
                 writer.record({"corrupt": corrupt})
-        kept.sort(key=lambda row: row.idx)
+        kept.sort(key=attrgetter("idx"))
         return Results(str(out), tuple(kept), "", self.manifest)
 
     def _same_model(self, out: Path, rows: Sequence[Row]) -> None:
@@ -302,18 +311,21 @@ class Run:
             for row in there
             if (counts := self.job.recorded_fingerprint(row)) is not None
         ]
+        # the closest decisions first: a slightly different model shows there
         recorded.sort(key=lambda pair: _lead(pair[1]))
         for row, counts in recorded[:FEW_PROBES]:
             before = sparse_counts(counts)
             again = sparse_counts(self.work.fingerprint(row.idx))
             if again != before:
                 raise _changed(out, row, "the selection counts", before, again)
+        # rows without counts tell nothing of their lead, so any of them is taken,
+        # another at each start
         self._same_row(out, recorded[0][0] if recorded else secrets.choice(there))
 
     def _same_row(self, out: Path, row: Row) -> None:
         """ValueError unless the model gives a row again."""
         for outcome in self.work.outcomes([row.idx], lambda: False):
-            if outcome.row is None:
+            if outcome.row is None:  # corrupt by now: there is nothing to compare
                 return
             for name, before, again in drawn_columns(row, outcome.row):
                 if not is_near(before, again, row.n):

@@ -398,8 +398,7 @@ def built(
     if made.describe != describe:
         raise ValueError(
             f"--model {args.model} must be the same wherever it is made; the process "
-            "that "
-            f"writes made {describe}, a worker {made.describe}"
+            f"that writes made {describe}, a worker {made.describe}"
         )
     return model(args, made.stages, made.answer), made.data, made.answer
 

@@ -315,8 +315,7 @@ def _require_meaning(
     if _flags_of(of_answer) & _flags_of(of_method):
         raise ValueError(
             f"--answer {answer} does not go with --method {method}, whose noise "
-            "follows "
-            "the input"
+            "follows the input"
         )
 
 

@@ -121,7 +121,7 @@ def open_data(
             f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(text)!r}",
         )
     pairs = call("data", text)
-    return SequenceData(pairs, text, preprocess, scale, labels, whole=whole)
+    return SequenceData(pairs, shown(text), preprocess, scale, labels, whole=whole)
 
 
 def _archive(
@@ -220,7 +220,6 @@ class SequenceData(Data):
         *,
         whole: bool = False,
     ) -> None:
-        name = shown(name)
         sequence = hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")
         if not sequence or isinstance(pairs, dict) or not len(pairs):
             got = "arrays" if isinstance(pairs, _Pairs) else type(pairs).__name__
@@ -326,7 +325,7 @@ def counted_from_one(labels: Any, classes: int) -> str:
 def prefetched(
     data: Data, indices: Iterable[int], *, ahead: int = 16, skip_corrupt: bool = False
 ) -> Iterator[Item]:
-    """Yield the items at ``indices`` in order, read by a thread up to ``ahead`` ahead.
+    """The items at ``indices`` in order, read by a thread up to ``ahead`` ahead.
 
     Where an input can't be decoded CorruptInput is raised; with ``skip_corrupt`` it is
     an item with ``x = None`` and ``problem``.
@@ -340,4 +339,4 @@ def prefetched(
                 raise
             return Item(i, None, data.label(i), None, str(error))
 
-    yield from threads.ahead(read, indices, count("ahead", ahead, 1))
+    return threads.ahead(read, indices, count("ahead", ahead, 1))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats, check
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.records import Record
 from rsbounds._numerics.text import shown
 from rsbounds.loading.rows import Data, class_numbers
 
@@ -21,8 +22,8 @@ from rsbounds.loading.rows import Data, class_numbers
 Columns = Mapping[str, NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, eq=False)
+class Table(Record):
     """The rows of a table as one array: first its numbers, then its categories.
 
     Numbers are divided by the unit of their column, so that one noise level serves all

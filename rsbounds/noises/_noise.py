@@ -158,14 +158,6 @@ class Noise(ABC):
         return f"<noise {self.law}>"
 
 
-def require_level(noise: Noise, sigma: float) -> None:
-    """ValueError unless a sampler is called with the level of its noise."""
-    if noise.level is not None and float(sigma) != noise.level:
-        raise ArgumentError(
-            "sigma", f"must be the level of the noise, {noise.level}; got {sigma}"
-        )
-
-
 def as_array(x: Any) -> NDArray[Any]:
     """One input as an array of real numbers, at least one, all finite."""
     if hasattr(x, "tocsr"):

@@ -96,8 +96,8 @@ def _table(
     if not lines or columns[: len(FIELD)] != FIELD or len(set(columns)) < len(columns):
         raise ValueError(
             f"{path}:1: expected a header of distinct columns that starts with "
-            f"{' '.join(FIELD)}, "
-            f"separated by tabs, or lines of index and radius; got {quoted(first)}"
+            f"{' '.join(FIELD)}, separated by tabs, or lines of index and radius; got "
+            f"{quoted(first)}"
         )
     if lines[-1] and (manifest or "scope" in columns):
         note = f"line {len(lines) + 1} is cut short: left out"

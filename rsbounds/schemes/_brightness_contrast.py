@@ -132,8 +132,10 @@ def _frontier(sigma: float, sigma_contrast: float, z_a: float, z_b: float) -> st
     # contrast alone leaves a lead up to half the sum of the scores, which count up to 8
     steps = min(int((min(z_a, 8.0) - max(z_b, -8.0)) / 2), 8)
     contrasts = sigma_contrast * np.arange(steps + 1)
-    radii = theory.brightness_radius(
-        z_a, sigma, sigma_contrast, z_b, contrast=contrasts, scores=True
+    radii = np.asarray(
+        theory.brightness_radius(
+            z_a, sigma, sigma_contrast, z_b, contrast=contrasts, scores=True
+        )
     )
     pairs = zip(radii.tolist(), contrasts.tolist(), strict=True)
     return ";".join(f"{r!r},{contrast!r}" for r, contrast in pairs if r > 0) or "-"

@@ -181,9 +181,9 @@ def test_labels_outside_the_classes(tmp_path):
     [
         (".", {}, "say imagefolder:"),
         ("nothing", {}, "data must be FILE"),
-        ((X, Y), {}, "must be named by text or a path; got tuple"),
+        ((X, Y), {}, "must be named"),
         ("d.npz", {"scale": "x"}, "scale must be real numbers"),
-        ("d.npz", {"preprocess": 8}, "preprocess must be a Preprocess; got int"),
+        ("d.npz", {"preprocess": 8}, "preprocess must be a Preprocess"),
     ],
 )
 def test_places_that_are_none(spec, options, message):

@@ -62,7 +62,7 @@ class _Noise:
         return shaped_tensors(self, model, num_classes, **options)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # tensors may be on several devices
 class FixedNoise(_Noise):
     """Gaussian noise of one mean and one level on every axis.
 
