@@ -211,8 +211,14 @@ def _require_sense(
 def read_rows(path: Path) -> list[Row]:
     """Read the rows of a result file in its order, for an audit.
 
-    They may contradict themselves.
+    Parameters
+    ----------
+    path : Path
+        The TSV.
 
-    Errors as of `read`.
+    Returns
+    -------
+    list of Row
+        They may contradict themselves; errors as of :func:`read`.
     """
     return list(load(path, strict=False).rows)
