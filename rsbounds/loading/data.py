@@ -146,7 +146,35 @@ def as_data(
     whole: bool = False,
     labels: Sequence[Any] | None = None,
 ) -> Data:
-    """Make a :class:`Data` of a place, arrays (x, y), pairs (x, y), or a Data."""
+    """Make a :class:`Data` of a place, arrays (x, y), pairs (x, y), or a Data.
+
+    Parameters
+    ----------
+    data : str, path, tuple of array_like, sequence or Data
+        A place as :func:`open_data` takes it; a tuple of x (count, ...) and labels y
+        (count,), arrays of NumPy, torch or pandas; a sequence of pairs (x, y), such as
+        a torch ``Dataset``; or a Data, which is returned as it is.
+    preprocess, scale, whole, labels
+        As of :func:`open_data`.
+
+    Returns
+    -------
+    Data
+        Inputs are read when they are asked for.
+
+    Raises
+    ------
+    ValueError
+        If the data are of no such form, or x and y differ in length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.loading import as_data
+    >>> data = as_data((np.full((3, 2), 51, np.uint8), [0, 1, 1]), scale=255)
+    >>> len(data), data.label(2), data.input(2).tolist()
+    (3, 1, [0.20000000298023224, 0.20000000298023224])
+    """
     if isinstance(data, Data):
         return data
     if isinstance(data, str | os.PathLike):
@@ -327,8 +355,27 @@ def prefetched(
 ) -> Iterator[Item]:
     """The items at ``indices`` in order, read by a thread up to ``ahead`` ahead.
 
-    Where an input can't be decoded CorruptInput is raised; with ``skip_corrupt`` it is
-    an item with ``x = None`` and ``problem``.
+    Parameters
+    ----------
+    data : Data
+        Which holds the items.
+    indices : iterable of int
+        Of the inputs, in any order.
+    ahead : int
+        How many items may wait at most.
+    skip_corrupt : bool
+        Whether an input that can't be decoded is an item with ``x = None`` and
+        ``problem``.
+
+    Yields
+    ------
+    Item
+        One for each index.
+
+    Raises
+    ------
+    CorruptInput
+        Where an input can't be decoded, without ``skip_corrupt``.
     """
 
     def read(i: int) -> Item:

@@ -131,14 +131,15 @@ class Blocks(FrontierNoise):
         Option(
             "blocks",
             "flips, categorical or mask for each group, left to right; one of them "
-            "may be gaussian",
+            "may be gaussian; of a table also auto:sigma=S,keep=P",
             as_blocks,
             metavar="METHOD:NAME=NUMBER,...;...",
         ),
         Option(
             "splits",
-            "the columns at which the second and further groups begin",
+            "the columns at which the second and further groups begin (a table's own)",
             as_splits,
+            default=None,
             metavar="J,...",
         ),
         Option(
