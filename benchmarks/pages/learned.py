@@ -303,6 +303,9 @@ def section(name: str, count: int, n: int, epochs: int, folder: Path) -> str:
     list_head = ["list", "against", *(f"> {r:g}" for r in RADII), "ACR, ratio"]
     lists = folder / f"{name.lower()}-lists.csv"
     save(lists, [list_head, *body])
+    biases = folder / f"{name.lower()}-biased.csv"
+    save(biases, two)
+    largest = max(two[1:], key=lambda row: float(row[-2]))
     spent = (
         f"Training and certification took {time.process_time() - start:.0f} s of one "
         "processor."
@@ -316,8 +319,9 @@ def section(name: str, count: int, n: int, epochs: int, folder: Path) -> str:
         table([price_head, *(p.cells() for p in levels)]),
         f"\n{LISTS.format(file=f'{folder.name}/{lists.name}')}\n",
         table([list_head, *(row for row in body if row[0])]),
-        "\nClass 8 against the rest, deterministic:\n",
-        table(two),
+        "\n**Locally biased**, class 8 against the rest, deterministic "
+        f"([all rows]({folder.name}/{biases.name})):\nthe largest average radius is "
+        f"{largest[-2]}, of {largest[0]}.",
         "\n" + " ".join([*lines, *proven, spent]) + "\n",
     ]
     return "\n".join(text)

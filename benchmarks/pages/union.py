@@ -199,7 +199,7 @@ def ratio_table(benches: list[Bench]) -> tuple[str, list[float], Floats]:
     return table(rows), least, ratio
 
 
-def limits(benches: list[Bench]) -> str:
+def limits(benches: list[Bench]) -> list[list[str]]:
     """Images that the union's best constant certifies and the list does not."""
     rows = [
         [
@@ -230,7 +230,7 @@ def limits(benches: list[Bench]) -> str:
                 f"{reasons[0][0]}: {share:.0f} %" if reasons else "",
             ]
         )
-    return table(rows)
+    return rows
 
 
 def bounds(benches: list[Bench]) -> str:
@@ -253,7 +253,7 @@ def table(rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
-def recipes(cases: list[Case]) -> str:
+def recipes(cases: list[Case]) -> list[list[str]]:
     """Lists against the union of the constants of one recipe, on calibration images."""
     rows = [["least ratio to the union of", "the best list of these constants", LIST]]
     abouts = [case.about[str(N)] for case in cases]
@@ -264,9 +264,10 @@ def recipes(cases: list[Case]) -> str:
     every["all"] = np.mean(
         [[about[of][2] for of in (PLAIN, LIST)] for about in abouts], axis=0
     )
-    return table(
-        rows + [[of, *(f"{value:.3f}" for value in pair)] for of, pair in every.items()]
-    )
+    return [
+        *rows,
+        *([of, *(f"{value:.3f}" for value in pair)] for of, pair in every.items()),
+    ]
 
 
 def verdict(ratio: Floats, top: Floats, least: list[float]) -> str:
@@ -284,6 +285,15 @@ def verdict(ratio: Floats, top: Floats, least: list[float]) -> str:
 def section(name: str, cases: list[Case], folder: Path) -> tuple[str, str]:
     """A data set's part of the page, and its answers; its curves go into a file."""
     parts, answers, rest = [], [], []
+    file = name.lower()
+
+    def saved(title: str, rows: list[list[str]], stem: str) -> str:
+        """Write a table beside the page; the link to it."""
+        path = folder / f"{stem}.csv"
+        with path.open("w", newline="", encoding="utf-8") as out:
+            csv.writer(out, lineterminator="\n").writerows(rows)
+        return f"[{title}]({folder.name}/{path.name})."
+
     for n in sorted({N, *(case.about["drawn"] - N0 for case in cases)}):
         able = [k for k, case in enumerate(cases) if case.about["drawn"] >= N0 + n]
         benches = [bench(cases[k], n) for k in able]
@@ -298,22 +308,21 @@ def section(name: str, cases: list[Case], folder: Path) -> tuple[str, str]:
         if n != N:  # more samples: the ratios alone
             parts += [f"### {title}", body]
             continue
-        file = folder / f"{name.lower()}.csv"
-        with file.open("w", newline="", encoding="utf-8") as out:
-            csv.writer(out, lineterminator="\n").writerows(main_rows(benches))
         parts += [
             f"### {title}",
-            f"[Certified accuracies of all rows]({folder.name}/{file.name}).",
+            saved("Certified accuracies of all rows", main_rows(benches), file),
             body,
             f"The trained list of the first seed: {describe(cases[0], n)}.",
         ]
         rest = rest or [
             f"### What limits it, n = {n:,}",
-            limits(benches),
+            saved("Images lost and won, and why", limits(benches), f"{file}-limits"),
             bounds(benches),
         ]
     head = f"\n## {name}\n\n{len(cases[0].labels)} images of each seed.\n\n"
-    text = head + "\n\n".join([*parts, *rest, recipes(cases)]) + "\n"
+    title = "Least ratios to the union of one recipe"
+    rest.append(saved(title, recipes(cases), f"{file}-recipes"))
+    text = head + "\n\n".join([*parts, *rest]) + "\n"
     return text, "\n\n".join(answers)
 
 

@@ -355,9 +355,21 @@ class Values(Answer):
 
 
 def intervals(rows: Sequence[Recorded]) -> tuple[Array, Array]:
-    """The ends of all intervals of rows of values, each (inputs, radii, outputs).
+    """The ends of all intervals of rows of values.
 
-    ``rows`` are those of a run or of a file; ValueError for rows of another answer.
+    Parameters
+    ----------
+    rows : sequence of Row
+        Those of a run or of a file.
+
+    Returns
+    -------
+    low, high : ndarray of float64, shape (inputs, radii, outputs)
+
+    Raises
+    ------
+    ValueError
+        If rows are of another answer.
     """
     if not all("low" in row.extra and "high" in row.extra for row in rows) or not rows:
         raise ArgumentError("rows", "must be of the answer 'values', at least one")

@@ -83,6 +83,9 @@ def open_data(
     ...     with open_data(file, scale=255) as data:
     ...         len(data), data.label(2), data.input(2).tolist()
     (3, 1, [1.0, 1.0])
+    >>> data = open_data((np.full((3, 2), 51, np.uint8), [0, 1, 1]), scale=255)
+    >>> len(data), data.label(2), data.input(2).tolist()
+    (3, 1, [0.20000000298023224, 0.20000000298023224])
     """
     if scale is not None:
         scale = number(
@@ -327,8 +330,27 @@ def prefetched(
 ) -> Iterator[Item]:
     """The items at ``indices`` in order, read by a thread up to ``ahead`` ahead.
 
-    Where an input can't be decoded CorruptInput is raised; with ``skip_corrupt`` it is
-    an item with ``x = None`` and ``problem``.
+    Parameters
+    ----------
+    data : Data
+        Which holds the items.
+    indices : iterable of int
+        Of the inputs, in any order.
+    ahead : int
+        How many items may wait at most.
+    skip_corrupt : bool
+        Whether an input that can't be decoded is an item with ``x = None`` and
+        ``problem``.
+
+    Yields
+    ------
+    Item
+        One for each index.
+
+    Raises
+    ------
+    CorruptInput
+        Where an input can't be decoded, without ``skip_corrupt``.
     """
 
     def read(i: int) -> Item:

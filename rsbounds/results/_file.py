@@ -331,7 +331,24 @@ def _require_commitment(place: Path) -> None:
 
 
 def write(path: Path, manifest: Manifest, rows: Iterable[Row]) -> None:
-    """A complete result file in one go, replacing the file and its manifest."""
+    """Write a complete result file in one go, replacing the file and its manifest.
+
+    Parameters
+    ----------
+    path : Path
+        The TSV; its manifest is written beside it.
+    manifest : Manifest
+        What the rows depend on.
+    rows : iterable of Row
+        In the order of the file.
+
+    Raises
+    ------
+    ValueError
+        If something else than a file lies there, or another file's manifest.
+    OSError
+        If it can't be written.
+    """
     _require_regular(path)
     _require_own_manifest(path)
     rows = list(rows)

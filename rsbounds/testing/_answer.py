@@ -213,6 +213,17 @@ def claims_too_much(
 
     It is where another class is as likely, or the radius is above that of the true
     probabilities.
+
+    Parameters
+    ----------
+    answered : Answered
+        The certificate.
+    scheme : Scheme
+        Whose radius it is.
+    sigma : float
+        The noise level at the input.
+    shares : sequence of float
+        The true probability of each class.
     """
     certificate = answered.certificate
     if certificate.predict == ABSTAIN:

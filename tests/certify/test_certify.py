@@ -247,32 +247,14 @@ def test_two_pairs_are_no_two_arrays():
 @pytest.mark.parametrize(
     ("known", "said"),
     [
-        (
-            {"data": Loader(PAIRS)},
-            "got Loader, which loads batches: give its dataset",
-        ),
-        (
-            {"data": [X, Y]},
-            r"input 0 must be a pair \(x, y\); got ndarray of length 6",
-        ),
-        (
-            {"data": (X, np.eye(3)[Y])},
-            r"a label for each input; got shape \(6, 3\)",
-        ),
-        ({"data": (X[:0], Y[:0])}, "at least one; got .* without any"),
+        ({"data": Loader(PAIRS)}, "got Loader, which loads batches: give its dataset"),
+        ({"data": [X, Y]}, "input 0 must be a pair"),
+        ({"data": (X, np.eye(3)[Y])}, "a label for each input"),
+        ({"data": (X[:0], Y[:0])}, "at least one"),
         ({"data": iter(PAIRS)}, "must be a sequence of pairs"),
-        (
-            {"data": ((255 * X).astype(np.uint8), Y)},
-            r"open_data\(data, scale=255\)",
-        ),
-        (
-            {"data": (X, Y + 2)},
-            "input 1: the label must be below .* 3; got 3",
-        ),
-        (
-            {"scheme": 0.25},
-            r"scheme must be a Scheme, .*gaussian\(0.5\), .*; got 0.25",
-        ),
+        ({"data": ((255 * X).astype(np.uint8), Y)}, r"open_data\(data, scale=255\)"),
+        ({"data": (X, Y + 2)}, "input 1: the label must be below"),
+        ({"scheme": 0.25}, "scheme must be a Scheme"),
     ],
 )
 def test_what_will_not_do_is_said_in_a_line(known, said):

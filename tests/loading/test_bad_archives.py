@@ -27,14 +27,8 @@ def flipped(folder):
 
 
 BAD = {
-    "empty": (
-        lambda p: p.write_bytes(b""),
-        "must be an npz file with x and y",
-    ),
-    "array": (
-        lambda p: p.write_bytes(array_bytes(X)),
-        "got a single array",
-    ),
+    "empty": (lambda p: p.write_bytes(b""), "must be an npz"),
+    "array": (lambda p: p.write_bytes(array_bytes(X)), "got a single array"),
     "no y": (lambda p: np.savez(p, x=X), "got only the arrays x"),
     "pickle": (
         lambda p: np.savez(p, x=np.array([{}, 1], dtype=object), y=[0, 1]),
@@ -76,7 +70,7 @@ BAD = {
             },
             zipfile.ZIP_DEFLATED,
         ),
-        "one label for each of the 7 inputs; got shape (10000000,)",
+        "one label for each of the 7 inputs",
     ),
     "negative shape": (
         lambda p: raw_npz(p, {"x.npy": header((-1, 2)), "y.npy": array_bytes(Y)}),

@@ -9,6 +9,7 @@ import threading
 
 import numpy as np
 import pytest
+from refusals import refusals
 from scipy import sparse
 from small_data import X, Y, compressed, npy, npz
 
@@ -181,7 +182,7 @@ def test_labels_outside_the_classes(tmp_path):
         (".", {}, "say imagefolder:"),
         ("nothing", {}, "data must be FILE"),
         ("d.npz", {"scale": "x"}, "scale must be real numbers"),
-        ("d.npz", {"preprocess": 8}, "preprocess must be a Preprocess; got int"),
+        ("d.npz", {"preprocess": 8}, "preprocess must be a Preprocess"),
     ],
 )
 def test_places_that_are_none(spec, options, message):
@@ -189,13 +190,13 @@ def test_places_that_are_none(spec, options, message):
         open_data(spec, **options)
 
 
-def test_sequences_that_are_none():
-    with pytest.raises(ValueError, match=r"input 0.*pair"):
-        open_data([X[0][0]]).item(0)
-    with pytest.raises(ValueError, match=r"classes.*'cat'"):
-        open_data([(X[0], "cat")]).item(0)
-    with pytest.raises(ValueError, match=r"input 0.*numbers"):
-        open_data([("cat", 0)]).item(0)
+test_sequences_that_are_none = refusals(
+    {
+        r"input 0.*pair": lambda: open_data([X[0][0]]).item(0),
+        r"classes.*'cat'": lambda: open_data([(X[0], "cat")]).item(0),
+        r"input 0.*numbers": lambda: open_data([("cat", 0)]).item(0),
+    }
+)
 
 
 def test_real_outputs_are_no_labels():

@@ -106,19 +106,16 @@ def test_rows_of_a_matrix_with_labels_are_inputs(tmp_path):
 
 
 RAGGED = {
-    "overlap": ({"offsets": [0, 4, 3, 8]}, "offsets must ascend from 0 to the number"),
+    "overlap": ({"offsets": [0, 4, 3, 8]}, "offsets must ascend"),
     "empty input": ({"offsets": [0, 3, 3, 8]}, "at least one value for each input"),
     "short": ({"offsets": [0, 3, 4, 7]}, "to the number of values, 8"),
     "late": ({"offsets": [1, 3, 4, 8]}, "got 1 to 8"),
     "negative": ({"offsets": [0, -3, 4, 8]}, "offsets must be >= 0"),
-    "real": ({"offsets": [0, 3.5, 4, 8]}, "offsets must be whole numbers"),
-    "labels": ({"y": [0, 1]}, "one label for each of the 3 inputs; got shape (2,)"),
-    "text": (
-        {"values": ["a"] * 8},
-        "values must be numbers of shape (count,); got <U1",
-    ),
+    "real": ({"offsets": [0, 3.5, 4, 8]}, "offsets must be whole"),
+    "labels": ({"y": [0, 1]}, "one label for each of the 3 inputs"),
+    "text": ({"values": ["a"] * 8}, "values must be numbers"),
     "plane": ({"values": VALUES.reshape(2, 4)}, "got int64 of shape (2, 4)"),
-    "no axis": ({"offsets": 3}, "offsets must be the begin of each input"),
+    "no axis": ({"offsets": 3}, "offsets must be the begin"),
     "pickle": ({"values": np.array([{}], object)}, "pickled objects, which are never"),
 }
 
@@ -153,9 +150,9 @@ MATRICES = {
         {"shape": array_bytes([10**7, 3]), "indptr": header((10**7 + 1,), "<i4")},
         "where its header says",
     ),
-    "back": ({"indptr": array_bytes([0, 3, 2, 4])}, "indptr must ascend from 0 to th"),
+    "back": ({"indptr": array_bytes([0, 3, 2, 4])}, "indptr must ascend"),
     "beyond": ({"indptr": array_bytes([0, 2, 3, 9])}, "got 0 to 9"),
-    "column": ({"indices": array_bytes([1, 2, 0, 3])}, "indices must be below the 3 c"),
+    "column": ({"indices": array_bytes([1, 2, 0, 3])}, "indices must be below"),
     "negative": ({"indices": array_bytes([1, -2, 0, 0])}, "indices must be >= 0"),
     "lengths": (
         {"data": array_bytes([1, 1])},
