@@ -88,7 +88,13 @@ REFUSED: Mapping[str, str] = {
 
 
 def named(name: str) -> Transform | FiniteGroup:
-    """The transformation of a name; ArgumentError("transform", ...) for another."""
+    """The transformation of a name.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``TRANSFORMS``; ArgumentError("transform", ...) for another.
+    """
     if not isinstance(name, str) or name not in {*TRANSFORMS, *REFUSED}:
         raise ArgumentError(
             "transform", f"must be one of {', '.join(TRANSFORMS)}; got {name!r:.60}"

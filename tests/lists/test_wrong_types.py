@@ -30,6 +30,7 @@ OTHERS = {
     "floor": ("rounding",),
     "parameters": ("transform", "law"),
     "path": ("file", "folder", "another run"),
+    "out": ("file", "folder"),
     "entries": ("n0",),
     "samplers": ("model", "stage"),
     "model": ("sampler", "margin"),

@@ -76,6 +76,8 @@ def _constant_side(call: Call) -> str:
 def _product_range(call: Call, given: list[Range]) -> Range:
     side = _constant_side(call)
     sizes = np.abs(call.array(side))
+    # numbers of the result are weighted by the rows of a constant on the left, by the
+    # columns of one on the right
     left = side == next(iter(call.step.arguments))
     axis = -1 if left or sizes.ndim == 1 else -2
     return affine_range(given[0], float(sizes.sum(axis).max()), sizes.shape[axis], 0.0)
@@ -128,6 +130,7 @@ def _wraps(call: Call, padded: Call, dilation: tuple[int, ...]) -> bool:
     totals = [a + b for a, b in zip(sides[::2], sides[1::2], strict=True)][::-1]
     reaches = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     own = call["padding"]
+    # "same" pads with zeros besides
     return (own == "valid" or (not isinstance(own, str) and not any(own))) and all(
         total <= reach for total, reach in zip(totals, reaches, strict=True)
     )
@@ -168,6 +171,8 @@ def _batch_norm(call: Call) -> list[Term]:
     value = call.values[0]
     before = call.producer(value)
     merged = None if before is None else _merged(before, call, scales)
+    # One matrix of both is bounded better than by a product: the largest scale is
+    # seldom that of the layer's steepest channel.
     if merged is not None:
         return merged
     largest = float(np.abs(scales).max()) * (1 + 4 * EPS)
@@ -181,6 +186,7 @@ def _merged(before: Call, call: Call, scales: NDArray[np.float64]) -> list[Term]
     """A layer's terms with its outputs multiplied by a number for each channel."""
     operation = before.step.operation
     ndim = len(before.shape)
+    # of inputs with further axes the channels are not those of the layer's rows
     if operation == "aten.linear.default" and ndim == 2:
         matrix: Matrix = before.array("weight") * scales[:, None]
         lost = _SPACED * float(np.linalg.norm(matrix))
@@ -195,6 +201,7 @@ def _merged(before: Call, call: Call, scales: NDArray[np.float64]) -> list[Term]
         each = scales.reshape(groups, 1, -1, *[1] * (ndim - 2))
         scaled = weights.reshape(groups, -1, *weights.shape[1:]) * each
         scaled = scaled.reshape(weights.shape)
+    # a convolution's norm is at most that of the matrix of its kernels' sums of sizes
     lost = _SPACED * float(
         np.linalg.norm(np.abs(scaled).reshape(*scaled.shape[:2], -1).sum(-1))
     )
@@ -233,6 +240,8 @@ def _normalised(call: Call) -> list[Term]:
     eps = float(call["eps"])
     if not eps > 0:
         raise call.refuse(f"needs eps > 0; got {eps:g}")
+    # The projection off the mean has norm 1, and the rest is steepest at 0, where the
+    # derivative is 1/sqrt(eps).
     weight = 1.0 if call["weight"] is None else _size(call, "weight")
     return [Term(call.values[0], lambda: weight / math.sqrt(eps) * (1 + 8 * EPS))]
 
