@@ -110,7 +110,7 @@ class Exponential(AddedNoise):
             return gap
         # what is left of 1, in whichever form has more digits
         rest = float(round_up(share_above(-first) + share_above(second), 2 * EPS))
-        with np.errstate(divide="ignore", under="ignore"):
+        with np.errstate(divide="ignore"):
             reach = max(-np.log1p(-gap), -np.log(rest))
         with np.errstate(over="ignore", under="ignore"):
             radius = capped(np.divide(reach, self.rate), np.isfinite(reach))
