@@ -129,7 +129,7 @@ class Answer:
         ``correct`` mean something and a report shows certified accuracies.
     takes_scheme : bool
         Whether the command line makes a scheme for it, of ``--method`` and its options;
-        otherwise its first option says all, and implies the answer.
+        if False, the first option defines the answer, and asks for it.
 
     Examples
     --------
@@ -166,7 +166,10 @@ class Answer:
     @classmethod
     def from_options(cls, options: Options, scheme: Any) -> Answer:
         """The answer of the command line's options."""
-        raise ValueError(f"the answer {cls.name!r} has no options to be made of")
+        raise ValueError(
+            f"the answer {cls.name!r} has no options to be made of: its class "
+            f"{cls.__name__} needs options and from_options"
+        )
 
     # --- from a model to a certificate
 
@@ -271,26 +274,6 @@ class Answer:
         return None
 
 
-def require_defaults(
-    procedure: Procedure, answer: str, *, counts_votes: bool = False
-) -> None:
-    """ValueError where a procedure asks for bounds other than those of the answer.
-
-    ``counts_votes`` says whether void samples can count against its classes.
-    """
-    if procedure.void_against and not counts_votes:
-        raise ArgumentError(
-            "margin",
-            f"is for votes, and the answer {answer!r} has real outputs: add the error "
-            "of these to the ends of its intervals",
-        )
-    if not procedure.has_default_bounds:
-        raise ValueError(
-            f"the answer {answer!r} has its own bounds: target_radius, bound "
-            "and runner_up are not for it"
-        )
-
-
 def require_fixed(scheme: Scheme) -> None:
     """ValueError for noise that is not the same at every input, or isn't sampled."""
     if scheme.outcomes is not None:
@@ -331,8 +314,23 @@ def level_of(scheme: Scheme, x: Any) -> float:
 def sampler_of(model: Any, scheme: Scheme) -> Sampler:
     """The sampler of a model under a scheme's noise; a sampler stays as it is.
 
-    ValueError where its noise is not that of the radius, or is sound and the radius
-    isn't.
+    Parameters
+    ----------
+    model : callable, torch.nn.Module or Sampler
+        As :func:`rsbounds.sampling.as_sampler` takes it.
+    scheme : Scheme
+        Whose noise is drawn.
+
+    Returns
+    -------
+    Sampler
+        Of the noise that the scheme's radius is for.
+
+    Raises
+    ------
+    ValueError
+        If a sampler's noise is not that of the radius, or is sound and the radius
+        isn't.
     """
     require_scheme(scheme)
     sampler = model if is_sampler(model) else scheme.sampler(model)
@@ -369,7 +367,22 @@ def require_scheme(scheme: Any) -> None:
 
 
 def class_counts(sampled: Any) -> ClassCounts:
-    """What a sampler returned, as counts of at least two classes."""
+    """What a sampler returned, as counts of at least two classes.
+
+    Parameters
+    ----------
+    sampled : array_like of int, shape (classes,)
+        Whole numbers.
+
+    Returns
+    -------
+    ndarray of int64, shape (classes,)
+
+    Raises
+    ------
+    ValueError
+        If they are no counts, or of one class.
+    """
     counts = as_integers("what the sampler returns", np.asarray(sampled))
     if counts.ndim != 1 or len(counts) < 2:
         raise ValueError(
@@ -405,7 +418,29 @@ def voted(
     predict: Any,
     radius: float,
 ) -> Certificate:
-    """The certificate of class counts; ``pair`` bounds ``of`` and the others."""
+    """The certificate of class counts.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        Which gives method, scope and norm.
+    votes : Votes
+        The counts.
+    procedure : Procedure
+        Which gives the bound's name.
+    of : int
+        The class whose count and bounds are stated.
+    pair : Pair
+        Bounds of that class and of the others.
+    predict : int
+        The class that is certified, or ABSTAIN.
+    radius : float
+        In the scheme's norm.
+
+    Returns
+    -------
+    Certificate
+    """
     select = tuple(votes.select.tolist())
     counts = tuple(votes.counts.tolist())
     void = procedure.n0 + votes.n - sum(select) - sum(counts)

@@ -29,7 +29,6 @@ from rsbounds.answers._answer import (
     Recorded,
     Summary,
     checked_alpha,
-    require_defaults,
     require_fixed,
     unclassified,
 )
@@ -267,7 +266,7 @@ class Maps(Answer):
         return cls(scheme, options["tau"], truth)
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name, counts_votes=True)
+        procedure.require_defaults(self.name, counts_votes=True)
 
     def check_inputs(self, inputs: int) -> None:
         if self.truth is not None and len(self.truth) != inputs:
@@ -398,9 +397,21 @@ def agreement(
 def map_summary(rows: Sequence[Recorded]) -> dict[str, float]:
     """What rows of maps say: certified accuracy, mIoU, share that abstains.
 
-    A position that abstains is of no class. ``accuracy`` and ``miou`` are NaN without
-    true maps. ``rows`` are those of a run or of a file; ValueError for rows of another
-    answer.
+    Parameters
+    ----------
+    rows : sequence of Row
+        Those of a run or of a file.
+
+    Returns
+    -------
+    dict of str to float
+        A position that abstains is of no class. ``accuracy`` and ``miou`` are NaN
+        without true maps.
+
+    Raises
+    ------
+    ValueError
+        If rows are of another answer.
     """
     positions = sum(from_runs(row.extra["chosen"]).size for row in _of_maps(rows))
     certified = sum(int(row.extra["certified"]) for row in rows)

@@ -80,6 +80,11 @@ class SemiElastic(Compiled):
 
     sigma0 exp(-rate R) <= sigma <= sigma0 exp(rate R).
 
+    Parameters
+    ----------
+    rate : array_like
+        Lipschitz constant of log sigma, >= 0, over the unit of distances.
+
     Examples
     --------
     >>> low, high = SemiElastic(0.1).bounds(0.25, 1.0)
@@ -110,6 +115,13 @@ class SemiElastic(Compiled):
 @dataclass(frozen=True, eq=False)
 class LipschitzSigma(Compiled):
     """sigma is `lip`-Lipschitz and at least `sigma_min` (0 for no floor).
+
+    Parameters
+    ----------
+    lip : array_like
+        Lipschitz constant of sigma, >= 0.
+    sigma_min : array_like
+        Floor of sigma, >= 0, in the unit of sigma.
 
     Examples
     --------
@@ -146,6 +158,11 @@ class LipschitzSigma(Compiled):
 @dataclass(frozen=True, eq=False)
 class SigmaRange(Compiled):
     """sigma lies in [sigma_min, sigma_max] everywhere.
+
+    Parameters
+    ----------
+    sigma_min, sigma_max : array_like
+        Ends of the range, 0 <= sigma_min <= sigma_max.
 
     Examples
     --------

@@ -275,7 +275,7 @@ class Manifest:
 
 
 def manifest_path(path: Path) -> Path:
-    """Where the manifest of a result file lies."""
+    """Path of the manifest beside a result file, ``FILE.tsv.manifest.json``."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(path))
     return path.with_name(path.name + ".manifest.json")

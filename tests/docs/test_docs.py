@@ -147,6 +147,21 @@ def test_links_lead_somewhere():
             assert (page.parent / file).is_file(), f"{page} shows {file}"
 
 
+def test_no_line_of_a_formula_begins_a_list():
+    """Inside $...$ a line that starts with a minus would end the formula."""
+    for page in PAGES:
+        text = re.sub(
+            r"^```.*?^```$|\$\$.*?\$\$|`[^`]*`", "", TEXTS[page], flags=re.M | re.S
+        )
+        for paragraph in re.split(r"\n\s*\n", text):
+            inside = False
+            for line in paragraph.splitlines():
+                assert not (inside and re.match(r"\s*[-+*] ", line)), (
+                    f"{name(page)}: {line}"
+                )
+                inside ^= line.replace(r"\$", "").count("$") % 2 == 1
+
+
 def test_every_file_and_test_named_exists():
     text = "\n".join(TEXTS.values())
     for script in re.findall(r"python ((?:bench|docs)\S+\.py)", text):
