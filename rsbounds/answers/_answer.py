@@ -129,7 +129,7 @@ class Answer:
         ``correct`` mean something and a report shows certified accuracies.
     takes_scheme : bool
         Whether the command line makes a scheme for it, of ``--method`` and its options;
-        otherwise its first option says all, and implies the answer.
+        if False, the first option defines the answer, and asks for it.
 
     Examples
     --------
@@ -166,7 +166,10 @@ class Answer:
     @classmethod
     def from_options(cls, options: Options, scheme: Any) -> Answer:
         """The answer of the command line's options."""
-        raise ValueError(f"the answer {cls.name!r} has no options to be made of")
+        raise ValueError(
+            f"the answer {cls.name!r} has no options to be made of: its class "
+            f"{cls.__name__} needs options and from_options"
+        )
 
     # --- from a model to a certificate
 
@@ -269,26 +272,6 @@ class Answer:
         None: certified accuracies, as for a class.
         """
         return None
-
-
-def require_defaults(
-    procedure: Procedure, answer: str, *, counts_votes: bool = False
-) -> None:
-    """ValueError where a procedure asks for bounds other than those of the answer.
-
-    ``counts_votes`` says whether void samples can count against its classes.
-    """
-    if procedure.void_against and not counts_votes:
-        raise ArgumentError(
-            "margin",
-            f"is for votes, and the answer {answer!r} has real outputs: add the error "
-            "of these to the ends of its intervals",
-        )
-    if not procedure.has_default_bounds:
-        raise ValueError(
-            f"the answer {answer!r} has its own bounds: target_radius, bound "
-            "and runner_up are not for it"
-        )
 
 
 def require_fixed(scheme: Scheme) -> None:

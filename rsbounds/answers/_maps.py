@@ -29,7 +29,6 @@ from rsbounds.answers._answer import (
     Recorded,
     Summary,
     checked_alpha,
-    require_defaults,
     require_fixed,
     unclassified,
 )
@@ -267,7 +266,7 @@ class Maps(Answer):
         return cls(scheme, options["tau"], truth)
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name, counts_votes=True)
+        procedure.require_defaults(self.name, counts_votes=True)
 
     def check_inputs(self, inputs: int) -> None:
         if self.truth is not None and len(self.truth) != inputs:

@@ -30,7 +30,6 @@ from rsbounds.answers._answer import (
     Summary,
     checked_alpha,
     checked_radius,
-    require_defaults,
     require_fixed,
     unclassified,
 )
@@ -266,7 +265,7 @@ class Values(Answer):
         return cls(scheme, options["radii"], options["quantile"])
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name)
+        procedure.require_defaults(self.name)
         level = self.scheme.fixed_level()
         for radius, ranks in zip(self.radii, self.ranks(procedure, level), strict=True):
             if 0 in ranks:

@@ -245,7 +245,7 @@ def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:
         raise ValueError(
             f"{name}: x must be floating point, or come with a scale to divide by (255 "
             "for pixels in 0 ... 255, 1 to take the numbers as they are; in Python "
-            f"rsbounds.loading.as_data(data, scale=255)); got {dtype}"
+            f"rsbounds.loading.open_data(data, scale=255)); got {dtype}"
         )
 
 

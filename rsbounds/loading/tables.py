@@ -67,6 +67,30 @@ class Table(Record):
         places = [i for i, size in enumerate(sizes) if sizes.index(size) == i]
         return [place + len(self.numbers) for place in places if self.numbers or place]
 
+    def blocks(self, sigma: float, keep: float) -> list[dict[str, Any]]:
+        """The noise of each group of columns, as result files spell it.
+
+        Gaussian noise of a level, in units, for the numbers; a chance to keep its value
+        for each category, whose groups begin at ``splits``.
+
+        Raises
+        ------
+        ValueError
+            If all columns are of one group, which has a method of its own.
+        """
+        groups: list[dict[str, Any]] = []
+        if self.numbers:
+            groups.append({"method": "gaussian", "sigma": sigma})
+        for values in self.alphabets:
+            groups.append({"method": "categorical", "keep": keep, "values": values})
+        if len(groups) < 2:
+            raise ArgumentError(
+                "blocks",
+                "must have two groups of columns at least; all columns of this table "
+                f"are for the method {groups[0]['method']}",
+            )
+        return groups
+
     @property
     def _sizes(self) -> list[int]:
         return [max(len(self.values[name]), 2) for name in self.categories]

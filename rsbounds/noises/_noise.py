@@ -70,7 +70,7 @@ class Bits(Protocol):
         """Independent whole numbers in [0, end), all alike; end at most 2^63."""
 
     def choose(self, kept: int, size: int, shape: tuple[int, ...]) -> Any:
-        """In each copy of this shape ``kept`` places, all sets of so many alike."""
+        """In each copy of this shape ``kept`` places, each subset equally likely."""
 
     def uniform(self, shape: tuple[int, ...]) -> Any:
         """Floating-point numbers, uniform on [0, 1)."""
