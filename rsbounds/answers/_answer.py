@@ -354,7 +354,7 @@ def void_votes(counts: ClassCounts, n: int) -> int:
     chance, as the noise is, so that the samples with a class alone would bound a
     smaller probability. Counts don't tell which.
     """
-    return n - sum(counts.tolist())
+    return n - int(sum(counts.tolist()))
 
 
 def require_scheme(scheme: Any) -> None:

@@ -169,9 +169,9 @@ def forecast(
     if tolerance is None:
         tolerance = TOLERANCE if asked.tolerance is None else asked.tolerance
     forecasts = []
-    numbers = as_integers("numbers", numbers, 1)
+    several = np.ravel(as_integers("numbers", numbers, 1)).tolist()
     radii = np.ravel(as_floats("radii", radii, 0.0, nan=False)).tolist()
-    for n in np.ravel(numbers).tolist():
+    for n in several:
         fixed = asked.fixed(n)
         staged = replace(fixed, tolerance=tolerance)
         for procedure in (fixed, staged):

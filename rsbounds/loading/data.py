@@ -224,6 +224,7 @@ class SequenceData(Data):
         whole: bool = False,
     ) -> None:
         sequence = hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")
+        sequence = sequence and not isinstance(pairs, type)
         sequence = sequence and getattr(pairs, "ndim", 1) > 0
         if not sequence or isinstance(pairs, dict) or not len(pairs):
             got = "arrays" if isinstance(pairs, _Pairs) else type(pairs).__name__
