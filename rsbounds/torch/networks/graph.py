@@ -76,9 +76,8 @@ class Graph:
             # copies: where in memory a row begins, and the order in which its numbers
             # lie there, may change the order of its sums
             form = torch.contiguous_format
-            return torch.cat(
-                [self._row(row.clone(memory_format=form)) for row in rows.split(1)]
-            )
+            alone = [row.clone(memory_format=form) for row in torch.split(rows, 1)]
+            return torch.cat([self._row(row) for row in alone])
 
     def _row(self, x: torch.Tensor) -> torch.Tensor:
         if isinstance(self.result, torch.Tensor):

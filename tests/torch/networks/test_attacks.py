@@ -393,11 +393,14 @@ def test_tensors_that_are_computed_by_code_count_as_the_numbers_they_were():
     layer = line(1.0).eval()
     del layer._parameters["weight"]
     layer.__class__ = Property
-    graph = freeze(layer, 1)
-    bound = lipschitz_upper_bound(graph, 1)
-    x = torch.tensor([[0.0], [1.0]])
-    for _ in range(5):
-        assert (graph(x)[1] - graph(x)[0]).abs() <= bound
+    if torch.__version__.startswith("2.7."):  # whose exporter takes none
+        refused(layer, "can't be exported .*arity", 1)
+    else:
+        graph = freeze(layer, 1)
+        bound = lipschitz_upper_bound(graph, 1)
+        x = torch.tensor([[0.0], [1.0]])
+        for _ in range(5):
+            assert (graph(x)[1] - graph(x)[0]).abs() <= bound
     layer = line(0.01)
     layer._parameters["weight"] = layer.weight.detach().as_subclass(Odd)
     refused(layer, "plain tensor; got|can't be exported", 1)

@@ -113,7 +113,8 @@ def _elu(call: Call) -> float:
     slope = scale * max(1.0, alpha * inner)
     if not slope < math.inf:
         return math.inf
-    exact = Fraction(scale) * max(1, Fraction(alpha) * Fraction(inner))
+    steepest = max(Fraction(1), Fraction(alpha) * Fraction(inner))
+    exact = Fraction(scale) * steepest
     return slope if slope >= exact else slope * (1 + 2 * EPS)
 
 
