@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
 import nox
@@ -23,6 +24,8 @@ os.environ["PATH"] = os.pathsep.join([*FOLDERS, os.environ["PATH"]])
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 OLDEST = PYTHONS[0]
+# the newest one here: the newest packages have none for the oldest Python
+NEWEST = next((x for x in PYTHONS[::-1] if shutil.which(f"python{x}")), PYTHONS[-1])
 DEFAULT = None  # the one that runs nox
 # What the quick tests need beside PyTorch, which they leave out where it is missing:
 # from an index it may be a build for GPUs of several GB. RSBOUNDS_TORCH=1 has it.
@@ -69,9 +72,9 @@ def oldest(session):
     quick(session, constraints="constraints-oldest.txt")
 
 
-@nox.session(python=DEFAULT)
+@nox.session(python=NEWEST)
 def newest(session):
-    """With the newest packages that there are."""
+    """With the newest packages that there are, on the newest Python here."""
     quick(session, constraints=None)
 
 
@@ -87,6 +90,22 @@ def clang(session):
 def portable(session):
     """Built for the baseline's instructions."""
     quick(session, env={"RSBOUNDS_PORTABLE": "1"})
+
+
+@nox.session(python=DEFAULT)
+def levels(session):
+    """The kernels' tests at two levels of each compiler, portable and not."""
+    install(session, "-c", "constraints.txt")
+    compilers = {"gcc": "g++", "clang": "clang++"}
+    here = {cc: cxx for cc, cxx in compilers.items() if shutil.which(cxx)}
+    session.log(f"compilers here: {', '.join(here)}")
+    for (cc, cxx), level, portable in product(here.items(), ("-O2", "-O3"), "01"):
+        name = f"{cc}{level}-{portable}"
+        build = f"--config-settings=build-dir={session.create_tmp()}/{name}"
+        flags = f"--config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE={level}"
+        env = {"CC": cc, "CXX": cxx, "RSBOUNDS_PORTABLE": portable}
+        session.install("--no-deps", build, flags, "-e", ".", env=env)
+        session.run("python", "-m", "pytest", "-q", "-n", "0", *KERNELS)
 
 
 @nox.session(python=DEFAULT)
@@ -111,9 +130,21 @@ def addresses(session):
 @nox.parametrize("extra", USES)
 def extra(session, extra):
     """Each extra alone: it has all that its main function needs."""
+    use(session, extra, "constraints.txt")
+
+
+@nox.session(python=OLDEST)
+@nox.parametrize("extra", USES)
+def oldest_extra(session, extra):
+    """Each extra alone, with the oldest packages that pyproject.toml allows."""
+    use(session, extra, "constraints-oldest.txt")
+
+
+def use(session, extra, constraints):
+    """Install one extra, and do what it is for."""
     if extra in NEED_TORCH and os.environ.get("RSBOUNDS_TORCH") != "1":
         session.skip("PyTorch may be a build for GPUs: RSBOUNDS_TORCH=1")
-    session.install("-c", "constraints.txt", f".[{extra}]")
+    session.install("-c", constraints, f".[{extra}]")
     with tempfile.TemporaryDirectory() as folder, session.chdir(folder):
         env = {"PYTHONPATH": str(ALONE.parent / "helpers")}
         session.run("python", "-P", str(ALONE / f"with_{extra}.py"), env=env)
@@ -181,9 +212,10 @@ def surroundings(session):
 
 @nox.session(python=DEFAULT)
 def alone(session):
-    """Each file of tests by itself."""
+    """Each file of tests by itself, and of it each test in a process of its own."""
     install(session, "-c", "constraints.txt")
-    for path in sorted(Path("tests").glob("**/test_*.py")):
-        words = ["-m", "pytest", "-q", "-n", "0", str(path)]
+    env = OUTSIDE | {"PYTHONPATH": str(ALONE.parent / "helpers")}
+    for path in session.posargs or sorted(Path("tests").glob("**/test_*.py")):
+        words = ["-m", "pytest", "-q", "-n", "0", "-p", "each_alone", str(path)]
         # 5: none of its tests is quick, or PyTorch is missing
-        session.run("python", *words, env=OUTSIDE, success_codes=[0, 5])
+        session.run("python", *words, env=env, success_codes=[0, 5])

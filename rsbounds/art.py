@@ -14,8 +14,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 from rsbounds.certificate import ABSTAIN
 from rsbounds.certify import Procedure, certified, predict
-from rsbounds.sampling import ArraySampler, Phase, noisy, stream
-from rsbounds.sampling.blocks import single
+from rsbounds.sampling import ArraySampler, Phase, noisy, single, stream
 from rsbounds.schemes import gaussian
 
 __all__ = ["RandomizedSmoothing"]

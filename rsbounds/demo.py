@@ -34,10 +34,8 @@ SIGMA_MIN = SIGMA - LIP * DISTANCE  # at distance 0
 HELD_OUT = 1000
 WHY = (
     "Why the input-dependent levels lose to fixed noise here: sigma(x) is 0.97 to 1.03 "
-    "on these "
-    "digits, which gains nothing, and the certificate must allow for the levels that "
-    "it may have "
-    "in the whole ball, which costs radius in 784 dimensions."
+    "on these digits, which gains nothing, and the certificate must allow for the "
+    "levels that it may have in the whole ball, which costs radius in 784 dimensions."
 )
 
 

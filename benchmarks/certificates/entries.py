@@ -87,12 +87,14 @@ def make_card(
     *,
     stated: Stated | None = None,
     audit: Mapping[str, Any] | None = None,
+    file: Results | None = None,
 ) -> dict[str, Any]:
     """The card of a result file, audited; ``stated`` where it has no manifest.
 
-    ``audit`` is what a check of its own gave, for files that ``verify`` can't read.
+    ``audit`` is what a check of its own gave, for files that ``verify`` can't read;
+    ``file`` its rows, where their radii mean something else than the file shows.
     """
-    file = read(path)
+    file = read(path) if file is None else file
     notes: tuple[str, ...] = ()
     if stated is not None and audit is None:
         _require_printable(group)

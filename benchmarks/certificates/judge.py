@@ -39,8 +39,8 @@ _BESIDE = (".manifest.json", ".commitment.json")
 class Verdict(NamedTuple):
     """What is said of a card, by what was computed here.
 
-    ``kind`` is proved, consistent, level, fails or word; ``text`` says of what,
-    ``printed`` what printing did to the radii, ``notes`` where that comes from.
+    ``kind`` is proved, consistent, printed, level, fails or word; ``text`` says of
+    what, ``printed`` what printing did to the radii, ``notes`` where that comes from.
     """
 
     kind: str
@@ -225,6 +225,8 @@ def _of_proof(made: Mapping[str, Any], source: Sequence[str]) -> Verdict:
     if many:
         text = f"{many} of {rows} radii are above what the evidence shows"
         return Verdict("fails", text, printed, (*notes, *proof["first"]))
+    if doubt := made["about"].get("as_printed"):
+        return Verdict("printed", f"{rows} rows, of {doubt}", printed, notes)
     if proof["proved"] == rows and not printed:
         return Verdict("proved", f"{rows} rows from their counts", "", notes)
     return Verdict("consistent", f"with {n} samples, {rows} rows", printed, notes)

@@ -26,7 +26,7 @@ from rsbounds.results._table import heading
 
 PAGE = ROOT / "docs" / "certificates.html"
 #: What the words of verdicts are called on the page, where that is another word.
-WORDS = {"level": "at another alpha"}
+WORDS = {"level": "at another alpha", "printed": "as printed"}
 
 
 def page(each: Sequence[Judged] | None = None) -> str:
@@ -40,7 +40,8 @@ def page(each: Sequence[Judged] | None = None) -> str:
         if not own:
             continue
         known["data"][group.data] = group.data_title
-        known["norm"][group.norm] = f"l{group.norm}"
+        norm = group.norm
+        known["norm"][norm] = f"l{norm}" if norm[0].isdecimal() else norm
         sections.append(section(group, entries_of(group, own)))
     style = (_html._PAGE / "page.css").read_text(encoding="utf-8")
     sorting = (_html._PAGE / "page.js").read_text(encoding="utf-8")

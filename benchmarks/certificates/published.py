@@ -2,13 +2,13 @@
 
     python benchmarks/certificates/published.py FOLDER
 
-FOLDER has a clone of each repository of ``SOURCES`` under OWNER+NAME, each with a file
-``.commit`` or as a git clone. Nothing of theirs is stored here but for figures: a card
-names the file by its path, its commit and its hash, and whoever has it can make the
-card again. For a model that was trained in several ways, or several times, the run
-with the largest average radius is taken, and its card says of how many. What was made
-of which file is written to ``published.json``: a card is shown as computed from a
-public file only if it is, byte for byte, one of that list.
+FOLDER has clones of repositories of ``SOURCES`` under OWNER+NAME, each with a file
+``.commit`` or as a git clone; the cards of the others stay as they are. Nothing of
+theirs is stored here but for figures: a card names the file by its path, its commit and
+its hash, and whoever has it can make the card again. For a model that was trained in
+several ways, or several times, the run with the largest average radius is taken; its
+card says of how many. What was made of which file is written to ``published.json``: a
+card is shown as computed from a public file only if it is, byte for byte, one of it.
 """
 
 import json
@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import tss
 from entries import CARDS, ROOT, Stated, _counted, _quoted, as_text, failing, make_card
 from groups import Group, file_misfits, group_of
-from judge import PUBLISHED, digest, rows_digest
+from judge import PUBLISHED, digest, published, rows_digest
 
+from rsbounds._numerics.decimals import truncated
 from rsbounds.audit import verify_printed
 from rsbounds.confidence import lower_bound
 from rsbounds.results import Results, card, read
@@ -35,17 +37,6 @@ SPLIT, DSRS, TOPK = (
     "llylly+DSRS",
     "jjy1994+Certify_Topk",
 )
-TSS = "AI-secure+semantic-randomized-smoothing"
-#: Its files of brightness alone: level and n that their largest radius is that of.
-BRIGHTNESS = {
-    "cifar-10": ("cifar10/resnet110/brightness/noise_0.2_0.2", 0.2, N),
-    "imagenet": (
-        "imagenet/resnet50/brightness/pretrain_noise_0.2_0.2_by_k_0.0",
-        0.2,
-        10_000,
-    ),
-    "mnist": ("mnist/convnet/brightness/noise_0.3_0.3", 0.3, N),
-}
 BY_HAND = "Compared by a program of its own: rsbounds verify doesn't read such files."
 PAGES = ROOT / "docs" / "benchmarks"
 PAGE = PAGES / "published.md"
@@ -160,7 +151,7 @@ FAMILIES = [
     Family("smoothmix", SMOOTHMIX, MIX, CIFAR, r"cifar10/smoothmix/.*", "smoothmix"),
     Family("smoothmix", SMOOTHMIX, MIX, MNIST, r"mnist/smoothmix/.*", "smoothmix"),
 ]  # fmt: skip
-SOURCES = (COHEN, SALMAN, JEONG, MIX, SPLIT, DSRS, TOPK, TSS)
+SOURCES = (COHEN, SALMAN, JEONG, MIX, SPLIT, DSRS, TOPK, tss.REPOSITORY)
 
 
 def commit(clone: Path) -> str:
@@ -380,28 +371,148 @@ def of_topk(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     yield place(group, "topk-0.25"), made
 
 
-def of_brightness(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Noise in the brightness: radii are those of a Gaussian law, as in l2."""
-    for data, (name, sigma, n) in BRIGHTNESS.items():
-        group = group_of(f"{data}/brightness")
-        path = root / TSS / "data" / "main_results" / name
-        stated = Stated(sigma, n, ALPHA)
-        own = verify_printed(path, **stated._asdict())
-        audit = _quoted(own, path) | _counted(own)
-        made = make_card(path, group, stated=stated, audit=audit)
-        made["noise"] |= {
-            "method": "gaussian",
-            "parameters": {"transform": "brightness"},
-        }
-        made["about"] |= said(root, TSS, path, 1) | {
-            "title": "Li et al. 2021, TSS",
-            "paper": PAPERS["tss"],
-        }
-        made["notes"].append(
-            "The file states neither n nor alpha: its largest radius is, as printed, "
-            f"that of {n:,} samples at alpha = {ALPHA}."
+def of_tss(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Parameters of transformations; the best run of each training and noise level."""
+    runs_of: dict[Path, list[tuple[tss.File, Results]]] = {}
+    for path in tss.files_of(root / tss.REPOSITORY):
+        file = tss.file_of(path.relative_to(root / tss.REPOSITORY).as_posix())
+        if file is None:
+            continue
+        try:
+            held = tss.rows_of(path, file)
+        except ValueError:  # damaged
+            continue
+        group = group_of(f"{file.data}/{file.kind.threat}")
+        if [*file_misfits(group, held)]:  # cut off
+            continue
+        runs_of.setdefault(place(group, _name_of_tss(file, held)), []).append(
+            (file, held)
         )
-        yield place(group, f"tss-{sigma:g}"), made
+    for path, each in sorted(runs_of.items()):
+        group = group_of(path.parent)
+        by_content = {rows_digest(held): (file, held) for file, held in each}
+        file, held = max(
+            by_content.values(), key=lambda run: float(run[1].average_radius())
+        )
+        yield path, _of_transformation(root, group, file, held, len(by_content))
+
+
+def _name_of_tss(file: tss.File, held: Results) -> str:
+    """The name of a card: what tells its run from the group's others."""
+    words = ["tss"]
+    if file.kind.method not in ("gaussian", "brightness-contrast"):
+        words.append(file.kind.method.partition(" ")[0])
+    if file.training:
+        words.append(file.training)
+    if _is_earlier(file, held):
+        words.append("earlier")
+    return "-".join([*words, f"{file.given['sigma']:g}"])
+
+
+def _is_earlier(file: tss.File, held: Results) -> bool:
+    """Whether a file's radii are by a formula that its authors mended since."""
+    if len(file.kind.laws) < 2:
+        return False
+    found = tss.earned(held, file)
+    return found is not None and found.law is not tss.chain
+
+
+_TRAINING = {"cohen": ", Gaussian training", "consistency": ", consistency training"}
+_OF_NOISE = {
+    "exponential": ", exponential noise",
+    "uniform": ", uniform noise",
+    "folded Gaussian": ", folded noise",
+    "enumeration": ", all displacements",
+}
+_IN_STEPS = (
+    "The interval was gone through in steps, each sampled until its l2 radius was "
+    "above what lies between two steps: neither samples nor that bound are in the file."
+)
+_KERNELS = (
+    "Blurs by sampled kernels are no group: two of them are not the third. The radii "
+    "are those of the law of a blur that is one."
+)
+_ROUND = (
+    "Pictures were shifted around their borders by whole pixels, noise being rounded: "
+    "the radius holds for whole shifts."
+)
+
+
+def _of_transformation(
+    root: Path, group: Group, file: tss.File, held: Results, many: int
+) -> dict[str, Any]:
+    """The card of one file, compared with the counts that can have earned it."""
+    notes, n, bound, doubt = [], tss.SAMPLES[-1], "clopper-pearson", ""
+    path = root / tss.REPOSITORY / file.path
+    if file.kind.extent:
+        n = 10_000 if file.data == "imagenet" else n
+        audit = tss.of_intervals(held)
+        doubt, notes = "progressive sampling that is not recomputed", [_IN_STEPS]
+        notes.append(f"n = {n:,} is what the authors' commands say.")
+    elif not file.kind.laws:
+        audit = tss.enumerated(held)
+        n, bound = (2 * group.shape[1] + 1) ** 2, "exact"
+        notes.append(
+            "All whole displacements were tried, the nearest first: a radius is the "
+            "length of the first at which the class was another. sigma is that of the "
+            "training's noise."
+        )
+    else:
+        found = tss.earned(held, file)
+        if found is None:
+            raise ValueError(f"{file.path} is above all laws")
+        n, audit = found.n, tss.findings(held, found)
+        if found.law is tss.gaussian:
+            own = verify_printed(path, sigma=file.given["sigma"], n=n, alpha=ALPHA)
+            audit = _quoted(own, path) | _counted(own)
+        notes.append(
+            "The file states neither n nor alpha: its largest radius is, as printed, "
+            f"at most that of {n:,} samples at alpha = {ALPHA}."
+        )
+        if file.kind.laws[0] is tss.chain:
+            notes += _of_chain(held, found, file)
+        if file.kind.threat == "translation":
+            notes.append(_ROUND)
+    if file.kind.kernels:
+        doubt = "a law that sampled kernels have only nearly"
+        notes.append(_KERNELS)
+    stated = Stated(file.given["sigma"], n, ALPHA)
+    made = make_card(path, group, stated=stated, audit=audit, file=held)
+    made["procedure"]["bound"] = made["about"]["bound"] = bound
+    made["noise"] |= {
+        "method": file.kind.method,
+        "parameters": (
+            {"transform": group.transformation} if group.transformation else {}
+        ),
+    }
+    made["about"] |= said(root, tss.REPOSITORY, path, many) | {
+        "title": f"Li et al. 2021, TSS{_TRAINING.get(file.training, '')}"
+        f"{', an earlier bound' if _is_earlier(file, held) else ''}"
+        f"{_OF_NOISE.get(file.kind.method, '')}",
+        "paper": PAPERS["tss"],
+    }
+    if doubt:
+        made["about"]["as_printed"] = doubt
+    by_hand = [] if file.kind.laws == (tss.gaussian,) else [BY_HAND]
+    made["notes"] += [*notes, *by_hand]
+    return made
+
+
+def _of_chain(held: Results, found: tss.Earned, file: tss.File) -> Iterator[str]:
+    """What is exact beside two bounds one after the other."""
+    most, above = tss.exact(held, found, file)
+    contrast = file.given["contrast"]
+    by = {
+        "chain": "two bounds one after the other",
+        "second_chain": "two bounds, with a factor that their authors mended since",
+        "first_chain": "two bounds, of a formula that their authors mended since",
+    }[found.law.__name__]
+    yield (
+        f"Radii are by {by}. The exact one of all samples, by quadrature at contrasts "
+        f"from {1 - contrast:g} to {1 + contrast:g}, is {truncated(most, 4)}; "
+        f"{above or 'none'} of the file's {'is' if above < 2 else 'are'} above that of "
+        "its count."
+    )
 
 
 def make_rows_card(
@@ -417,10 +528,23 @@ def make_rows_card(
 
 def main() -> None:
     root = Path(sys.argv[1])
-    listed = dict[str, dict[str, str]]()
-    cards = (card for family in FAMILIES for card in of_field(root, family))
-    others = of_split(root), of_dsrs(root), of_topk(root), of_brightness(root)
-    for path, made in chain(cards, *others):
+    here = {name for name in SOURCES if (root / name).is_dir()}
+    listed = {
+        name: entry
+        for name, entry in published().items()
+        if entry["repository"].replace("/", "+") not in here
+    }
+    families = (family for family in FAMILIES if family.repository in here)
+    cards = (card for family in families for card in of_field(root, family))
+    others = {
+        SPLIT: of_split,
+        DSRS: of_dsrs,
+        TOPK: of_topk,
+        tss.REPOSITORY: of_tss,
+    }
+    for path, made in chain(
+        cards, *(of(root) for r, of in others.items() if r in here)
+    ):
         listed[path.as_posix()] = write(root, path, made)
     lines = [
         f"{json.dumps(name)}: {json.dumps(own)}" for name, own in sorted(listed.items())

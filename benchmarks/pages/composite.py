@@ -27,7 +27,6 @@ from rsbounds.procedure import Procedure
 
 ALPHA = 0.001
 GATES = (0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
-SWEPT = (0.25, 0.35, 0.5)
 UNION = "union of the constants"
 HEAD = """# Bounds and decision lists from the same counts
 
@@ -44,30 +43,27 @@ HEAD = """# Bounds and decision lists from the same counts
   below.
 
 Certified accuracy is the part of all images that is classified rightly and certified
-beyond the radius; ACR is the mean of the certified radius, 0 where the class is wrong
-or the classifier abstains; samples are those that one image uses, in the mean. Pixels
-are in [0, 1], distances l2.
+beyond the radius; ACR is the mean certified radius, 0 where the class is wrong or the
+classifier abstains; samples are those that one image uses on average. Pixels are in
+[0, 1], distances are l2.
 
 ```sh
 python benchmarks/pages/composite.py docs/benchmarks/composite.md
 ```
 
-Counts are drawn once for every image and level and kept in `composite/` beside this
-page; all rows are certified from them. {n0} samples a level choose, n = {n} a level
-estimate, and alpha = .001 **in total** for every row. 784-256-128-10 networks, one for
-each of the levels {sigmas}, trained under Gaussian noise of that level and nothing
-else. Rules were chosen by {calibrate} samples a level of calibration images, which are
-neither among those trained on nor among those that are certified here. One seed;
-rsbounds {version}.
+All rows are certified from the counts in `composite/` beside this page: {n0} samples a
+level choose, n = {n} a level estimate, and alpha = .001 **in total** for every row. The
+networks are 784-256-128-10, one for each of the levels {sigmas}, trained under Gaussian
+noise of that level. Rules were chosen by {calibrate} samples a level of calibration
+images, which are neither trained on nor certified. One seed; rsbounds {version}.
 """
 TAIL = """
 ## How to read it
 
 - **Cohen** puts p_B = 1 - p_A; **runner-up** bounds the largest other count too, at
   alpha/2 and alpha/2. Same samples, same model.
-- **gate s > t**: the class that leads at level s is returned if its normal score is
-  above t; otherwise the next item is asked. **majority**: p > 1/2. **argmax**: the
-  class that leads.
+- **gate s > t** returns the class that leads at level s if its normal score is above t,
+  and else asks the next item. **majority**: p > 1/2. **argmax**: the class that leads.
 - **two items**, **three items**: fitted by `rsbounds.composite.fit` to the ACR, of so
   many items at most; **curve**: by its other objective. **goals**: the list of most
   points at radius 0 that, by plug-in probabilities of the calibration images, has no
@@ -75,24 +71,16 @@ TAIL = """
 - A list's **constant** is the runner-up certificate at the level of its first item.
 - "Of any" is on a grid of radii of .05 as far as the constant certifies {least:.0%} of
   the images. Figures in bold type miss what was wanted.
-- The **union** takes, at each radius, the constant that is best there: no classifier
-  does that. [How near one certificate comes](union.md) has a page of its own.
-- That no score is hoped for beyond what n samples can show ([the
-  level](../theory/several-levels.md), choice 4) was introduced after these
-  Fashion-MNIST images had been certified without it: "gate 1.5 > -0.35, argmax 0.5" was
-  then 4.5 % below its constant at the worst radius. The rules are as they were.
+- The **union** takes, at each radius, the constant that is best there; no single
+  classifier does that ([how near one certificate comes](union.md)).
 - Differences of a list to its constant are paired; points at 0 have their standard
   error.
 
-## What failed
-
-These were tried while the theory was made, on other runs; there are no figures for them
-here. Routers (an argmax over routing votes, "dual smoothing") have valid certificates
-and added nothing to lists. Learned potentials gained nothing, nor did lists of more
-than three items, lumping rare classes together, Holm's procedure, or choosing between
-Cohen's bound and the pair by the selection samples. More in [several levels at
-once](../theory/several-levels.md). Classes for rejection are on two other pages:
-[learned smoothing](learned.md), [the union](union.md).
+Tried on other runs, without gain: routers (an argmax over routing votes, "dual
+smoothing"), learned potentials, lists of more than three items, lumping rare classes
+together, Holm's procedure, and choosing between Cohen's bound and the pair by the
+selection samples. Classes for rejection are on two other pages: [learned
+smoothing](learned.md), [the union](union.md).
 """
 
 
@@ -233,14 +221,7 @@ def section(case: Case) -> str:
     )
     parts.append(f"{bounds} Each list against its constant:")
     parts.append(_table([LIST, WANTED, *(judged(row, base) for row, base in lists)]))
-    parts.append(
-        "Thresholds that nobody chose, all on the same test images (to take the best "
-        "of them from here would be to choose on the test split):"
-    )
-    rows = [bench.list(rule) for rule in shapes(SWEPT)]
-    bases = [bench.first(rule) for rule in shapes(SWEPT)]
-    sweep = [LIST, *map(judged, rows, bases)]
-    return "\n\n".join([*parts, _table(sweep)])
+    return "\n\n".join(parts)
 
 
 def _table(rows: list[list[str]]) -> str:

@@ -19,7 +19,7 @@ from torch import nn
 
 from rsbounds.certify import certify
 from rsbounds.sampling import stream
-from rsbounds.sampling.blocks import block_size
+from rsbounds.sampling.port import block_size
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
 

@@ -10,6 +10,7 @@ again.
 """
 
 import argparse
+import csv
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -236,14 +237,15 @@ def _least(work: Any, *given: Any) -> float:
     return min(rounds)
 
 
-def photographs(found: Results, radii: dict[str, Floats]) -> str:
+def photographs(found: Results, radii: dict[str, Floats]) -> list[list[str]]:
+    """The head and a row for each photograph, as the CSV file has them."""
     names = [f"semi-elastic, clamped, {name}" for name in CLAMPS]
     rows = [
         [
-            r.idx,
-            r.label,
-            r.predict,
-            r.count,
+            f"{r.idx}",
+            f"{r.label}",
+            f"{r.predict}",
+            f"{r.count}",
             f"{r.sigma:.4f}",
             _cut(r.radius),
             *(_cut(radii[name][i]) for name in names),
@@ -251,7 +253,7 @@ def photographs(found: Results, radii: dict[str, Floats]) -> str:
         for i, r in enumerate(found.rows)
     ]
     head = [
-        "",
+        "photograph",
         "label",
         "predicts",
         f"of {N}",
@@ -259,7 +261,7 @@ def photographs(found: Results, radii: dict[str, Floats]) -> str:
         "radius",
         *(f"clamped, {name}" for name in CLAMPS),
     ]
-    return lines(head, rows)
+    return [head, *rows]
 
 
 def _cut(value: float) -> str:
@@ -363,7 +365,6 @@ def write(page: Path) -> None:
     parts = {
         "Certified": f"{table}\n\n{COLUMNS}",
         "Where the time goes": split,
-        "The photographs, semi-elastic": photographs(semi, radii),
         f"Over the rate, at {N} of {N} samples and sigma = {SIGMA}": rates(),
     }
     text += "".join(f"\n## {title}\n\n{part}\n" for title, part in parts.items())
@@ -395,6 +396,8 @@ def write(page: Path) -> None:
         sample_ms=each * 1e3,
     )
     page.write_text(text)
+    with (page.with_suffix("") / "photographs.csv").open("w", newline="") as out:
+        csv.writer(out, lineterminator="\n").writerows(photographs(semi, radii))
 
 
 def above(value: float) -> str:

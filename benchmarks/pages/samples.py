@@ -6,6 +6,7 @@ FOLDER has a clone of locuslab/smoothing under locuslab+smoothing. Nothing of it
 stored here. Counts of the page on unions lie beside that page.
 """
 
+import csv
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -267,9 +268,7 @@ def main(root: Path) -> None:
         "",
     ]
     chosen = list(plans())
-    lines.append(f"| counts | {' | '.join(plan.name for plan in chosen)} |")
-    lines.append(f"| --- |{' --- |' * len(chosen)}")
-    means = []
+    rows, means = [["counts", *(plan.name for plan in chosen)]], []
     for inputs in everything:
         losses = [loss(inputs, plan) for plan in chosen]
         cells = [
@@ -277,15 +276,26 @@ def main(root: Path) -> None:
             f"{own.anywhere:.2f}"
             for own in losses
         ]
-        lines.append(f"| {inputs.name} | {' | '.join(cells)} |")
+        rows.append([inputs.name, *cells])
         if inputs.name.startswith("ImageNet"):
             means.append(losses)
     cells = []
     for each in zip(*means, strict=True):
         average = np.mean(np.array(each), axis=0)
         cells.append("{:.2f}, {:.4f}, {:.2f}, {:.2f}".format(*average))
-    lines.append(f"| mean of ImageNet's three | {' | '.join(cells)} |")
-    lines += ["", *TEXT, ""]
+    rows.append(["mean of ImageNet's three", *cells])
+    with (DOCS / "samples.csv").open("w", newline="", encoding="utf-8") as out:
+        csv.writer(out, lineterminator="\n").writerows(rows)
+    few = [row for row in rows[1:] if "ImageNet" in row[0]]
+    shown = [rows[0], ["---"] * len(rows[0]), *few]
+    lines += [f"| {' | '.join(row)} |" for row in shown]
+    lines += [
+        "",
+        "[All rows](samples.csv), with the networks of the page on unions.",
+        "",
+        *TEXT,
+        "",
+    ]
     (DOCS / "samples.md").write_text("\n".join(lines))
     print("\n".join(lines))
 
@@ -296,22 +306,17 @@ def cap(share: float) -> float:
 
 
 TEXT = (
-    "Looks at n/100, 3n/100, n/10, 3n/10 and n with .01, .01, .03, .05 and .9 of",
-    "alpha and T = 0.04 are the default: about half of ImageNet's samples for .994",
-    "of its radius. A radius rests on alpha by its logarithm alone, so that early",
-    "looks need little of it, and what the last look lacks costs every input that",
-    "needs all samples: with .6 of alpha it is five times as much. More looks than",
-    "these five save hardly more. A bound that holds at any time pays for looks",
-    "that nobody takes. Fewer samples of every input lose most at large radii.",
+    "The default has looks at n/100, 3n/100, n/10, 3n/10 and n with .01, .01, .03, .05",
+    "and .9 of alpha, and T = 0.04: about half of ImageNet's samples for .994 of its",
+    "radius. A radius depends on alpha by its logarithm alone, so early looks need",
+    "little of it; what the last look lacks costs every input that needs all samples.",
+    "More looks save hardly more. A bound that holds at any time pays for looks that",
+    "nobody takes. Fewer samples of every input lose most at large radii. At n =",
+    "10,000 hardly an input stops early, because the last two thirds of its samples",
+    "add more than 0.04 sigma to most radii.",
     "",
-    "What is saved depends on n: the last two thirds of n = 10,000 samples add more",
-    "than 0.04 sigma to most radii, so that hardly an input stops before.",
-    "",
-    "**Values and maps** refuse the bound. Their radius is given and not sought, so",
-    "that no tolerance says when it is enough: the interval of a value narrows with",
-    "every sample at every input. The positions of a map share their samples,",
-    "a hundred by default, and a third of these certify no position at the level that",
-    "all of them share.",
+    "**Values and maps** refuse the bound: their radius is given, so that no tolerance",
+    "says when it is enough.",
 )
 
 if __name__ == "__main__":

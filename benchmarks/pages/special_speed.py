@@ -145,21 +145,12 @@ none of them states an error bound.
 | --- | --- | --- | --- |
 {rows}
 
-Where the proofs cost time:
-
-- Tails carry their exponent in two doubles; without that the error would grow with the
-  logarithm of the tail. Up to 60 whole degrees of freedom the central law has its
-  finite sums; beyond, a polynomial of two variables near the middle, whose error is
-  proved from a differential equation.
-- `log_ndtr` has one polynomial of 28 terms for Mills's ratio, whose error is proved
-  once for all z and on which radii rest. Arrays take 16 values at a time (8 without
-  AVX); alone a value waits for each term.
-- `ndtri_exp` has three formulas. Of 64 values of an array those of one formula come
-  after those of another; alone a value may wait for a branch that was guessed wrong.
-- `confidence.lower_bound` carries an error bound of the binomial tail through every
-  step of its search, and returns only a point at which the tail is beyond alpha by more
-  than that. What of the tail's nodes does not depend on the probability is computed
-  once for all steps.
+Where the proofs cost time: tails carry their exponent in two doubles, without which the
+error would grow with the logarithm of the tail. Mills's ratio in `log_ndtr` is one
+polynomial of 28 terms whose error is proved once for all z; arrays take 16 values at a
+time (8 without AVX), alone a value waits for each term. `confidence.lower_bound`
+carries an error bound of the binomial tail through every step of its search, and
+returns only a point at which the tail is beyond alpha by more than that.
 """
 
 

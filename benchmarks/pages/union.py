@@ -4,6 +4,7 @@ python benchmarks/pages/union.py docs/benchmarks/union.md
 """
 
 import argparse
+import csv
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -166,8 +167,8 @@ def intervals(benches: list[Bench], name: str) -> tuple[Floats, list[float]]:
     return ratio, [float(ratio[counted].min()), low, high]
 
 
-def main_table(benches: list[Bench]) -> str:
-    """Curves, means over the seeds."""
+def main_rows(benches: list[Bench]) -> list[list[str]]:
+    """Curves, means over the seeds, with their head."""
     rows = [["certificate", *(f"> {r:g}" for r in RADII), "ACR"]]
     at = np.array(RADII)
 
@@ -181,10 +182,10 @@ def main_table(benches: list[Bench]) -> str:
         if all(name in b.constants for b in benches):
             add(name, lambda b, name=name: b.constants[name])
     for name in LISTS:
-        add(f"**{name}**", lambda b, name=name: b.lists[name])
+        add(name, lambda b, name=name: b.lists[name])
     union = np.mean([curve(b.union, at).max(0) for b in benches], axis=0)
     rows.append(["union of the constants", *(f"{v:.3f}" for v in union), ""])
-    return table(rows)
+    return rows
 
 
 def ratio_table(benches: list[Bench]) -> tuple[str, list[float], Floats]:
@@ -198,7 +199,7 @@ def ratio_table(benches: list[Bench]) -> tuple[str, list[float], Floats]:
     return table(rows), least, ratio
 
 
-def limits(benches: list[Bench]) -> str:
+def limits(benches: list[Bench]) -> list[list[str]]:
     """Images that the union's best constant certifies and the list does not."""
     rows = [
         [
@@ -229,7 +230,7 @@ def limits(benches: list[Bench]) -> str:
                 f"{reasons[0][0]}: {share:.0f} %" if reasons else "",
             ]
         )
-    return table(rows)
+    return rows
 
 
 def bounds(benches: list[Bench]) -> str:
@@ -252,7 +253,7 @@ def table(rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
-def recipes(cases: list[Case]) -> str:
+def recipes(cases: list[Case]) -> list[list[str]]:
     """Lists against the union of the constants of one recipe, on calibration images."""
     rows = [["least ratio to the union of", "the best list of these constants", LIST]]
     abouts = [case.about[str(N)] for case in cases]
@@ -263,9 +264,10 @@ def recipes(cases: list[Case]) -> str:
     every["all"] = np.mean(
         [[about[of][2] for of in (PLAIN, LIST)] for about in abouts], axis=0
     )
-    return table(
-        rows + [[of, *(f"{value:.3f}" for value in pair)] for of, pair in every.items()]
-    )
+    return [
+        *rows,
+        *([of, *(f"{value:.3f}" for value in pair)] for of, pair in every.items()),
+    ]
 
 
 def verdict(ratio: Floats, top: Floats, least: list[float]) -> str:
@@ -280,9 +282,18 @@ def verdict(ratio: Floats, top: Floats, least: list[float]) -> str:
     )
 
 
-def section(name: str, cases: list[Case], seeds: list[int]) -> tuple[str, str]:
-    """A data set's part of the page, and its answers."""
+def section(name: str, cases: list[Case], folder: Path) -> tuple[str, str]:
+    """A data set's part of the page, and its answers; its curves go into a file."""
     parts, answers, rest = [], [], []
+    file = name.lower()
+
+    def saved(title: str, rows: list[list[str]], stem: str) -> str:
+        """Write a table beside the page; the link to it."""
+        path = folder / f"{stem}.csv"
+        with path.open("w", newline="", encoding="utf-8") as out:
+            csv.writer(out, lineterminator="\n").writerows(rows)
+        return f"[{title}]({folder.name}/{path.name})."
+
     for n in sorted({N, *(case.about["drawn"] - N0 for case in cases)}):
         able = [k for k, case in enumerate(cases) if case.about["drawn"] >= N0 + n]
         benches = [bench(cases[k], n) for k in able]
@@ -299,17 +310,19 @@ def section(name: str, cases: list[Case], seeds: list[int]) -> tuple[str, str]:
             continue
         parts += [
             f"### {title}",
-            main_table(benches),
+            saved("Certified accuracies of all rows", main_rows(benches), file),
             body,
             f"The trained list of the first seed: {describe(cases[0], n)}.",
         ]
         rest = rest or [
             f"### What limits it, n = {n:,}",
-            limits(benches),
+            saved("Images lost and won, and why", limits(benches), f"{file}-limits"),
             bounds(benches),
         ]
     head = f"\n## {name}\n\n{len(cases[0].labels)} images of each seed.\n\n"
-    text = head + "\n\n".join([*parts, *rest, recipes(cases)]) + "\n"
+    title = "Least ratios to the union of one recipe"
+    rest.append(saved(title, recipes(cases), f"{file}-recipes"))
+    text = head + "\n\n".join([*parts, *rest]) + "\n"
     return text, "\n\n".join(answers)
 
 
@@ -353,7 +366,7 @@ def main() -> None:
             load(folder, name, seed, options.fashion, options.n)
             for seed in options.seeds
         ]
-        parts.append(section(name, cases, options.seeds))
+        parts.append(section(name, cases, folder))
     answer = "\n\n".join(told for _, told in parts)
     text = text.replace("ANSWER", answer).replace("GAUSSIAN", gaussian_table(folder))
     text = text.replace("SHARPER", sharper(folder))

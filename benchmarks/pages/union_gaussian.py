@@ -264,9 +264,8 @@ def rows(name: str, n: int, benches: list[Bench]) -> list[str]:
         radius = np.mean([b.lists[recipe].mean() for b in benches])
         best = np.mean([b.union.mean(1).max() for b in benches])
         lines.append(
-            f"| {recipe} | {name} | {n:,} | "
-            f"{least:.3f} ({low[0]:.3f}, {high[0]:.3f}) | {mean:.3f} "
-            f"({low[1]:.3f}, {high[1]:.3f}) | {radius:.3f} | {best:.3f} |"
+            f"| {recipe} | {name} | {n:,} | {least:.3f} ({low[0]:.3f}, {high[0]:.3f}) "
+            f"| {mean:.3f} ({low[1]:.3f}, {high[1]:.3f}) | {radius:.3f} | {best:.3f} |"
         )
     return lines
 

@@ -28,7 +28,10 @@ _SUMS = {"reassoc", "contract", "nsz", "nnan"}
 
 @compiled(fastmath=_SUMS)
 def _block(a, b, norm):
-    """Of |a - b| the largest term, the sum of squares or the sum (norm 1, 2, inf)."""
+    """Dual norm of a block of a - b, squared for norm 2.
+
+    The largest term for norm 1, the sum of squares for 2, the sum for inf.
+    """
     total = 0.0
     for k in range(a.size):
         side = abs(a[k] - b[k])
@@ -49,6 +52,7 @@ def _sum(terms):
 
 @compiled()
 def _two_sum(a, b):
+    """The sum and its rounding error (Knuth)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
@@ -87,14 +91,11 @@ def _bisector(x, p, q):
     total, lost = 0.0, 0.0
     terms = np.empty(min(x.size, BLOCK))
     for start in range(0, x.size, BLOCK):
-        u, v, w = (
-            x[start : start + BLOCK],
-            p[start : start + BLOCK],
-            q[start : start + BLOCK],
-        )
-        for k in range(
-            u.size
-        ):  # as written: 2 x - (p + q) would round at the size of x
+        u = x[start : start + BLOCK]
+        v = p[start : start + BLOCK]
+        w = q[start : start + BLOCK]
+        for k in range(u.size):
+            # from differences: 2 x - (p + q) would round at the size of x
             terms[k] = (v[k] - w[k]) * ((u[k] - v[k]) + (u[k] - w[k]))
         total, error = _two_sum(total, _sum(terms[: u.size]))
         lost += error
@@ -103,6 +104,8 @@ def _bisector(x, p, q):
 
 @compiled()
 def _two_product(a, b):
+    """The product and its rounding error (Dekker), without a fused operation."""
+    # 2^27 + 1 splits a double into halves whose products are exact
     scaled = 134217729.0 * a
     a_high = scaled - (scaled - a)
     scaled = 134217729.0 * b
@@ -176,6 +179,7 @@ def spreads(points, centre, norm, out):
 @compiled()
 def _nearest(x, dots, points, squares, minima, slack):
     """Index of the nearest anchor (the first of equals) and its squared distance."""
+    # twice the dot products' error above the least: every anchor that may be nearest
     limit = minima.min() + slack
     index, best = 0, np.inf
     for block in range(minima.size):
@@ -184,6 +188,7 @@ def _nearest(x, dots, points, squares, minima, slack):
                 if squares[j] - 2 * dots[j] <= limit:
                     square = squared_distance(x, points[j])
                     nearer = square < best * (1 - 4 * ERROR)
+                    # a tie up to rounding: the first anchor stays, unless it is further
                     if not nearer and square <= best * (1 + 4 * ERROR):
                         nearer = _sharp_bisector(x, points[index], points[j]) < 0
                     if nearer:
@@ -205,6 +210,7 @@ def _nearest_rivals(dots, squares, minima, labels, own, rivals, values):
             for j in range(block * BLOCK, min((block + 1) * BLOCK, dots.size)):
                 value = squares[j] - 2 * dots[j]
                 if value < values[-1] and labels[j] != own:
+                    # insert: there are four, and most of them never move
                     at = values.size - 1
                     while at > 0 and values[at - 1] > value:
                         rivals[at], values[at] = rivals[at - 1], values[at - 1]
@@ -263,6 +269,8 @@ def _best_margin(x, points, q, guards, values, above, limit, norm):
         if best > 0 and _reaches(points[p], points[q], norm, gain / (2 * best)):
             continue  # so far from the rival that its margin is not above the best
         lower, upper = _margin(x, points[p], points[q], norm, False)
+        # near a bisector most digits of the margin cancel: only then is it worth twice
+        # the precision, and only where it can still change the best
         if lower < limit and upper > best and upper - lower > 5e-12 * upper:
             lower = _margin(x, points[p], points[q], norm, True)[0]
         if lower > best:
@@ -288,7 +296,7 @@ def begin(
         starts.best[row] = np.nan
         starts.limit[row] = -np.inf
         if not slacks[row] < np.inf:
-            continue
+            continue  # x has NaN, or numbers whose squares overflow
         slack = slacks[row]
         products = dots[row]
         least = minima[row]
@@ -299,6 +307,8 @@ def begin(
         _nearest_rivals(
             products, squares, least, labels, labels[nearest], rivals, values
         )
+        # Every anchor of the label that is nearer than a rival guards against it, and
+        # the largest of their margins counts; the nearest anchor alone is a bound too.
         furthest = -np.inf
         if tight and rivals[0] >= 0:
             furthest = values[values < np.inf].max() + slack
@@ -348,10 +358,12 @@ def refine(
     for row, j, ratio in zip(rows, rivals, ratios):  # noqa: B905
         best = starts.best[row]
         products = dots[row]
+        # cheapest first: the sieve's ratio was kept under an older, larger best
         if ratio >= best:
             continue
         value = squares[j] - 2 * products[j]
         gap = (value - starts.floor[row]) / 2 * (1 - 4 * ERROR)
+        # the margin against the nearest anchor is not below the best
         if gap >= best * _dual(points[starts.nearest[row]], points[j], norm):
             continue
         slack = slacks[row]

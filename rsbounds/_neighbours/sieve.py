@@ -154,6 +154,7 @@ def sift(dots, squares, labels, spreads, codes, minima, starts, row, rival, rati
                 starts.limit[r],
                 marks,
             )
+            # eight marks at a time: nearly all of them are 0
             for word in range(words.size):
                 if words[word] == 0:
                     continue

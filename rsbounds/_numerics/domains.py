@@ -24,6 +24,8 @@ class Domain(NamedTuple):
         More digits than float64 has are rounded in the direction of ``towards``, -inf
         or inf, by default to the nearest.
         """
+        if type(value) is float and self.low < value < self.high:
+            return value  # quickly: it is asked of every input
         array = operand(
             name,
             value,

@@ -1,7 +1,9 @@
-"""Equality of records whose fields may be NaN."""
+"""Equality of records whose fields may be NaN or arrays."""
 
 from dataclasses import fields
 from typing import Any
+
+import numpy as np
 
 
 class Record:
@@ -9,7 +11,8 @@ class Record:
 
     A field that is NaN says that there is no value, so it equals another NaN. (Fields
     compared as floats are would make such a record differ from itself; compared as
-    members of tuples, from a copy of itself.)
+    members of tuples, from a copy of itself.) Arrays are equal if all of their bytes
+    are; as fields of an ordinary dataclass they could not be compared at all.
     """
 
     __slots__ = ()
@@ -25,5 +28,12 @@ class Record:
 
 def _content(record: Any) -> tuple[Any, ...]:
     """The fields' values, None for NaN: no field that may be NaN may be None."""
-    values = (getattr(record, f.name) for f in fields(record))
-    return tuple(value if value == value else None for value in values)
+    return tuple(_comparable(getattr(record, f.name)) for f in fields(record))
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.shape, value.dtype.str, value.tobytes()
+    if isinstance(value, tuple):
+        return tuple(map(_comparable, value))
+    return value if value == value else None

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats, as_integers
-from rsbounds._numerics.counts import total
 from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.records import Record
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import Pair
 from rsbounds.procedure import Procedure
@@ -52,8 +52,8 @@ class Recorded(Protocol):
     def extra(self) -> Mapping[str, str]: ...
 
 
-@dataclass(frozen=True)
-class Votes:
+@dataclass(frozen=True, eq=False)
+class Votes(Record):
     """Evidence of class counts: of the samples that choose, and of ``n`` that estimate.
 
     What is missing of the samples drawn fell on no class.
@@ -129,7 +129,7 @@ class Answer:
         ``correct`` mean something and a report shows certified accuracies.
     takes_scheme : bool
         Whether the command line makes a scheme for it, of ``--method`` and its options;
-        otherwise its first option says all, and implies the answer.
+        if False, the first option defines the answer, and asks for it.
 
     Examples
     --------
@@ -166,7 +166,10 @@ class Answer:
     @classmethod
     def from_options(cls, options: Options, scheme: Any) -> Answer:
         """The answer of the command line's options."""
-        raise ValueError(f"the answer {cls.name!r} has no options to be made of")
+        raise ValueError(
+            f"the answer {cls.name!r} has no options to be made of: its class "
+            f"{cls.__name__} needs options and from_options"
+        )
 
     # --- from a model to a certificate
 
@@ -271,26 +274,6 @@ class Answer:
         return None
 
 
-def require_defaults(
-    procedure: Procedure, answer: str, *, counts_votes: bool = False
-) -> None:
-    """ValueError where a procedure asks for bounds other than those of the answer.
-
-    ``counts_votes`` says whether void samples can count against its classes.
-    """
-    if procedure.void_against and not counts_votes:
-        raise ArgumentError(
-            "margin",
-            f"is for votes, and the answer {answer!r} has real outputs: add the error "
-            "of these to the ends of its intervals",
-        )
-    if not procedure.has_default_bounds:
-        raise ValueError(
-            f"the answer {answer!r} has its own bounds: target_radius, bound "
-            "and runner_up are not for it"
-        )
-
-
 def require_fixed(scheme: Scheme) -> None:
     """ValueError for noise that is not the same at every input, or isn't sampled."""
     if scheme.outcomes is not None:
@@ -331,8 +314,23 @@ def level_of(scheme: Scheme, x: Any) -> float:
 def sampler_of(model: Any, scheme: Scheme) -> Sampler:
     """The sampler of a model under a scheme's noise; a sampler stays as it is.
 
-    ValueError where its noise is not that of the radius, or is sound and the radius
-    isn't.
+    Parameters
+    ----------
+    model : callable, torch.nn.Module or Sampler
+        As :func:`rsbounds.sampling.as_sampler` takes it.
+    scheme : Scheme
+        Whose noise is drawn.
+
+    Returns
+    -------
+    Sampler
+        Of the noise that the scheme's radius is for.
+
+    Raises
+    ------
+    ValueError
+        If a sampler's noise is not that of the radius, or is sound and the radius
+        isn't.
     """
     require_scheme(scheme)
     sampler = model if is_sampler(model) else scheme.sampler(model)
@@ -340,8 +338,7 @@ def sampler_of(model: Any, scheme: Scheme) -> Sampler:
     if getattr(sampler, "sound_noise", False) and not scheme.sound:
         raise ValueError(
             "sound_noise needs a scheme whose radius allows for the rounding of "
-            "sigma(x), "
-            f"made with sound=True; got one of method {scheme.name!r} without"
+            f"sigma(x), made with sound=True; got one of method {scheme.name!r} without"
         )
     grid = getattr(sampler, "grid", LEVELS)
     if grid != LEVELS and scheme.own_level is None:
@@ -356,7 +353,7 @@ def void_votes(counts: ClassCounts, n: int) -> int:
     chance, as the noise is, so that the samples with a class alone would bound a
     smaller probability. Counts don't tell which.
     """
-    return n - total(counts)
+    return n - sum(counts.tolist())
 
 
 def require_scheme(scheme: Any) -> None:
@@ -364,14 +361,28 @@ def require_scheme(scheme: Any) -> None:
     if not isinstance(scheme, Scheme):
         expected = (
             "a Scheme, such as rsbounds.schemes.gaussian(0.5), or for a data set a "
-            "Rule or "
-            "an Answer"
+            "Rule or an Answer"
         )
         raise ValueError(f"scheme must be {expected}; got {scheme!r:.80}")
 
 
 def class_counts(sampled: Any) -> ClassCounts:
-    """What a sampler returned, as counts of at least two classes."""
+    """What a sampler returned, as counts of at least two classes.
+
+    Parameters
+    ----------
+    sampled : array_like of int, shape (classes,)
+        Whole numbers.
+
+    Returns
+    -------
+    ndarray of int64, shape (classes,)
+
+    Raises
+    ------
+    ValueError
+        If they are no counts, or of one class.
+    """
     counts = as_integers("what the sampler returns", np.asarray(sampled))
     if counts.ndim != 1 or len(counts) < 2:
         raise ValueError(
@@ -392,7 +403,7 @@ def drawn_counts(name: str, counts: Any, samples: int) -> ClassCounts:
 
 def require_drawn(name: str, counts: ClassCounts, samples: int) -> None:
     """ValueError for class counts that sum to more than was drawn."""
-    drawn = total(counts)
+    drawn = sum(counts.tolist())  # exact, whatever they are
     if not drawn <= samples:
         raise ArgumentError(name, f"sum to {drawn} of {samples} samples")
 
@@ -407,7 +418,29 @@ def voted(
     predict: Any,
     radius: float,
 ) -> Certificate:
-    """The certificate of class counts; ``pair`` bounds ``of`` and the others."""
+    """The certificate of class counts.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        Which gives method, scope and norm.
+    votes : Votes
+        The counts.
+    procedure : Procedure
+        Which gives the bound's name.
+    of : int
+        The class whose count and bounds are stated.
+    pair : Pair
+        Bounds of that class and of the others.
+    predict : int
+        The class that is certified, or ABSTAIN.
+    radius : float
+        In the scheme's norm.
+
+    Returns
+    -------
+    Certificate
+    """
     select = tuple(votes.select.tolist())
     counts = tuple(votes.counts.tolist())
     void = procedure.n0 + votes.n - sum(select) - sum(counts)

@@ -103,8 +103,7 @@ class TopClass(Answer):
         if evidence != ("counts" if exact else needed):
             raise ValueError(
                 f"bound {procedure.bound!r} is on {needed}: the sampler gives "
-                f"{evidence} "
-                "(rsbounds.sampling.SoftSampler: scores)"
+                f"{evidence} (rsbounds.sampling.SoftSampler: scores)"
             )
         if exact:
             # all outcomes at once: no luck chooses the class, so they choose it too
@@ -163,19 +162,19 @@ class TopClass(Answer):
     ) -> Answered:
         if isinstance(evidence, Scores):
             return Answered(self._of_scores(evidence, procedure), {})
-        kind = BOUNDS[procedure.bound].evidence
-        if kind == "scores":
+        bound = BOUNDS[procedure.bound]
+        if bound.evidence == "scores":
             raise ValueError(
-                f"bound must be one on counts; {procedure.bound!r} is on {kind}"
+                f"bound must be one on counts; {procedure.bound!r} is on scores"
             )
-        if kind == "outcomes":  # which choose the class too
+        if bound.evidence == "outcomes":  # which choose the class too
             procedure = replace(procedure, n0=procedure.n)
         require_drawn("select", evidence.select, procedure.n0)
         require_drawn("counts", evidence.counts, evidence.n)
         top = int(np.argmax(evidence.select))
         pair = NOTHING
         if evidence.n:
-            uniform = uniform_of(procedure, index)
+            uniform = uniform_of(procedure, index) if bound.uniform else None
             pair = self._bounds(evidence, top, procedure, uniform)
         certificate = voted(
             self.scheme,
@@ -267,9 +266,8 @@ def require_evidence(scheme: Scheme, procedure: Procedure) -> None:
     if exact and scheme.outcomes is None:
         raise ArgumentError(
             "bound",
-            "must be one on samples: the noise of the scheme "
-            f"{scheme.name!r} has outcomes that are not evaluated; got "
-            f"{procedure.bound!r}",
+            f"must be one on samples: the noise of the scheme {scheme.name!r} has "
+            f"outcomes that are not evaluated; got {procedure.bound!r}",
         )
     if scheme.outcomes is None:
         return
@@ -286,13 +284,8 @@ def require_evidence(scheme: Scheme, procedure: Procedure) -> None:
         )
 
 
-def uniform_of(procedure: Procedure, index: int) -> float | None:
-    """The uniform number of an input in (0, 1], fixed before its counts are seen.
-
-    None for a bound that needs none.
-    """
-    if not BOUNDS[procedure.bound].uniform:
-        return None
+def uniform_of(procedure: Procedure, index: int) -> float:
+    """The uniform number of an input in (0, 1], fixed before its counts are seen."""
     return 1.0 - stream(procedure.seed, index, Phase.BOUND).random()
 
 
@@ -307,8 +300,8 @@ def _pair(
     uniform: float | None,
 ) -> Pair:
     """The bounds of the two largest counts: many inputs share them."""
-    return BOUNDS[bound].pair(
-        np.array([first, second]), 0, n, alpha, runner_up=runner_up, u=uniform
+    return BOUNDS[bound].of_two_counts(
+        first, second, n, alpha, runner_up=runner_up, u=uniform
     )
 
 

@@ -29,7 +29,6 @@ from rsbounds.answers._answer import (
     Recorded,
     Summary,
     checked_alpha,
-    require_defaults,
     require_fixed,
     unclassified,
 )
@@ -114,8 +113,7 @@ def chosen_counts(select: Any, counts: Any, n: int) -> tuple[Labels, Labels, int
     ):
         raise ValueError(
             "select and counts must have one shape (positions, classes), two classes "
-            "or more; got "
-            f"{select.shape} and {counts.shape}"
+            f"or more; got {select.shape} and {counts.shape}"
         )
     if (sums := counts.sum(axis=1)).max() > n:
         raise ValueError(f"counts must sum to at most n = {n}; got {sums.max()}")
@@ -268,7 +266,7 @@ class Maps(Answer):
         return cls(scheme, options["tau"], truth)
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name, counts_votes=True)
+        procedure.require_defaults(self.name, counts_votes=True)
 
     def check_inputs(self, inputs: int) -> None:
         if self.truth is not None and len(self.truth) != inputs:
@@ -399,9 +397,21 @@ def agreement(
 def map_summary(rows: Sequence[Recorded]) -> dict[str, float]:
     """What rows of maps say: certified accuracy, mIoU, share that abstains.
 
-    A position that abstains is of no class. ``accuracy`` and ``miou`` are NaN without
-    true maps. ``rows`` are those of a run or of a file; ValueError for rows of another
-    answer.
+    Parameters
+    ----------
+    rows : sequence of Row
+        Those of a run or of a file.
+
+    Returns
+    -------
+    dict of str to float
+        A position that abstains is of no class. ``accuracy`` and ``miou`` are NaN
+        without true maps.
+
+    Raises
+    ------
+    ValueError
+        If rows are of another answer.
     """
     positions = sum(from_runs(row.extra["chosen"]).size for row in _of_maps(rows))
     certified = sum(int(row.extra["certified"]) for row in rows)

@@ -256,8 +256,7 @@ def predict_set(
     if given.ndim not in (2, 3) or not given.size:
         raise ValueError(
             "scores must have shape (inputs, classes) or (inputs, m, classes), at "
-            "least one; got "
-            f"{given.shape}"
+            f"least one; got {given.shape}"
         )
     each = given.reshape(len(given), -1, given.shape[-1])
     if not count("include", include, 1) <= each.shape[1]:

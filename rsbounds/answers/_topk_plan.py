@@ -111,6 +111,7 @@ def _others(select: Counts, label: int, k: int) -> NDArray[np.intp]:
     order = np.argsort(-select, kind="stable")
     others: NDArray[np.intp] = order[order != label]
     selected = int(np.count_nonzero(select[others]))
+    # at most a number that depends on k alone, so that the plan's time does too
     return others[: min(max(k, selected) + k // 2, 2 * k + 8)]
 
 
@@ -138,10 +139,11 @@ def _greedy(radii: Floats) -> list[int]:
 
 
 def _average(radii: Floats) -> Any:
-    """Of the radii over scenarios; a distance from certifying counts a little.
+    """Mean radius over scenarios; a negative one counts 1 % of itself.
 
     Rounded, so that no tie is decided by how a machine rounds.
     """
+    # not 0: where no scenario certifies, the choice that is nearest to it is best
     counted = np.maximum(radii, 0.01 * radii)
     return (counted.sum(axis=-1) / SCENARIOS).round(12)
 
@@ -172,6 +174,7 @@ def _shapes(k: int) -> _Shapes:
 def _grid(k: int) -> list[int]:
     """1 to 10 and k, and some numbers between."""
     sizes = {k, *range(1, min(k, 10) + 1)}
+    # by steps of a quarter, so that their number grows as log k
     size = 10.0
     while (size := 1.25 * size) < k:
         sizes.add(int(size))
@@ -198,11 +201,16 @@ def _scenarios(select: Counts, label: int, others: NDArray[np.intp], n0: int) ->
     Gamma quantiles, approximately, at shapes count + 1/labels: a Dirichlet law whose
     unselected labels spread over many magnitudes, as those of classifiers do.
     """
+    # Wilson and Hilferty: the cube root of a gamma variable is about normal, with mean
+    # 1 - 1/(9 shape) and deviation 1/(3 sqrt(shape)).
     labels = len(others) + 1
     hits = select[np.append(label, others)]
     shape = hits + 1.0 / labels
     cube_root = 1 - 1 / (9 * shape) + _spread_scores(labels) / (3 * np.sqrt(shape))
+    # the approximation may fall below 0 where hits are few: no share may
     selected = shape * np.maximum(cube_root, 1e-3) ** 3
+    # small quantiles of shape a = 1/labels are (u Gamma(1 + a))^labels; .95 stands for
+    # the Gamma, which is in [.88, 1]
     unselected = (0.95 * _spread(labels)) ** labels
     weight = np.where(hits > 0, selected, unselected)
     rest = max(n0 - int(hits.sum()), 0)
@@ -237,12 +245,15 @@ class _Trial:
     def of(
         cls, shares: Floats, shapes: _Shapes, k: int, n: int, alpha: float
     ) -> _Trial:
-        """Of the label's share and the others', which :func:`_scenarios` gives."""
+        """The trial of shares as :func:`_scenarios` gives them, the label's first."""
         own = _lower_score(shares[:, 0], n, _level_score(alpha / 2))
         return cls(own, _sums(shares[:, 1:], k, shapes), shapes, n, alpha)
 
     def radii(self, some: NDArray[np.intp], taken: Floats) -> Floats:
-        """Of some shapes where so many are taken: shape (*taken, shapes, SCENARIOS)."""
+        """Radii of ``some`` shapes where ``taken`` choices share alpha.
+
+        The result has the shape (*taken, shapes, SCENARIOS).
+        """
         with np.errstate(under="ignore"):  # a level of 0 shows nothing
             level = _level_score(self.alpha / (2 * taken * self.shapes.sums[some]))
         upper = _upper_score(self.sums[some], self.n, level[..., None])
@@ -251,22 +262,28 @@ class _Trial:
 
 
 def _level_score(level: Any) -> Any:
+    # a level that underflowed to 0 would have an infinite score, and NaN would follow
     return np.minimum(-ndtri(level), 40.0)
 
 
 def _upper_score(share: Floats, n: int, level: Any) -> Floats:
     """The score of about the upper bound after n samples; ``level`` is a score."""
+    # Clopper and Pearson's is the quantile of a beta law of shape hits + 1: about that
+    # of a gamma law (see _scenarios) whose deviation has the binomial's factor 1 -
+    # share
     hits = n * share + 1
     spread = level * np.sqrt(np.maximum(1 - share, 0)) / (3 * np.sqrt(hits))
     upper = hits * (1 - 1 / (9 * hits) + spread) ** 3 / n
+    # below 1, whose score is infinite
     return np.asarray(ndtri(np.minimum(upper, 1 - 1e-9)))
 
 
 def _lower_score(share: Floats, n: int, level: float) -> Floats:
     """The score of about the lower bound after n samples; ``level`` is a score."""
-    hits = n * share + 1e-9
+    hits = n * share + 1e-9  # of shape hits; a little more, to divide by it
     spread = level * np.sqrt(np.maximum(1 - share, 0)) / (3 * np.sqrt(hits))
     lower = hits * np.maximum(1 - 1 / (9 * hits) - spread, 0) ** 3 / n
+    # for shares near 1 the gamma law is near that of the misses, not of the hits
     of_misses = -_upper_score(1 - share, n, level)
     return np.where(share > 0.5, of_misses, ndtri(np.maximum(lower, 1e-18)))
 
@@ -274,6 +291,7 @@ def _lower_score(share: Floats, n: int, level: float) -> Floats:
 def _crossings(z_a: Floats, z_b: Floats, log_t: Floats) -> Floats:
     """About where Phi(z_a - r) falls to Phi(z_b + r)/t: two steps of Newton."""
     # the first step starts where both scores are the middle one
+    # not below -30, where Phi and its slope near the smallest doubles
     middle = np.maximum((z_a + z_b) / 2, -30.0)
     slope = 2 * np.exp(-(middle**2) / 2) / ndtr(middle)
     radius = (z_a - z_b) / 2 + log_t * math.sqrt(2 * math.pi) / slope

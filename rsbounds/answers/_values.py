@@ -30,7 +30,6 @@ from rsbounds.answers._answer import (
     Summary,
     checked_alpha,
     checked_radius,
-    require_defaults,
     require_fixed,
     unclassified,
 )
@@ -266,7 +265,7 @@ class Values(Answer):
         return cls(scheme, options["radii"], options["quantile"])
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name)
+        procedure.require_defaults(self.name)
         level = self.scheme.fixed_level()
         for radius, ranks in zip(self.radii, self.ranks(procedure, level), strict=True):
             if 0 in ranks:
@@ -356,9 +355,21 @@ class Values(Answer):
 
 
 def intervals(rows: Sequence[Recorded]) -> tuple[Array, Array]:
-    """The ends of all intervals of rows of values, each (inputs, radii, outputs).
+    """The ends of all intervals of rows of values.
 
-    ``rows`` are those of a run or of a file; ValueError for rows of another answer.
+    Parameters
+    ----------
+    rows : sequence of Row
+        Those of a run or of a file.
+
+    Returns
+    -------
+    low, high : ndarray of float64, shape (inputs, radii, outputs)
+
+    Raises
+    ------
+    ValueError
+        If rows are of another answer.
     """
     if not all("low" in row.extra and "high" in row.extra for row in rows) or not rows:
         raise ArgumentError("rows", "must be of the answer 'values', at least one")

@@ -8,6 +8,7 @@ integrals in balls decide.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from math import exp, inf, sqrt
 from typing import Any, NamedTuple
 
@@ -48,14 +49,34 @@ def proved_affine(
     parameters: Mapping[str, Any], radius: float, z_a: float, z_b: float | None
 ) -> bool:
     """Whether two scores certify a brightness for all contrasts of the parameters."""
+    levels = (
+        float(parameters["sigma_brightness"]),
+        float(parameters["sigma_contrast"]),
+        float(parameters["contrast"]),
+    )
+    return _proved(*levels, radius, z_a, z_b)
+
+
+@lru_cache(maxsize=4096)  # many rows share their scores
+def _proved(
+    sigma_brightness: float,
+    sigma_contrast: float,
+    contrast: float,
+    radius: float,
+    z_a: float,
+    z_b: float | None,
+) -> bool:
+    """Whether two scores certify a brightness for contrasts up to one."""
+    if not contrast >= 0:
+        return False
     if not (0 < radius < inf and z_a > (-z_a if z_b is None else z_b)):
         return False
     first = min(z_a, _LARGEST)
     second = None if z_b is None else min(-z_b, _LARGEST)
     with ctx.workprec(_BITS):
-        spread = arb(parameters["sigma_contrast"])
-        most = arb(parameters["contrast"]) / spread
-        reach = arb(radius) / arb(parameters["sigma_brightness"])
+        spread = arb(sigma_contrast)
+        most = arb(contrast) / spread
+        reach = arb(radius) / arb(sigma_brightness)
         end = float(most.upper()) * (1 + 1e-15)
         rough = Change(0.0, float(spread), float(reach))
         covered, proved_to = -end, -inf

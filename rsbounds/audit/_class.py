@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rsbounds.audit import _bounds, _radii
+from rsbounds.audit._affine import METHOD as AFFINE
+from rsbounds.audit._affine import proved_affine
 from rsbounds.audit._discrete import proved_discrete, too_many
 from rsbounds.audit._finding import Kind, Said
 from rsbounds.audit._mixed import (
@@ -142,6 +144,10 @@ def _entry_proved(
     if is_mixed(method, parameters):
         radius, changes = entry.split(",")
         return proved_mixed(parameters, float(radius), int(changes), z_a, z_b)
+    if method == AFFINE:
+        radius, contrast = entry.split(",")
+        at_contrast = {**parameters, "contrast": float(contrast)}
+        return proved_affine(at_contrast, float(radius), z_a, z_b)
     counts = tuple(map(int, entry.split(",")))
     return proved_discrete(method, parameters, counts, z_a, z_b)
 

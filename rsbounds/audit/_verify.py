@@ -54,8 +54,8 @@ def verify(
     path : path-like
         The result file; its manifest lies beside it.
     data : optional
-        As :func:`rsbounds.loading.as_data` takes them: compared with labels, hashes and
-        what the manifest says of them, and noise levels with the bound of sigma(x).
+        As :func:`rsbounds.loading.open_data` takes them: compared with labels, hashes
+        and what the manifest says of them, and noise levels with the bound of sigma(x).
     model : optional
         The model, as :func:`rsbounds.certify_dataset` takes it, for ``rerun``.
     scheme : Scheme, optional

@@ -98,8 +98,7 @@ def _of_the_whole(manifest: Manifest) -> Iterator[str]:
     if committed is not None and committed != now:
         yield (
             f"is not the run that was committed as {committed!r:.80}: its manifest "
-            "gives "
-            f"{now}"
+            f"gives {now}"
         )
     if not _is_as_measured(manifest):
         margin = manifest.procedure.margin

@@ -10,10 +10,10 @@ from typing import Any, Literal
 from rsbounds.answers import asked
 from rsbounds.certify._job import source_of
 from rsbounds.certify._margin import ENTRY, STATED, measure_margin, recorded_margin
-from rsbounds.certify._run import Run, Selection, Settings, require_place
+from rsbounds.certify._run import Run, Selection, Settings
 from rsbounds.frameworks import labels_of, require_columns
 from rsbounds.procedure import Procedure
-from rsbounds.results import Results
+from rsbounds.results import Results, require_place
 
 DEFAULTS = Settings()
 
@@ -55,7 +55,7 @@ def certify_dataset(
         them, one for each level. Workers certify in other processes; this one appends
         the rows.
     data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
-        As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its
+        As :func:`rsbounds.loading.open_data` takes it; whole-numbered pixels need its
         ``scale``. An estimator's labels other than 0, 1, 2, ... are numbered in its
         order. For values and maps an array of inputs is enough.
     scheme : Scheme, rsbounds.composite.Rule or rsbounds.answers.Answer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from rsbounds import results
 from rsbounds._numerics.checks import count, share
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.files import require_folder
 from rsbounds.answers import Answer
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.certify._asserted import Asserted
@@ -202,8 +201,11 @@ class Run:
             versions=dict(_installed()),
             engine=dict(settings.engine),
         )
-        # before the first sample
+        # Before the first sample: a commitment that is written after it could have been
+        # chosen by what was drawn.
         committed = {} if out is None else _committed(out, planned, settings)
+        # All below is compared with the file that is gone on with: the probe in the
+        # manifest tells another model even where weights have no hash.
         probe = dict(_probes(work, selected, settings.skip_corrupt))
         machines = work.machines()
         manifest = replace(
@@ -260,9 +262,12 @@ class Run:
                 x = self.source.input(outcome.index)
                 asserted.add(outcome.index, outcome.row.sigma, x)
             yield outcome.row
+        tally.end()
 
     def _into_file(self, out: Path) -> Results:
         def check(before: Sequence[Row]) -> None:
+            # Inputs may never change: rows of two data sets would stand under one name.
+            # A changed model may be accepted, and is then recorded.
             _same_inputs(out, before, self.source)
             if not self.settings.accept_change:
                 self._same_model(out, before)
@@ -274,15 +279,17 @@ class Run:
             accept_change=self.settings.accept_change,
             check=check,
         ) as writer:
+            # under the writer's lock from here on: no other process adds rows
             kept = list(writer.rows)
             corrupt: list[dict[str, Any]] = []
             for row in self._rows(writer.rows, corrupt):
                 writer.append(row)
                 kept.append(row)
+            # at the end, as one entry: an interrupted run meets these inputs again
             if corrupt:
                 corrupt.sort(key=lambda entry: entry["input"])
                 writer.record({"corrupt": corrupt})
-        kept.sort(key=lambda row: row.idx)
+        kept.sort(key=attrgetter("idx"))
         return Results(str(out), tuple(kept), "", self.manifest)
 
     def _same_model(self, out: Path, rows: Sequence[Row]) -> None:
@@ -302,18 +309,21 @@ class Run:
             for row in there
             if (counts := self.job.recorded_fingerprint(row)) is not None
         ]
+        # the closest decisions first: a slightly different model shows there
         recorded.sort(key=lambda pair: _lead(pair[1]))
         for row, counts in recorded[:FEW_PROBES]:
             before = sparse_counts(counts)
             again = sparse_counts(self.work.fingerprint(row.idx))
             if again != before:
                 raise _changed(out, row, "the selection counts", before, again)
+        # rows without counts tell nothing of their lead, so any of them is taken,
+        # another at each start
         self._same_row(out, recorded[0][0] if recorded else secrets.choice(there))
 
     def _same_row(self, out: Path, row: Row) -> None:
         """ValueError unless the model gives a row again."""
         for outcome in self.work.outcomes([row.idx], lambda: False):
-            if outcome.row is None:
+            if outcome.row is None:  # corrupt by now: there is nothing to compare
                 return
             for name, before, again in drawn_columns(row, outcome.row):
                 if not is_near(before, again, row.n):
@@ -397,20 +407,6 @@ def _classes(answer: Answer, probe: Mapping[str, Counts]) -> int:
         index = next(iter(probe))
         raise ValueError(f"the model must return numbers; got NaN for input {index}")
     return max(map(len, probe.values()))
-
-
-def require_place(out: str | os.PathLike[str]) -> Path:
-    """Return where the file goes.
-
-    If none can be there, an error comes now and not after the model has run.
-    """
-    if not isinstance(out, str | os.PathLike):
-        raise ArgumentError("out", f"must be a path; got {out!r}")
-    path = Path(out)
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is not a regular file: choose another output file")
-    require_folder(path)
-    return path
 
 
 def _is_elsewhere(model: Any) -> bool:

@@ -90,9 +90,15 @@ class Stopping:
         self, answer: Answer, evidence: Any, *, label: int, index: int
     ) -> Answered:
         """The certificate that the evidence of an input supports: a pure function."""
-        answered = self._certified(answer, evidence, label, index)
+        answered = answer.certify(evidence, self.procedure, label=label, index=index)
+        if self.procedure.only_correct:
+            return self._of_correct(answer, answered, label)
+        return answered
+
+    def _of_correct(self, answer: Answer, answered: Answered, label: int) -> Answered:
+        """Certify nothing of an input that was left out because its class is wrong."""
         certificate = answered.certificate
-        if certificate.n or not self.procedure.only_correct:
+        if certificate.n:
             return answered
         selected = answer.selected(np.array(certificate.select, dtype=np.int64))
         if label in selected:
@@ -118,11 +124,6 @@ class Stopping:
     def _unasked(self, votes: Votes) -> Any:
         """The evidence of an input of which no more is drawn."""
         return votes
-
-    def _certified(
-        self, answer: Answer, evidence: Any, label: int, index: int
-    ) -> Answered:
-        return answer.certify(evidence, self.procedure, label=label, index=index)
 
     def _require_samples(self) -> None:
         """ValueError unless an input whose selected class is right may have none."""
@@ -167,10 +168,10 @@ class _Decided(Stopping):
             return True
         return answer.reach(votes, self.procedure) < self._target
 
-    def _certified(
-        self, answer: Answer, evidence: Any, label: int, index: int
+    def certify(
+        self, answer: Answer, evidence: Any, *, label: int, index: int
     ) -> Answered:
-        answered = super()._certified(answer, evidence, label, index)
+        answered = super().certify(answer, evidence, label=label, index=index)
         certificate = answered.certificate
         radius = self._target if certificate.radius >= self._target else 0.0
         return answered._replace(certificate=replace(certificate, radius=radius))
@@ -253,8 +254,8 @@ class _ByLooks(Stopping):
             drawn=row.n if drawn is None else whole_number(drawn),
         )
 
-    def _certified(
-        self, answer: Answer, evidence: Looked, label: int, index: int
+    def certify(
+        self, answer: Answer, evidence: Looked, *, label: int, index: int
     ) -> Answered:
         by_samples = {look.n: look for look in self._looks}
         # an input that nothing more was asked about has no samples: any look does
@@ -268,10 +269,13 @@ class _ByLooks(Stopping):
             evidence.look, look, label=label, index=index
         )
         drawn = evidence.drawn if certificate.n else 0
-        return Answered(
+        answered = Answered(
             replace(certificate, bound=self.procedure.bound),
             {**columns, DRAWN: str(drawn)},
         )
+        if self.procedure.only_correct:
+            return self._of_correct(answer, answered, label)
+        return answered
 
     def largest_radius(self, answer: Answer, x: Any) -> float | None:
         return answer.largest_radius(x, self._looks[-1])

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
 
 from rsbounds._numerics.progress import Progress
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results import Row
 
-T = TypeVar("T")
 FIRST = 10  # inputs whose base accuracies are told
 
 
@@ -58,9 +56,8 @@ class Tally(Progress):
         self._warned_of_void = False
         self._base: list[tuple[float, float]] = []  # without noise and under noise
 
-    def over(self, items: Iterable[T]) -> Iterator[T]:
-        """The items, counted; a short run tells its base accuracies at its end."""
-        yield from super().over(items)
+    def end(self) -> None:
+        """A short run tells its base accuracies at its end."""
         if 0 < len(self._base) < FIRST:
             self._tell_base()
 

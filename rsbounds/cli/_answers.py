@@ -51,7 +51,6 @@ def made(args: argparse.Namespace, shape: tuple[int, ...]) -> Answer:
     if args.answer != DEFAULT:
         raise ValueError(
             f"--method {args.method} returns what asks for the answer "
-            f"{implied.name!r}; "
-            f"got --answer {args.answer}"
+            f"{implied.name!r}; got --answer {args.answer}"
         )
     return implied

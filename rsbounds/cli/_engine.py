@@ -73,6 +73,13 @@ def add_data(parser: Any, *, required: bool, help: str = "") -> None:
         help="FILE.csv: columns of numbers that are categories",
     )
     add(
+        "--units",
+        type=_units,
+        default={},
+        metavar="COLUMN=U,...",
+        help="FILE.csv: what numbers of a column are divided by (their deviation)",
+    )
+    add(
         "--like",
         metavar="FILE.csv",
         help="FILE.csv: the table whose units and values are taken, as that of "
@@ -140,6 +147,19 @@ def add_workers(parser: Any) -> None:
 def _size(text: str) -> int | tuple[int, int]:
     sides = _methods.numbers(text, int, 1, 2)
     return (sides[0], sides[1]) if len(sides) == 2 else sides[0]
+
+
+def _units(text: str) -> dict[str, float]:
+    units = {}
+    for entry in text.split(","):
+        column, _, unit = entry.rpartition("=")
+        try:
+            units[column] = float(unit)
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f"must be COLUMN=NUMBER,...; got {text!r:.60}"
+            ) from None
+    return units
 
 
 def _devices(text: str) -> str:
@@ -264,13 +284,45 @@ def open_data(
 
 def _table(args: argparse.Namespace) -> Data:
     """A table, its columns split into numbers and categories."""
-    like = None
-    if args.like is not None:
-        like = loading.read_table(args.like, args.target, categories=args.categories)
-    table = loading.read_table(
-        args.data, args.target, categories=args.categories, like=like
+    read = partial(
+        loading.read_table,
+        target=args.target,
+        categories=args.categories,
+        units=args.units,
     )
-    return loading.TableData(table, args.data)
+    like = read(args.like) if args.like is not None else None
+    return loading.TableData(read(args.data, like=like), args.data)
+
+
+def _of_table(args: argparse.Namespace, data: Data) -> argparse.Namespace:
+    """The options, with a table's own groups of columns where none are stated."""
+    blocks = getattr(args, "blocks", None)
+    if blocks is None:
+        return args
+    asked, *others = blocks
+    automatic = asked["method"] == "auto"
+    if not isinstance(data, loading.TableData):
+        if automatic:
+            raise ValueError("--blocks auto needs a table: --data FILE.csv --target")
+        return args
+    own: dict[str, Any] = {}
+    if automatic:
+        own["blocks"] = tuple(data.table.blocks(*_auto(asked, others)))
+        if args.splits is not None:
+            raise ValueError("--splits has no meaning beside --blocks auto")
+    if args.splits is None:
+        own["splits"] = data.table.splits
+    return argparse.Namespace(**vars(args) | own)
+
+
+def _auto(asked: dict[str, Any], others: Sequence[Any]) -> tuple[float, float]:
+    """The level of numbers and the chance of categories that --blocks auto states."""
+    if others or asked.keys() != {"method", "sigma", "keep"}:
+        raise ValueError(
+            "--blocks must be auto:sigma=S,keep=P, a level for all numbers and the "
+            "chance that a category keeps its value"
+        )
+    return asked["sigma"], asked["keep"]
 
 
 def engine(args: argparse.Namespace) -> dict[str, Any]:
@@ -329,7 +381,7 @@ def parts(args: argparse.Namespace) -> Parts:
                 f"{args.data}: the data must have at least one input; got none"
             )
         x = first(data)
-        answer = _answers.made(args, x.shape)
+        answer = _answers.made(_of_table(args, data), x.shape)
         if answer.scheme.drawn is not None:
             answer.scheme.drawn.checked(x)  # before anything is drawn for nothing
         return Parts(data, answer, *stages(args, loaded, answer, x))
@@ -346,8 +398,7 @@ def built(
     if made.describe != describe:
         raise ValueError(
             f"--model {args.model} must be the same wherever it is made; the process "
-            "that "
-            f"writes made {describe}, a worker {made.describe}"
+            f"that writes made {describe}, a worker {made.describe}"
         )
     return model(args, made.stages, made.answer), made.data, made.answer
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -40,3 +41,13 @@ def show(args: argparse.Namespace, told: Sequence[Told]) -> None:
             else:
                 entries[name] = value
     print(json.dumps(plain(entries)))
+
+
+def say_written(args: argparse.Namespace, what: str, *places: object) -> None:
+    """Say which files were written; on standard error if a program may read the output.
+
+    The command has ``--style`` and ``--json``.
+    """
+    for_people = args.style == "text" and not args.json
+    text = f"{', '.join(map(str, places))}: {what}"
+    print(shown(text), file=sys.stdout if for_people else sys.stderr)

@@ -30,14 +30,13 @@ from rsbounds.certify import (
     Settings,
     Stopping,
     certify_dataset,
-    require_place,
 )
 from rsbounds.cli import _answers, _config, _engine, _methods
 from rsbounds.cli._methods import whole
 from rsbounds.cli._output import Told, add_json, show
 from rsbounds.loading import CorruptInput, Data
 from rsbounds.procedure import TOLERANCE
-from rsbounds.results import Results
+from rsbounds.results import Results, require_place
 from rsbounds.sampling import noise_level
 from rsbounds.schemes import METHODS, Option
 
@@ -315,8 +314,7 @@ def _require_meaning(
     if _flags_of(of_answer) & _flags_of(of_method):
         raise ValueError(
             f"--answer {answer} does not go with --method {method}, whose noise "
-            "follows "
-            "the input"
+            "follows the input"
         )
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from rsbounds import results
 from rsbounds._numerics.files import require_writable
 from rsbounds.cli._methods import numbers
-from rsbounds.cli._output import add_json
-from rsbounds.results import MARK, PICTURE, compared
+from rsbounds.cli._output import add_json, say_written
+from rsbounds.results import MARK, PICTURE, compared, picture_path
 
 
 def add_options(parser: Any) -> None:
@@ -58,5 +58,7 @@ def run(args: argparse.Namespace) -> None:
             print(note, file=sys.stderr)
     if args.plot is not None:
         results.plot_difference(comparison, args.plot)
+        say_written(args, "the plot", picture_path(args.plot))
     if args.html is not None:
         results.html([a, b], args.html)
+        say_written(args, "the page", args.html)

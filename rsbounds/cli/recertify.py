@@ -142,8 +142,7 @@ def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
     if args.method not in (None, name):
         raise ValueError(
             f"--method {args.method} certifies another classifier than {path}, which "
-            "is of method "
-            f"{shown(name)}"
+            f"is of method {shown(name)}"
         )
     if name not in METHODS:
         code = manifest.parameters.get("code", {})
@@ -152,8 +151,7 @@ def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
         )
         raise ValueError(
             f"{path} is of method {shown(name)}, which rsbounds doesn't know: give the "
-            "code that "
-            f"returned its scheme, as --method {shown(spec)}"
+            f"code that returned its scheme, as --method {shown(spec)}"
         )
     scheme = METHODS[name].from_parameters(manifest.parameters)
     if METHODS.is_own(name):  # another package's scope is not the file's to state
@@ -262,8 +260,7 @@ def _read(path: Path) -> Run:
     if manifest.procedure.target_radius is not None:
         raise ValueError(
             f"{path} was sampled until a target radius was decided: a bound for a "
-            "number "
-            "of samples fixed in advance would have no level on its counts"
+            "number of samples fixed in advance would have no level on its counts"
         )
     rows = read_rows(path)
     for wrong in audit.contradictions(path, manifest, rows):
@@ -334,8 +331,7 @@ def common(runs: Sequence[Run]) -> list[list[Row]]:
                 if a != b or b == "-":
                     raise ValueError(
                         f"{run.path} is of other data than {runs[0].path}: the {name} "
-                        "of input "
-                        f"{i} is {b}, and {a} there"
+                        f"of input {i} is {b}, and {a} there"
                     )
     return [[table[i] for table in tables] for i in indices]
 

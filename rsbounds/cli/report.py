@@ -17,12 +17,14 @@ from rsbounds import audit, results
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import require_writable
 from rsbounds.cli._methods import numbers
+from rsbounds.cli._output import say_written
 from rsbounds.results import (
     MARK,
     PICTURE,
     TABLE,
     TABLES,
     as_files,
+    picture_path,
     require_card,
     with_accuracies,
     write_table,
@@ -69,7 +71,7 @@ def add_options(parser: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the table, draw the curves, write the page."""
+    """Print the table, draw the curves, write the page; say what was written."""
     if any(path.endswith(".json") for path in args.files):
         return _cards(args)
     table = _placed(args)
@@ -89,11 +91,13 @@ def run(args: argparse.Namespace) -> int:
     _show(args, files, text, table)
     if args.plot is not None:
         results.plot(files, args.plot)
+        say_written(args, "the plot", picture_path(args.plot))
     if args.html is not None:
         results.html(files, args.html)
+        say_written(args, "the page", args.html)
     if made is not None:
         markdown = results.write_card(made, args.card)
-        print(f"{args.card}, {markdown}: the card{why}")
+        say_written(args, f"the card{why}", args.card, markdown)
     return 0
 
 
@@ -121,7 +125,7 @@ def _show(
         print(text)
     else:
         write_table(text, table)
-        print(f"{table}: the table")
+        say_written(args, "the table", table)
     if args.style == "csv" or args.json:
         for file in files:
             for note in file.notes():
@@ -190,6 +194,7 @@ def _cards(args: argparse.Namespace) -> int:
     if args.html is not None:
         checked = [_is_checked(*pair) for pair in zip(cards, args.files, strict=True)]
         results.board(cards, args.html, checked=checked)
+        say_written(args, "the page", args.html)
     return 0
 
 

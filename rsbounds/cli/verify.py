@@ -84,8 +84,8 @@ def add_options(parser: Any) -> None:
     group = parser.add_argument_group(
         "noise levels (with --data)",
         "compared with sigma(x) at each input, and with the bounds that radii rest on; "
-        "pictures "
-        "that the model's own steps resize or crop need --rerun and --model too",
+        "pictures that the model's own steps resize or crop need --rerun and --model "
+        "too",
     )
     for option in _methods.of_all():
         if option.name in NOISE:

@@ -19,6 +19,7 @@ from rsbounds._numerics.checks import (
     count,
 )
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.records import Record
 from rsbounds.composite.estimate import certify_counts
 from rsbounds.composite.geometry import radius
 from rsbounds.composite.measure import worst_ratio
@@ -32,8 +33,8 @@ _STEPS = 25  # radii of the curve
 _LEAST = 0.05  # share of the inputs that some level certifies where it counts
 
 
-@dataclass(frozen=True)
-class Fit:
+@dataclass(frozen=True, eq=False)
+class Fit(Record):
     """A rule and what n samples a level certify with it on the calibration split.
 
     The rule is the best list, the constant the best single level; they are the same

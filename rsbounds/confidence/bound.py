@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, nextafter
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -226,12 +228,45 @@ class Bound:
         """
         first, others, trials = self._split(evidence, top, n)
         level = operand("alpha", self.check_alpha(alpha))
-        u = self.check_uniform(u)
+        return self._pair(
+            first, others, trials, level, runner_up, self.check_uniform(u)
+        )
+
+    def of_two_counts(
+        self,
+        first: int,
+        second: int,
+        n: int,
+        alpha: float,
+        *,
+        runner_up: bool,
+        u: float | None,
+    ) -> Pair:
+        """:meth:`pair` of the counts of class A and of the largest other class.
+
+        Runs ask for it: their arguments were checked before the first input.
+        """
+        trials = np.int64(n)
+        level = np.float64(alpha)
+        return self._pair(
+            np.int64(first), [np.int64(second)], trials, level, runner_up, u
+        )
+
+    def _pair(
+        self,
+        first: Any,
+        others: Sequence[Any],
+        trials: Any,
+        level: Any,
+        runner_up: bool,
+        u: float | None,
+    ) -> Pair:
+        """The bounds of class A and of each of the others that may matter."""
         if not runner_up:
             alone = self.lower(first, trials, level, u)
             z_a = float(alone.z)
             return Pair(z_a=z_a, z_b=-z_a, p_a=float(alone.p), p_b=float(alone.q))
-        level = half(level)
+        level = _half_of_one(level)
         lower = self.lower(first, trials, level, u)
         # both are uniform; the level needs no independence, and opposites spread the
         # pair least
@@ -241,7 +276,7 @@ class Bound:
             for other in others
         ]
         # the largest upper bound covers the runner-up, whichever class it is
-        z_b, p_b = capped_end(lower, min(uppers, key=lambda upper: float(upper.z)))
+        z_b, p_b = capped_end(lower, min(uppers, key=attrgetter("z")))
         return Pair(
             z_a=float(lower.z), z_b=float(z_b), p_a=float(lower.p), p_b=float(p_b)
         )
@@ -303,6 +338,11 @@ def opposite_uniform(u: float) -> float:
 def half(alpha: Any) -> Array:
     """``alpha``/2, or ValueError where that isn't above 0."""
     return divided(alpha, 2)
+
+
+@lru_cache(maxsize=64)  # all inputs of a run share it
+def _half_of_one(alpha: np.float64) -> Array:
+    return half(alpha)
 
 
 def divided(alpha: Any, parts: int) -> Array:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats, broadcast, number
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.records import Record
 from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds._numerics.search import bisect
 from rsbounds.confidence.bound import divided
@@ -22,8 +23,8 @@ from rsbounds_ext import kernels
 MEAN_ERROR = 3.5e-12
 
 
-@dataclass(frozen=True)
-class CDFCertificate:
+@dataclass(frozen=True, eq=False)
+class CDFCertificate(Record):
     """Lower bounds on P(score >= t) at several thresholds t, carried to other inputs.
 
     Each event score >= t obeys the bound for hard decisions, so at distance R the mean

@@ -321,7 +321,6 @@ def _require_monotone(
             raise ArgumentError(
                 "envelope",
                 "must be monotone: low non-increasing and high non-decreasing in the "
-                "distance; got a narrower interval between distances "
-                f"{[first, last]}",
+                f"distance; got a narrower interval between distances {[first, last]}",
             )
     seen.append((distance, low, high))

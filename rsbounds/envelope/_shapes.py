@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rsbounds._numerics.checks import Array, Floats, as_floats, operand
+from rsbounds._numerics.records import Record
 from rsbounds._numerics.rounding import EPS
 from rsbounds_ext import kernels
 
@@ -26,7 +27,7 @@ class Envelope(Protocol):
     def bounds(self, sigma0: Array, distance: Array) -> tuple[ArrayLike, ArrayLike]: ...
 
 
-class Compiled(ABC):
+class Compiled(Record, ABC):
     """An envelope with a search of its own among the kernels.
 
     Its parameters are checked once, when it is made, and kept as float64, rounded to
@@ -73,11 +74,16 @@ class Budget(NamedTuple):
     mean_lip: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SemiElastic(Compiled):
     """An envelope for a `rate`-Lipschitz log sigma.
 
     sigma0 exp(-rate R) <= sigma <= sigma0 exp(rate R).
+
+    Parameters
+    ----------
+    rate : array_like
+        Lipschitz constant of log sigma, >= 0, over the unit of distances.
 
     Examples
     --------
@@ -106,9 +112,16 @@ class SemiElastic(Compiled):
         return (cast(Floats, self.rate),)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LipschitzSigma(Compiled):
     """sigma is `lip`-Lipschitz and at least `sigma_min` (0 for no floor).
+
+    Parameters
+    ----------
+    lip : array_like
+        Lipschitz constant of sigma, >= 0.
+    sigma_min : array_like
+        Floor of sigma, >= 0, in the unit of sigma.
 
     Examples
     --------
@@ -142,9 +155,14 @@ class LipschitzSigma(Compiled):
         return cast(Floats, self.sigma_min), np.float64(np.inf)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SigmaRange(Compiled):
     """sigma lies in [sigma_min, sigma_max] everywhere.
+
+    Parameters
+    ----------
+    sigma_min, sigma_max : array_like
+        Ends of the range, 0 <= sigma_min <= sigma_max.
 
     Examples
     --------
@@ -177,8 +195,8 @@ class SigmaRange(Compiled):
         return self._parameters()
 
 
-@dataclass(frozen=True)
-class TableEnvelope:
+@dataclass(frozen=True, eq=False)
+class TableEnvelope(Record):
     """An envelope given by arrays: sigma in [low[i], high[i]] within distance[i].
 
     Between two tabulated distances the wider interval, that of the further one, is
@@ -237,8 +255,8 @@ class TableEnvelope:
         return low, high
 
 
-@dataclass(frozen=True)
-class Widened:
+@dataclass(frozen=True, eq=False)
+class Widened(Record):
     """`envelope` with both ends further out by a factor exp(slack).
 
     Where the sigma that is drawn is within a factor exp(slack/2) of one that obeys

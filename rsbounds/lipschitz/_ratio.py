@@ -129,8 +129,8 @@ def _p_min(dim: float, lowest: float) -> float:
     values = kernels.lipschitz_ratio(z, dim)
     failed = np.zeros(0)
     for _ in range(8):
-        margin = RATIO_ERROR * (values[1:] + values[:-1])
-        weak = ~(np.diff(values) > margin)
+        rounding = RATIO_ERROR * (values[1:] + values[:-1])
+        weak = ~(np.diff(values) > rounding)
         if not weak.any():
             return lowest
         failed = np.abs(z[1:][weak])

@@ -1,4 +1,4 @@
-"""Data sets by place: ``open_data`` reads one input at a time, ``prefetched`` ahead."""
+"""Data sets: ``open_data`` reads one input at a time, ``prefetched`` ahead."""
 
 import os
 import sys
@@ -29,7 +29,7 @@ from rsbounds.loading.rows import (
 
 
 def open_data(
-    spec: str | os.PathLike[str],
+    data: Any,
     *,
     preprocess: Preprocess | None = None,
     labels: Sequence[Any] | None = None,
@@ -37,11 +37,12 @@ def open_data(
     whole: bool = False,
     download: bool = False,
 ) -> Data:
-    """Open the data set of that name or file; inputs are read when they are used.
+    """Open a data set by its place, or of arrays; inputs are read when they are used.
 
     Parameters
     ----------
-    spec : str or path
+    data : str or path, tuple of arrays (x, y), sequence of pairs (x, y), or Data
+        Arrays and pairs are taken as they are, a Data is returned. Places are
         ``FILE.npz`` with x (count, ...) and y (count,), or for sequences of different
         lengths with their values one after the other, offsets (count + 1,) and y;
         ``FILE.npy`` with the labels beside it in ``FILE.labels.npy``; ``FILE.npz`` of
@@ -67,8 +68,8 @@ def open_data(
     Raises
     ------
     ValueError
-        If the file holds something else, no image is there, or labels aren't whole
-        numbers >= 0.
+        If the file holds something else, no image is there, y is no label for each x,
+        or labels aren't whole numbers >= 0.
     ImportError, OSError
         As :func:`load_model`.
 
@@ -82,6 +83,9 @@ def open_data(
     ...     with open_data(file, scale=255) as data:
     ...         len(data), data.label(2), data.input(2).tolist()
     (3, 1, [1.0, 1.0])
+    >>> data = open_data((np.full((3, 2), 51, np.uint8), [0, 1, 1]), scale=255)
+    >>> len(data), data.label(2), data.input(2).tolist()
+    (3, 1, [0.20000000298023224, 0.20000000298023224])
     """
     if scale is not None:
         scale = number(
@@ -91,20 +95,34 @@ def open_data(
         raise ArgumentError(
             "preprocess", f"must be a Preprocess; got {type(preprocess).__name__}"
         )
-    if not isinstance(spec, str | os.PathLike):
-        raise ArgumentError(
-            "data",
-            f"must be named by text or a path; got {type(spec).__name__} "
-            "(certify_dataset and as_data take arrays and sequences as they are)",
+    if isinstance(data, Data):
+        return data
+    if not isinstance(data, str | os.PathLike):
+        return SequenceData(
+            _pairs(data), "data", preprocess, scale, labels, whole=whole
         )
-    text = os.fspath(spec)
+    text = os.fspath(data)
+    if text.startswith("hf:"):
+        from rsbounds.loading._hf import HfData
+
+        return HfData(
+            text[3:], preprocess, labels, scale, whole=whole, download=download
+        )
+    return _of_place(text, preprocess, labels, scale, whole=whole)
+
+
+def _of_place(
+    text: str,
+    preprocess: Preprocess | None,
+    labels: Sequence[Any] | None,
+    scale: float | None,
+    *,
+    whole: bool,
+) -> Data:
+    """The data of a file or folder, or of code of the user's own."""
     kind, colon, place = text.partition(":")
     if colon and kind == "imagefolder":
         return FolderData(Path(place), preprocess, labels, scale)
-    if colon and kind == "hf":
-        from rsbounds.loading._hf import HfData
-
-        return HfData(place, preprocess, labels, scale, whole=whole, download=download)
     if text.endswith(".npz"):
         return _archive(Path(text), scale, labels, whole=whole)
     if text.endswith(".npy"):
@@ -121,7 +139,7 @@ def open_data(
             f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(text)!r}",
         )
     pairs = call("data", text)
-    return SequenceData(pairs, text, preprocess, scale, labels, whole=whole)
+    return SequenceData(pairs, shown(text), preprocess, scale, labels, whole=whole)
 
 
 def _archive(
@@ -138,21 +156,8 @@ def _archive(
     return ArrayData(path, scale, labels, whole=whole)
 
 
-def as_data(
-    data: Any,
-    *,
-    preprocess: Preprocess | None = None,
-    scale: float | None = None,
-    whole: bool = False,
-    labels: Sequence[Any] | None = None,
-) -> Data:
-    """Make a :class:`Data` of a place, arrays (x, y), pairs (x, y), or a Data."""
-    if isinstance(data, Data):
-        return data
-    if isinstance(data, str | os.PathLike):
-        return open_data(
-            data, preprocess=preprocess, scale=scale, whole=whole, labels=labels
-        )
+def _pairs(data: Any) -> Any:
+    """The pairs of arrays (x, y); those of a sequence are taken as they are."""
     if isinstance(data, tuple) and len(data) == 2 and is_array(data[1]):
         x, y = by_position(data[0]), by_position(data[1])
         if np.ndim(y) != 1:
@@ -171,10 +176,8 @@ def as_data(
             raise ValueError(
                 f"data: x and y must have one length; got {len(x)} and {len(y)}"
             )
-        data = _Pairs(x, y)
-    return SequenceData(
-        by_position(data), "data", preprocess, scale, labels, whole=whole
-    )
+        return _Pairs(x, y)
+    return by_position(data)
 
 
 def by_position(table: Any) -> Any:
@@ -220,7 +223,6 @@ class SequenceData(Data):
         *,
         whole: bool = False,
     ) -> None:
-        name = shown(name)
         sequence = hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")
         if not sequence or isinstance(pairs, dict) or not len(pairs):
             got = "arrays" if isinstance(pairs, _Pairs) else type(pairs).__name__
@@ -326,10 +328,29 @@ def counted_from_one(labels: Any, classes: int) -> str:
 def prefetched(
     data: Data, indices: Iterable[int], *, ahead: int = 16, skip_corrupt: bool = False
 ) -> Iterator[Item]:
-    """Yield the items at ``indices`` in order, read by a thread up to ``ahead`` ahead.
+    """The items at ``indices`` in order, read by a thread up to ``ahead`` ahead.
 
-    Where an input can't be decoded CorruptInput is raised; with ``skip_corrupt`` it is
-    an item with ``x = None`` and ``problem``.
+    Parameters
+    ----------
+    data : Data
+        Which holds the items.
+    indices : iterable of int
+        Of the inputs, in any order.
+    ahead : int
+        How many items may wait at most.
+    skip_corrupt : bool
+        Whether an input that can't be decoded is an item with ``x = None`` and
+        ``problem``.
+
+    Yields
+    ------
+    Item
+        One for each index.
+
+    Raises
+    ------
+    CorruptInput
+        Where an input can't be decoded, without ``skip_corrupt``.
     """
 
     def read(i: int) -> Item:
@@ -340,4 +361,4 @@ def prefetched(
                 raise
             return Item(i, None, data.label(i), None, str(error))
 
-    yield from threads.ahead(read, indices, count("ahead", ahead, 1))
+    return threads.ahead(read, indices, count("ahead", ahead, 1))

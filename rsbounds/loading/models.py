@@ -105,8 +105,7 @@ def load_model(
         raise ArgumentError(
             "model",
             f"must be {', '.join(f'{backend}:NAME' for backend in _BACKENDS)}, "
-            "MODULE:CALLABLE or path/to/file.py:CALLABLE; got "
-            f"{shown(spec)!r}",
+            f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}",
         )
     request = Request(
         spec=spec,
@@ -209,8 +208,7 @@ def _own_code(request: Request) -> Loaded:
         raise ArgumentError(
             "model",
             f"{request.where} must return a torch module, an estimator, a callable on "
-            "a batch, or a Loaded with one; got "
-            f"{kind or type(model).__name__}",
+            f"a batch, or a Loaded with one; got {kind or type(model).__name__}",
         )
     source = fingerprint(request.spec, None)["source"]
     describe = {**loaded.describe, "source": source}

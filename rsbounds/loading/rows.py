@@ -28,7 +28,7 @@ class CorruptInput(ValueError):
     """One input can't be decoded; others may."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # `x` may be anything
 class Item:
     """One input as it was read.
 
@@ -75,6 +75,13 @@ class Data(AbstractContextManager["Data"], ABC):
         self._scale = scale
         self._facts = facts
         self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the lock, which a copy has anew; open files can't be copied."""
+        return {key: value for key, value in vars(self).items() if key != "_lock"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
 
     @cached_property
     def identity(self) -> Mapping[str, Any]:
@@ -222,6 +229,8 @@ def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np
 
 def class_number(name: str, y: Any, labels: Sequence[Any] | None) -> int:
     """One label as the number of its class, >= 0."""
+    if type(y) in (int, np.int64) and y >= 0 and not labels:
+        return int(y)
     if labels or not isinstance(y, int | np.int64) or isinstance(y, bool):
         y = class_numbers(name, y, labels)[()]
     return count(name, y)
@@ -236,7 +245,7 @@ def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:
         raise ValueError(
             f"{name}: x must be floating point, or come with a scale to divide by (255 "
             "for pixels in 0 ... 255, 1 to take the numbers as they are; in Python "
-            f"rsbounds.loading.as_data(data, scale=255)); got {dtype}"
+            f"rsbounds.loading.open_data(data, scale=255)); got {dtype}"
         )
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats, check
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.records import Record
 from rsbounds._numerics.text import shown
 from rsbounds.loading.rows import Data, class_numbers
 
@@ -21,8 +22,8 @@ from rsbounds.loading.rows import Data, class_numbers
 Columns = Mapping[str, NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, eq=False)
+class Table(Record):
     """The rows of a table as one array: first its numbers, then its categories.
 
     Numbers are divided by the unit of their column, so that one noise level serves all
@@ -65,6 +66,30 @@ class Table:
         sizes = self._sizes
         places = [i for i, size in enumerate(sizes) if sizes.index(size) == i]
         return [place + len(self.numbers) for place in places if self.numbers or place]
+
+    def blocks(self, sigma: float, keep: float) -> list[dict[str, Any]]:
+        """The noise of each group of columns, as result files spell it.
+
+        Gaussian noise of a level, in units, for the numbers; a chance to keep its value
+        for each category, whose groups begin at ``splits``.
+
+        Raises
+        ------
+        ValueError
+            If all columns are of one group, which has a method of its own.
+        """
+        groups: list[dict[str, Any]] = []
+        if self.numbers:
+            groups.append({"method": "gaussian", "sigma": sigma})
+        for values in self.alphabets:
+            groups.append({"method": "categorical", "keep": keep, "values": values})
+        if len(groups) < 2:
+            raise ArgumentError(
+                "blocks",
+                "must have two groups of columns at least; all columns of this table "
+                f"are for the method {groups[0]['method']}",
+            )
+        return groups
 
     @property
     def _sizes(self) -> list[int]:

@@ -23,7 +23,6 @@ from rsbounds.noises._named import NamedNoise
 from rsbounds.noises._named import held as held
 from rsbounds.noises._noise import Bits, Noise
 from rsbounds.noises._noise import noise_level as noise_level
-from rsbounds.noises._noise import require_level as require_level
 from rsbounds.noises._noise import single as single
 from rsbounds.noises._scores import checked_scores as checked_scores
 

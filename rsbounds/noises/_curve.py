@@ -92,6 +92,8 @@ class Curve(ABC):
         return self._worst_of(range(self.kinds))
 
     def _worst_of(self, kinds: Sequence[int]) -> Counts:
+        # where a change does less than the one before it, what one of each kind does
+        # says nothing of several
         if len(kinds) == 1 or not self.alike:
             return tuple(kinds)
         single = [tuple(int(i == kind) for i in range(self.kinds)) for kind in kinds]
@@ -311,6 +313,7 @@ class Curve(ABC):
 
     def _is_exact(self, ways: Ways) -> bool:
         """Whether exact numbers take about a second, or less."""
+        # numbers are longest, or nearly, where all kinds have as many changes
         parts = self._parts(ways.middle)
         return parts is not None and ways.number * bits(parts) <= _EXACT
 
@@ -352,6 +355,7 @@ class Curve(ABC):
     def _holds(self, question: Question, ways: Ways) -> bool:
         """Whether the answer is yes for all ways to make some changes."""
 
+        # a search ends here; to say no is safe
         if ways.changes > self.far:
             return False
 
@@ -365,8 +369,11 @@ class Curve(ABC):
             answer = estimate(counts)
             if answer is None and self._is_exact(Ways(counts)):
                 answer = question.exact(self._region(counts))
+            # what is still open has too long numbers: it is not certified
             return answer is True
 
+        # Boxes of ways are asked by estimates alone: the exact numbers of changes that
+        # contain a whole box are the longest, and a no of the box decides nothing.
         return ways.failing(lambda counts: estimate(counts) is True, decided) is None
 
     def _endless(self, question: Question) -> bool:
@@ -375,6 +382,7 @@ class Curve(ABC):
             question.is_sure
             and self.limit is None
             and self._holds(question, self._ways("r", 0))
+            # an event of probability 1 keeps it under one change, and so under any
             and all(regions.covers for regions in self._cases("r", 1))
         )
 
@@ -413,6 +421,8 @@ class Curve(ABC):
         p, q = tails(z)
         least: Array = np.full(np.shape(z), np.inf)
         for regions in cases:
+            # both are bounds; the better one is of the smaller tail, which has its
+            # digits
             low = round_down(ndtri(regions.corners.low(p)), NDTRI_ERROR)
             high = -round_up(ndtri(regions.corners.high(q)), NDTRI_ERROR)
             least = np.minimum(least, np.maximum(low, high))
@@ -429,6 +439,7 @@ class Curve(ABC):
             return [(math.inf, math.inf)]
         # a kind that has no end at p = 1 is searched no further than this
         wide = sum(len(kinds) for _, kinds in self._ways("r", (0, 0)).groups)
+        # other kinds: each pair is asked for all ways to split both of its numbers
         limit = FAR if question.is_sure else WIDE.get(max(wide, 2), 16)
 
         def holds(first: int, second: int) -> bool:

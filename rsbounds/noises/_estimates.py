@@ -54,6 +54,7 @@ class Kind(NamedTuple):
     @np.errstate(under="ignore")
     def of(self, numerator: int, denominator: int) -> Any:
         """A quotient in [0, 1], rounded; None where it may lack digits."""
+        # the leading 64 bits: whole numbers of megabits have no float to be divided as
         shift = 64 - numerator.bit_length() + denominator.bit_length()
         digits = (numerator << max(shift, 0)) // (denominator << max(-shift, 0))
         value = np.ldexp(self.type(digits), -shift)
@@ -98,6 +99,8 @@ class Estimates:
         self._before = np.concatenate([zero, np.cumsum(mass)])
         self._shifted = np.concatenate([zero, np.cumsum(shifted_mass)])
         self._after = np.concatenate([zero, np.cumsum(mass[::-1])])
+        # the largest probability begins with what x can't produce: it takes nothing of
+        # p
         most = zero + lacking
         self._most = np.cumsum(np.concatenate([most, shifted_mass[::-1]]))
 
@@ -135,6 +138,7 @@ def _between(p: Array, at: Array, values: Array) -> Array:
     The corner before p and that after it are known but for the error that p is moved
     by: so is what lies between them.
     """
+    # "right": of corners above each other, where a region has no mass, the last one
     place = np.searchsorted(at, p, side="right")
     after = np.minimum(place, len(at) - 1)
     start, end = at[after - 1], at[after]
@@ -160,6 +164,7 @@ def estimated(parts: Sequence[Part], kind: Kind) -> Estimates | None:
     unseen = shifted[~produced].sum()
     mass, shifted = mass[produced], shifted[produced]
     if len(groups) > 1:
+        # one group comes by rising ratio; products of several are in no order
         order = np.argsort(shifted / mass)
         mass, shifted = mass[order], shifted[order]
     # the error of a power of one number does not grow with it
@@ -170,6 +175,8 @@ def estimated(parts: Sequence[Part], kind: Kind) -> Estimates | None:
         lacking=lacking,
         unseen=unseen,
         error=max(OPEN_ERROR, CHANGE_ERROR * max(changes, len(mass))),
+        # a million times the least mass that has all digits: room for those that lack
+        # them
         lost=kind.least * 1e6,
     )
 
@@ -182,6 +189,7 @@ def bits(parts: Iterable[Part]) -> int:
         length += sum(part.times * part.scale.bit_length() for part in alike)
         own = sum((len(part.cells) - 1) * part.times for part in alike) + 1
         regions *= 2 if step is None else own
+    # a region has two masses, and each of them a partial sum
     return 4 * regions * length
 
 
@@ -204,6 +212,7 @@ def _grouped(parts: Iterable[Part]) -> dict[Fraction | None, list[Part]]:
 def _step(cells: tuple[tuple[int, int], ...]) -> Fraction:
     low, *_, high = sorted(Fraction(shifted, mass) for mass, shifted in cells)
     whole = high / low
+    # outer ratios of three cells are two factors apart, those of two cells one
     return whole if len(cells) == 3 else whole**2
 
 
@@ -238,6 +247,7 @@ def _lattice(parts: Iterable[Part], kind: Kind) -> tuple[Array, Array, Any] | No
 
 
 def _row(cells: tuple[int, ...], scale: int, times: int, kind: Kind) -> Array | None:
+    # searches ask for the same rows again and again
     if times <= _KEPT:
         return _kept_row(cells, scale, times, kind)
     return _computed_row(cells, scale, times, kind)
@@ -253,6 +263,7 @@ def _computed_row(
     if len(cells) == 2:
         most_likely = min((times + 1) * cells[1] // scale, times)
         return _binomial(times, chances[1] / chances[0], most_likely)
+    # by squaring: some log2(times) convolutions in place of ``times``
     result, power = np.ones(1, kind.type), np.array(chances)
     while times:
         if times % 2:
@@ -265,6 +276,7 @@ def _computed_row(
 
 def _binomial(times: int, odds: Any, most_likely: int) -> Array:
     """The binomial law, from its largest mass on by ratios, which are below 1."""
+    # not from the end: the chance of no success underflows where that of most does not
     successes = np.arange(times, dtype=odds.dtype)
     ratios = (times - successes) / (successes + 1) * odds
     above = np.cumprod(ratios[most_likely:])

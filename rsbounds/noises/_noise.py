@@ -70,7 +70,7 @@ class Bits(Protocol):
         """Independent whole numbers in [0, end), all alike; end at most 2^63."""
 
     def choose(self, kept: int, size: int, shape: tuple[int, ...]) -> Any:
-        """In each copy of this shape ``kept`` places, all sets of so many alike."""
+        """In each copy of this shape ``kept`` places, each subset equally likely."""
 
     def uniform(self, shape: tuple[int, ...]) -> Any:
         """Floating-point numbers, uniform on [0, 1)."""
@@ -156,14 +156,6 @@ class Noise(ABC):
 
     def __repr__(self) -> str:
         return f"<noise {self.law}>"
-
-
-def require_level(noise: Noise, sigma: float) -> None:
-    """ValueError unless a sampler is called with the level of its noise."""
-    if noise.level is not None and float(sigma) != noise.level:
-        raise ArgumentError(
-            "sigma", f"must be the level of the noise, {noise.level}; got {sigma}"
-        )
 
 
 def as_array(x: Any) -> NDArray[Any]:

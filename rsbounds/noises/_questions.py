@@ -25,9 +25,11 @@ class Question:
         self.rest = rest
         shares = [share for share in (top, rest) if share is not None]
         both = [*shares, *(1 - share for share in shares)]
+        # doubles would lose the digits of such a share among the subnormals
         small = any(0 < share < SMALL for share in both)
         self.kind: Kind = LONG if small else DOUBLE
         numbers = [self.kind.of(*share.as_integer_ratio()) for share in both]
+        # beyond the long doubles too: only whole numbers decide
         self._open = any(number is None for number in numbers)
         if not self._open:
             self._shares = np.array(numbers[: len(shares)], self.kind.type)
@@ -43,6 +45,8 @@ class Question:
         """The answer where estimates decide it, else None."""
         if estimates is None or self._open:
             return None
+        # What lies between both bounds is left open: estimates never decide a question
+        # that they might decide otherwise than the exact regions.
         least, most = estimates.low(self._shares)
         # of each complement: 1 less the least of the share
         least_other, most_other = estimates.high(self._others)
@@ -69,6 +73,8 @@ class ScoreQuestion(Question):
         self._score = score
 
     def exact(self, regions: Regions) -> bool:
+        # not by the rational bound of the score's probability: a score that equals the
+        # threshold, which users are handed as a number, must be certified
         return score_threshold(regions) <= self._score
 
 
@@ -88,6 +94,8 @@ def _exceeds(first: Any, second: Any) -> bool:
     1 - l_2; one number stands for two equal ones. A sum that is rounded is on the side
     of 1 that the exact one is on, or 1.
     """
+    # l_1 > 1 - l_2 where l_2 is next to 1, the other way around where l_1 is, and the
+    # last form where both complements are small: 1 + 1e-20 would be 1.
     a, b = first[0], first[-1]
     other_a, other_b = second[0], second[-1]
     forms = ((a, other_b), (b, other_a), (a + b, 1), (1, other_a + other_b))

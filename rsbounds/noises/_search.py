@@ -19,9 +19,13 @@ def staircase(
     second = last(lambda n: holds(0, n), limits[1])
     result: list[tuple[int, int]] = []
     first = 0
+    # Walk down the edge of what holds: a larger first number never allows a larger
+    # second one, so that each moves one way only. To ask pair by pair would take the
+    # product of both limits.
     while second >= 0:
         stay = second
 
+        # a default, as the loop changes ``second`` before the next search
         def along(n: int, second: int = stay) -> bool:
             return holds(n, second)
 
@@ -40,6 +44,8 @@ def last(holds: Callable[[int], bool], limit: int | None, start: int = 0) -> int
     """The last number that holds, from ``start`` on; start - 1 where it doesn't."""
     if not holds(start):
         return start - 1
+    # Steps that double, and then halves: most radii are far below the limit, and what
+    # is asked of many changes costs most.
     good, step = start, 1
     while limit is None or good + step <= limit:
         if not holds(good + step):
@@ -69,6 +75,7 @@ def rising(function: Callable[[Any, float, float], float], values: Array) -> Arr
     end = len(known) - 1
     stack = []
     if len(known):
+        # both ends first: what lies between them is then searched from both sides
         results[0] = function(known[0], 0.0, np.inf)
         results[end] = function(known[end], results[0], np.inf)
         stack.append((0, end))

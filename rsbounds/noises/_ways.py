@@ -67,7 +67,7 @@ class Ways(NamedTuple):
         while stack:
             least, most = stack.pop()
             largest = self._largest(least, most)
-            if largest is None:
+            if largest is None:  # the least shares are more than the total
                 continue
             if least == most:
                 if not holds(largest):
@@ -75,6 +75,8 @@ class Ways(NamedTuple):
                 continue
             if surely(largest):
                 continue
+            # the longest side, so that what contains the box is soon little more than
+            # it
             widest = max(range(len(ends)), key=lambda i: most[i] - least[i])
             middle = (least[widest] + most[widest]) // 2
             lower, upper = most.copy(), least.copy()
@@ -125,6 +127,7 @@ def worst(changes: Sequence[Regions]) -> Counts:
     """
     found: list[int] = []
     for kind, regions in enumerate(changes):
+        # of two kinds that are equal the first stays
         if any(_is_below(changes[other], regions) for other in found):
             continue
         found = [other for other in found if not _is_below(regions, changes[other])]
@@ -137,6 +140,7 @@ def _is_below(first: Regions, second: Regions) -> bool:
 
     Both are convex, and the second is straight between its corners.
     """
+    # so it is enough to ask at these corners; multiplied out, to stay in whole numbers
     return all(
         first.low_parts(before, second.scale)[0] * second.scale
         <= shifted * first.low_parts(before, second.scale)[1]

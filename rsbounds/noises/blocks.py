@@ -131,14 +131,15 @@ class Blocks(FrontierNoise):
         Option(
             "blocks",
             "flips, categorical or mask for each group, left to right; one of them "
-            "may be gaussian",
+            "may be gaussian; of a table also auto:sigma=S,keep=P",
             as_blocks,
             metavar="METHOD:NAME=NUMBER,...;...",
         ),
         Option(
             "splits",
-            "the columns at which the second and further groups begin",
+            "the columns at which the second and further groups begin (a table's own)",
             as_splits,
+            default=None,
             metavar="J,...",
         ),
         Option(
@@ -255,7 +256,7 @@ class Blocks(FrontierNoise):
             )
         ends = pairwise((0, *self.splits, width))
         return [
-            part.checked(x[..., low:high] if x.ndim != 2 else x[:, low:high])
+            _checked(part, x[..., low:high] if x.ndim != 2 else x[:, low:high], low)
             for part, (low, high) in zip(self.parts, ends, strict=True)
         ]
 
@@ -270,6 +271,15 @@ class Blocks(FrontierNoise):
             return bits.matrices(*_edges.side_by_side(x, keys), size)
         batches = [part.noisy(own, sigma, size, bits) for part, own in both]
         return bits.xp.concatenate(batches, axis=-1)
+
+
+def _checked(part: NamedNoise, x: Any, low: int) -> Any:
+    """The inputs of one block, as its noise takes them; an error says which block."""
+    try:
+        return part.checked(x)
+    except ArgumentError as error:
+        place = f"in the block {part.name} from column {low} on"
+        raise ArgumentError(error.name, f"{error.problem}, {place}") from None
 
 
 def _part(block: Any) -> NamedNoise:

@@ -280,16 +280,7 @@ def ball_offset(z: Real, dim: Real, s: Real, *, dps: int = 30) -> Mpf:
 def ncx2_logcdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Logarithm of P(X <= x), X noncentral chi-square with df degrees of freedom.
 
-    Parameters
-    ----------
-    x : real
-        Point of the law; below 0 it stands for 0.
-    df : real
-        Degrees of freedom, above 0.
-    nc : real
-        Noncentrality, at least 0.
-    dps : int
-        Decimal digits of the result.
+    Parameters as of :func:`ncx2_tails`.
     """
     return ncx2_tails(x, df, nc, dps=dps).log_lower
 
@@ -297,16 +288,7 @@ def ncx2_logcdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
 def ncx2_logsf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Logarithm of P(X > x), X noncentral chi-square with df degrees of freedom.
 
-    Parameters
-    ----------
-    x : real
-        Point of the law; below 0 it stands for 0.
-    df : real
-        Degrees of freedom, above 0.
-    nc : real
-        Noncentrality, at least 0.
-    dps : int
-        Decimal digits of the result.
+    Parameters as of :func:`ncx2_tails`.
     """
     return ncx2_tails(x, df, nc, dps=dps).log_upper
 
@@ -314,16 +296,7 @@ def ncx2_logsf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
 def ncx2_logpdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """The log of the density at x.
 
-    Parameters
-    ----------
-    x : real
-        Point of the law; below 0 it stands for 0.
-    df : real
-        Degrees of freedom, above 0.
-    nc : real
-        Noncentrality, at least 0.
-    dps : int
-        Decimal digits of the result.
+    Parameters as of :func:`ncx2_tails`.
     """
     return ncx2_tails(x, df, nc, dps=dps).log_density
 
@@ -331,16 +304,7 @@ def ncx2_logpdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
 def ncx2_cdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """P(X <= x).
 
-    Parameters
-    ----------
-    x : real
-        Point of the law; below 0 it stands for 0.
-    df : real
-        Degrees of freedom, above 0.
-    nc : real
-        Noncentrality, at least 0.
-    dps : int
-        Decimal digits of the result.
+    Parameters as of :func:`ncx2_tails`.
     """
     return _exp(ncx2_tails(x, df, nc, dps=dps + 20).log_lower, dps)
 
@@ -348,16 +312,7 @@ def ncx2_cdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
 def ncx2_sf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """P(X > x).
 
-    Parameters
-    ----------
-    x : real
-        Point of the law; below 0 it stands for 0.
-    df : real
-        Degrees of freedom, above 0.
-    nc : real
-        Noncentrality, at least 0.
-    dps : int
-        Decimal digits of the result.
+    Parameters as of :func:`ncx2_tails`.
     """
     return _exp(ncx2_tails(x, df, nc, dps=dps + 20).log_upper, dps)
 
@@ -365,16 +320,7 @@ def ncx2_sf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
 def ncx2_pdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """The density at x.
 
-    Parameters
-    ----------
-    x : real
-        Point of the law; below 0 it stands for 0.
-    df : real
-        Degrees of freedom, above 0.
-    nc : real
-        Noncentrality, at least 0.
-    dps : int
-        Decimal digits of the result.
+    Parameters as of :func:`ncx2_tails`.
     """
     return _exp(ncx2_tails(x, df, nc, dps=dps + 20).log_density, dps)
 

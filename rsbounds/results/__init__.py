@@ -17,7 +17,6 @@ from rsbounds.results._compare import Comparison, compare
 from rsbounds.results._difference import compared as compared
 from rsbounds.results._difference import plot_difference
 from rsbounds.results._entries import entries_of as entries_of
-from rsbounds.results._entries import folded as folded
 from rsbounds.results._entries import name_of as name_of
 from rsbounds.results._entries import stated as stated
 from rsbounds.results._entries import undeclared as undeclared
@@ -29,12 +28,15 @@ from rsbounds.results._file import Writer, merge, write
 from rsbounds.results._file import _replace as _replace
 from rsbounds.results._file import commit as commit
 from rsbounds.results._file import commitment_path as commitment_path
+from rsbounds.results._file import require_place as require_place
 from rsbounds.results._fitted import digests as digests
 from rsbounds.results._html import MARK as MARK
 from rsbounds.results._html import board, html
 from rsbounds.results._manifest import FORMAT as FORMAT
 from rsbounds.results._manifest import Manifest, manifest_path
+from rsbounds.results._manifest import folded as folded
 from rsbounds.results._plot import PICTURE as PICTURE
+from rsbounds.results._plot import picture_path as picture_path
 from rsbounds.results._plot import plot
 from rsbounds.results._read import load as load
 from rsbounds.results._read import read, read_rows

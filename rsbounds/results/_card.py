@@ -16,7 +16,7 @@ import numpy as np
 
 import rsbounds
 from rsbounds._numerics.decimals import short, truncated
-from rsbounds._numerics.files import LARGE, content_of, require_writable
+from rsbounds._numerics.files import LARGE, as_path, content_of, require_writable
 from rsbounds._numerics.json_files import parsed
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.certificate import SCOPES
@@ -31,7 +31,6 @@ from rsbounds.results._schema import conform
 from rsbounds.results._table import _markdown, _radii
 from rsbounds.results._terms import footnote, setting
 from rsbounds.results._text import (
-    as_path,
     html_table,
     literal,
     plain,
@@ -41,8 +40,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _TAIL = 0.025  # on either side of an interval
 _RUNS = (
     "How many runs were made: the best of many seeds, models or noise levels looks "
-    "like a single "
-    "run."
+    "like a single run."
 )
 _COMMITTED = (
     "Whether the commitment was published before the first sample, and how many others "
@@ -65,7 +63,7 @@ class Card(dict[str, Any]):
     """
 
     def _repr_html_(self) -> str | None:
-        """As a notebook shows it; None, so its entries as they are, of no card."""
+        """HTML for a notebook; None if invalid: the dictionary is shown as it is."""
         try:
             require_card(self)
         except ValueError:  # without rows, or changed by hand
@@ -280,8 +278,7 @@ def read_card(path: str | os.PathLike[str]) -> Card:
         if made.get("card", 1) != 1:
             raise ValueError(
                 f"its version is {quoted(made['card'])}, this rsbounds reads version "
-                "1: make it "
-                "again with rsbounds report"
+                "1: make it again with rsbounds report"
             )
         conform("", made, _schema())
         if isinstance(made["acr"], str) and made["acr"] != "inf":

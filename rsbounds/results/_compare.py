@@ -13,6 +13,7 @@ import numpy as np
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.records import Record
 from rsbounds._numerics.text import quoted
 from rsbounds.results._paired import (
     LEVEL,
@@ -65,8 +66,8 @@ class At(NamedTuple):
     p_holm: float
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, eq=False)
+class Comparison(Record):
     """What :func:`compare` returns.
 
     Attributes

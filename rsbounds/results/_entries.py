@@ -26,7 +26,8 @@ def tree_of(facts: Sequence[Fact]) -> Tree:
     return tree
 
 
-_TREE = tree_of(MANIFEST)
+#: What is declared of a manifest.
+TREE = tree_of(MANIFEST)
 
 
 def entries_of(
@@ -39,7 +40,7 @@ def entries_of(
     ValueError
         For a section that is no object, or no array of objects.
     """
-    declared = _TREE if tree is None else tree
+    declared = TREE if tree is None else tree
     for key, value in entries.items():
         name = f"{above}{shown(key)}"
         if (node := declared.get(f"{key}[]")) is not None:
@@ -81,18 +82,6 @@ def check_types(entries: Mapping[str, Any], *, free: Collection[str] = ()) -> No
 def undeclared(entries: Mapping[str, Any]) -> list[str]:
     """Names of a manifest's entries that are not declared."""
     return [name for name, _, fact in entries_of(entries) if fact is None]
-
-
-def folded(section: str, entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Sort entries of a section as a manifest holds them.
-
-    What the writer says besides those that are declared stands under ``described``.
-    """
-    if not entries:
-        return {}
-    own = {name: value for name, value in entries.items() if name in _TREE[section]}
-    rest = {name: value for name, value in entries.items() if name not in own}
-    return own | ({"described": own.get("described", {}) | rest} if rest else {})
 
 
 def stated(entries: Mapping[str, Any], given: Collection[By]) -> list[str]:
@@ -162,10 +151,3 @@ def _schema_of(tree: Tree) -> dict[str, Any]:
         "properties": properties,
         "additionalProperties": False,
     }
-
-
-def as_markdown(facts: Sequence[Fact]) -> str:
-    """The table of entries that the documentation shows."""
-    lines = ["| entry | what it says | it is |", "| --- | --- | --- |"]
-    lines += [f"| `{fact.name}` | {fact.about} | {fact.by} |" for fact in facts]
-    return "\n".join(lines)

@@ -283,7 +283,9 @@ ABOUT = {  # of a card's words: the entry of the manifest that they repeat
     "holds for the program": "margin",
 }
 #: Of the public table: what whoever enters a card says of it.
-_ENTERED = ("title", "code", "paper", "commit", "file", "chosen", "holds_at")
+_ENTERED = (
+    *("title", "code", "paper", "commit", "file", "chosen", "holds_at", "as_printed"),
+)
 _POINT = (
     Fact("radius", {"type": "number", "minimum": 0, "maximum": 1e308}, By.FILE, "at"),
     Fact("accuracy", _SHARE, By.FILE, "share of rows right within it"),

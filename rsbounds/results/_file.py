@@ -19,13 +19,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.files import content_of, require_folder
+from rsbounds._numerics.files import as_path, content_of, require_folder
 from rsbounds._numerics.json_files import parsed
 from rsbounds._numerics.text import abridged, quoted
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._read import load
 from rsbounds.results._row import COLUMNS, Row
-from rsbounds.results._text import as_path
 
 #: None on Windows, whose files have no such locks and whose folders are not opened.
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
@@ -42,6 +41,17 @@ _GONE = (
     "was deleted or replaced while it was written: what is at its path lacks rows of "
     "this run, the same command makes them"
 )
+
+
+def require_place(out: str | os.PathLike[str]) -> Path:
+    """Return where a result file goes.
+
+    If none can be there, an error comes now and not after the model has run.
+    """
+    path = as_path("out", out)
+    _require_regular(path)
+    require_folder(path)
+    return path
 
 
 class Writer:
@@ -104,8 +114,11 @@ class Writer:
             self._require_place("was replaced while it was opened: repeat the command")
             self._file.seek(0)
             content, header = self._file.read(), _text((*COLUMNS, *further), [])
-            if header.encode().startswith(content):  # no row yet: nothing to resume
+            # Nothing, or a header that was cut off: no row yet, so that nothing need
+            # agree.
+            if header.encode().startswith(content):
                 self.rows, self.columns = list[Row](), (*COLUMNS, *further)
+                # the manifest first: rows without one could not be read
                 _replace(self._manifest, manifest.text())
                 self._file.truncate(0)
                 self._write(header)
@@ -118,6 +131,7 @@ class Writer:
                 kept = self._kept(old, manifest, accept_change)
                 if check is not None:
                     check(self.rows)
+                # all checks have passed: only now is the unfinished last line cut off
                 self._file.truncate(content.rfind(b"\n") + 1)
                 if kept is not old:
                     _replace(self._manifest, kept.text())
@@ -162,8 +176,7 @@ class Writer:
         except OSError as error:
             warnings.warn(
                 f"all rows are in {self.path}, but not in order of the inputs "
-                f"({error}): the same "
-                "command sorts them when there is room",
+                f"({error}): the same command sorts them when there is room",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -179,8 +192,7 @@ class Writer:
             self._file.truncate(end)
             raise OSError(
                 f"can't write {self.path}: {error.strerror}; the rows in it are kept, "
-                "the "
-                "same command goes on from there"
+                "the same command goes on from there"
             ) from error
 
     def _require_place(self, gone: str = _GONE) -> None:
@@ -229,14 +241,14 @@ class Writer:
         """The manifest to go on with: ``old`` itself where nothing changed."""
         changes = old.differences(new)
         accepted = {k: text for k, text in changes.items() if k.startswith(_ACCEPTABLE)}
-        accepted.pop(
-            "engine.sound_noise", None
-        )  # rows of other noise would be relabelled
+        # rows of other noise would be relabelled
+        accepted.pop("engine.sound_noise", None)
         refused = {
             k: text
             for k, text in changes.items()
             if not accept_change or k not in accepted
         }
+        # the commitment stays the one that was made before the first row
         run = {**new.run, **{k: old.run[k] for k in ("commitment",) if k in old.run}}
         new = replace(new, history=old.history, run=run)
         if accepted and accept_change:
@@ -246,6 +258,8 @@ class Writer:
                 "run": dict(new.run),
             }
             new = replace(new, history=[*old.history, step])
+        # More inputs of the same run extend a file. That needs no consent, as each row
+        # that is there would be drawn just so under the new selection.
         if refused and refused.keys() <= {"data.skip", "data.max"}:
             if not new.places({row.idx for row in self.rows})[1]:
                 return new
@@ -254,9 +268,8 @@ class Writer:
             hint = "; accept_change=True goes on all the same and records it"
             raise ValueError(
                 f"{self.path} belongs to another run "
-                f"({abridged('; '.join(refused.values()))}): "
-                "repeat that "
-                "run's arguments, or choose another output file"
+                f"({abridged('; '.join(refused.values()))}): repeat that run's "
+                "arguments, or choose another output file"
                 + (hint if refused.keys() <= accepted.keys() else "")
             )
         return new if accepted else old
@@ -292,8 +305,7 @@ def commit(
             _require_commitment(place)
             raise ValueError(
                 f"{place} commits to another run: repeat that run's arguments, or "
-                "choose another "
-                "output file"
+                "choose another output file"
             )
         return {"commitment": there}
     begun = path.exists() and path.stat().st_size
@@ -319,7 +331,24 @@ def _require_commitment(place: Path) -> None:
 
 
 def write(path: Path, manifest: Manifest, rows: Iterable[Row]) -> None:
-    """A complete result file in one go, replacing the file and its manifest."""
+    """Write a complete result file in one go, replacing the file and its manifest.
+
+    Parameters
+    ----------
+    path : Path
+        The TSV; its manifest is written beside it.
+    manifest : Manifest
+        What the rows depend on.
+    rows : iterable of Row
+        In the order of the file.
+
+    Raises
+    ------
+    ValueError
+        If something else than a file lies there, or another file's manifest.
+    OSError
+        If it can't be written.
+    """
     _require_regular(path)
     _require_own_manifest(path)
     rows = list(rows)
@@ -355,7 +384,7 @@ def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
         If ``out`` exists, files are of different runs or disagree on an input; as
         `read`.
     """
-    out = as_path("out", out)
+    out = require_place(out)
     if not isinstance(files, list | tuple) or not files:
         raise ValueError(
             f"files must be a list of at least one path; got {quoted(files)}"
@@ -363,7 +392,6 @@ def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
     paths = [as_path("files", path) for path in files]
     if out.exists():
         raise ValueError(f"{out} exists: choose another output file")
-    require_folder(out)
     first = replace(Manifest.read(paths[0]), shard="0/1")
     merged: dict[int, tuple[Row, Path]] = {}
     history: list[Any] = []

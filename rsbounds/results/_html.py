@@ -19,7 +19,7 @@ import numpy as np
 
 import rsbounds
 from rsbounds._numerics.decimals import truncated
-from rsbounds._numerics.files import require_writable
+from rsbounds._numerics.files import as_path, require_writable
 from rsbounds._numerics.text import shown
 from rsbounds.results._card import QUANTILES, proof, settings_of
 from rsbounds.results._card import card as card_of
@@ -35,7 +35,6 @@ from rsbounds.results._html_differences import (
 from rsbounds.results._results import Results
 from rsbounds.results._table import as_files, default_radii, heading
 from rsbounds.results._terms import comparable, marked, numbered
-from rsbounds.results._text import as_path
 
 MARK = b"<p>Written by rsbounds "  # of a page that may be replaced
 _PAGE = Path(__file__).parent / "_page"
@@ -86,7 +85,7 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
     ----------
     files : list of Results
     path : path-like
-        The page, some 20 KB and 200 bytes for each row: 34 KB of 100 rows.
+        The page, some 20 KB and 90 bytes for each row.
 
     Raises
     ------
@@ -116,13 +115,14 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
             title = f"{name}: {len(file.rows)} inputs, {report.title}"
             lines = [list(map(_cell, line)) for line in report.table]
             parts += [f"<h2>{escape(shown(title))}</h2>", _sortable(lines)]
-    # shut, because a browser lays out the cells of an open table of many rows for
-    # minutes
-    table = _sortable(_rows(files, names))
+    # as text, of which the script makes a table where it is opened: cells of many rows
+    # are most of a page, and a browser lays them out for seconds
+    text = "\n".join("\t".join(line) for line in _rows(files, names))
     parts += [
         *_noted(footnotes),
-        f"<h2>Rows</h2><details><summary>all rows</summary>{table}",
-        "</details><h2>Manifests</h2>",
+        '<h2>Rows</h2><details id="rows"><summary>all rows</summary>',
+        f'<div class="scroll"><pre>{text}</pre></div></details>',
+        "<h2>Manifests</h2>",
         *map(_manifest, files, names),
     ]
     _write(place, ", ".join(names), parts, more="report")
@@ -338,7 +338,7 @@ def _number(value: float | str | None) -> str:
 
 
 def _rows(files: Sequence[Results], names: Sequence[str]) -> list[list[str]]:
-    """All rows, as a file has them."""
+    """All rows, as a file has them; no cell has a tab or a line break."""
     extra = dict.fromkeys(
         key for file in files for row in file.rows for key in row.extra
     )

@@ -15,7 +15,7 @@ from rsbounds._numerics.json_files import parsed
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.answers import ANSWERS
 from rsbounds.procedure import Procedure
-from rsbounds.results._entries import check_types
+from rsbounds.results._entries import TREE, check_types
 from rsbounds.results._fitted import chosen_on, is_fitted_on
 from rsbounds.results._row import Row
 
@@ -275,10 +275,22 @@ class Manifest:
 
 
 def manifest_path(path: Path) -> Path:
-    """Where the manifest of a result file lies."""
+    """Path of the manifest beside a result file, ``FILE.tsv.manifest.json``."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(path))
     return path.with_name(path.name + ".manifest.json")
+
+
+def folded(section: str, entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Sort entries of a section as a manifest holds them.
+
+    What the writer says besides those that are declared stands under ``described``.
+    """
+    if not entries:
+        return {}
+    own = {name: value for name, value in entries.items() if name in TREE[section]}
+    rest = {name: value for name, value in entries.items() if name not in own}
+    return own | ({"described": own.get("described", {}) | rest} if rest else {})
 
 
 def _of_others(entries: Mapping[str, Any]) -> list[str]:

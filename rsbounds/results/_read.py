@@ -11,17 +11,15 @@ import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.decimals import whole_number
-from rsbounds._numerics.files import LARGE, array_of, content_of
+from rsbounds._numerics.files import LARGE, array_of, as_path, content_of
 from rsbounds._numerics.text import quoted
 from rsbounds.certificate import ABSTAIN
+from rsbounds.results._foreign import as_the_field
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._results import Results
 from rsbounds.results._row import FIELD, Row, as_radius, holds
-from rsbounds.results._text import as_path
 
 _ARRAYS = {"radius_l1.npy": 1.0, "radius_l2.npy": 2.0, "radius_linf.npy": math.inf}
-#: Columns of logs of adaptive smoothing, by the field's names.
-_OF_LOGS = {"linf_radius": "radius", "prob_lb": "p_a"}
 _MOST_COUNTS = 2 * 10**8  # class counts of all rows, with their zeros: 1.6 GB
 
 
@@ -33,8 +31,10 @@ def read(path: str | os.PathLike[str]) -> Results:
     path : path-like
         A TSV of the field (``idx label predict radius correct time``, -1 for an
         abstention, as Cohen, Rosenfeld and Kolter 2019 wrote it), a log of adaptive
-        smoothing (Lyu et al. 2024), or a TSV of ``rsbounds certify``, with its manifest
-        if one lies beside it. An unfinished last line of ours is left out, with a note.
+        smoothing (Lyu et al. 2024), a table of rotations or scalings (Li et al. 2021:
+        margins below 0 are abstentions), or a TSV of ``rsbounds certify``, with its
+        manifest if one lies beside it. An unfinished last line of ours is left out,
+        with a note.
 
     Raises
     ------
@@ -62,9 +62,10 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
     """Read a result file: the one reader of all commands.
 
     Blank lines, Windows' line ends and a byte order mark are passed over. An unfinished
-    last line is left out, but for files of the field: a row or its scope, cut short,
-    may say more than it did. ``strict`` refuses rows that contradict themselves, stand
-    twice or are not of the run.
+    last line is left out where a manifest or a column "scope" stands by it: a row or
+    its scope, cut short, may say more than it did. Other tools may write no line end.
+    ``strict`` refuses rows that contradict themselves, stand twice or are not of the
+    run.
     """
     name = os.fspath(path)
     content = content_of(path, LARGE) if content is None else content
@@ -89,15 +90,15 @@ def _table(
     """The rows under a header, of the field or of ours; ValueError names the line."""
     first, *lines = _lines(path, content)
     columns = tuple(first.strip().split("\t"))
+    note = ""
     if manifest is None:
-        columns, lines = _as_the_field(columns, lines)
+        columns, lines, note = as_the_field(columns, lines)
     if not lines or columns[: len(FIELD)] != FIELD or len(set(columns)) < len(columns):
         raise ValueError(
             f"{path}:1: expected a header of distinct columns that starts with "
-            f"{' '.join(FIELD)}, "
-            f"separated by tabs, or lines of index and radius; got {quoted(first)}"
+            f"{' '.join(FIELD)}, separated by tabs, or lines of index and radius; got "
+            f"{quoted(first)}"
         )
-    note = ""
     if lines[-1] and (manifest or "scope" in columns):
         note = f"line {len(lines) + 1} is cut short: left out"
         lines.pop()
@@ -130,35 +131,6 @@ def _lines(path: Path, content: bytes) -> list[str]:
         return content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError:
         raise ValueError(f"{path}: expected tab-separated text in UTF-8") from None
-
-
-def _as_the_field(
-    names: tuple[str, ...], lines: list[str]
-) -> tuple[tuple[str, ...], list[str]]:
-    """A log of adaptive smoothing (Lyu et al. 2024) with the columns of the field.
-
-    Its names have spaces around them, and radii of abstentions are below 0: they are
-    scores below one half. Any other file stays as it is.
-    """
-    stripped = tuple(_OF_LOGS.get(name.strip(), name.strip()) for name in names)
-    if "norm" in stripped or "linf_radius" not in map(str.strip, names):
-        return names, lines
-    if not set(FIELD) <= set(stripped):
-        return names, lines
-    others = [name for name in stripped if name not in FIELD]
-    order = [stripped.index(name) for name in (*FIELD, *others)]
-    result = []
-    for line in lines:
-        cells = [cell.strip() for cell in line.rstrip("\r").split("\t")]
-        if len(cells) != len(stripped):
-            result.append(line)  # the reader of rows says what is wrong
-            continue
-        abstains = cells[stripped.index("predict")] == str(ABSTAIN)
-        place = stripped.index("radius")
-        if abstains and cells[place].startswith("-"):
-            cells[place] = "0"
-        result.append("\t".join([*(cells[i] for i in order), str(math.inf)]))
-    return (*FIELD, *others, "norm"), result
 
 
 def _pairs(content: bytes) -> list[tuple[int, str]]:
@@ -239,8 +211,14 @@ def _require_sense(
 def read_rows(path: Path) -> list[Row]:
     """Read the rows of a result file in its order, for an audit.
 
-    They may contradict themselves.
+    Parameters
+    ----------
+    path : Path
+        The TSV.
 
-    Errors as of `read`.
+    Returns
+    -------
+    list of Row
+        They may contradict themselves; errors as of :func:`read`.
     """
     return list(load(path, strict=False).rows)

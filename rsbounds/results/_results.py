@@ -326,7 +326,7 @@ class Results:
             )
 
     def _notes_of_history(self, manifest: Manifest) -> Iterator[str]:
-        """Of which part of a run the rows are, and what changed on the way."""
+        """Say which part of a run the rows are, and what changed on the way."""
         if manifest.shard != "0/1":
             yield f"shard {manifest.shard} alone: a part of its run"
         for step in manifest.history:

@@ -38,11 +38,10 @@ def require_law(sampler: Sampler, law: str) -> None:
     drawn = str(getattr(sampler, "law", ""))
     if drawn != law:
         raise ValueError(
-            "the sampler must draw the noise that the radius is for, "
-            f"{_spelled(law)}; got {_spelled(drawn)} (a noise of rsbounds.sampling is "
-            "an argument of as_sampler; noise with a mean or a level of its own on "
-            "every axis gives sampler and scheme, as noise.sampler(model) and "
-            "noise.scheme())"
+            f"the sampler must draw the noise that the radius is for, {_spelled(law)}; "
+            f"got {_spelled(drawn)} (a noise of rsbounds.sampling is an argument of "
+            "as_sampler; noise with a mean or a level of its own on every axis gives "
+            "sampler and scheme, as noise.sampler(model) and noise.scheme())"
         )
 
 

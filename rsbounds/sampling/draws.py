@@ -8,7 +8,7 @@ import numpy as np
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.procedure import Procedure
 from rsbounds.sampling.adapters import Sampler
-from rsbounds.sampling.blocks import Phase, stream
+from rsbounds.sampling.bits import Phase, stream
 from rsbounds.sampling.system_bits import Randomness, SystemBits
 
 
@@ -72,13 +72,9 @@ class Draws:
         self.samplers = tuple(samplers)
         self.x = x
         self.levels = tuple(levels)
+        self.sigma = self.levels[0]
         self.procedure = procedure
         self.index = index
-
-    @property
-    def sigma(self) -> float:
-        """The level of the first stage."""
-        return self.levels[0]
 
     @property
     def stages(self) -> int:

@@ -7,14 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds.noises import Noise, single
+from rsbounds.noises import Noise, noise_level, single
 from rsbounds.sampling import grid_noise
 from rsbounds.sampling.bits import ArrayBits
-from rsbounds.sampling.blocks import noisy
+
+
+def is_single(sigma: float) -> bool:
+    """Whether a level is one of float32's numbers; any other is multiplied in float64.
+
+    Rounded to float32 a level that follows the input would jump, which no envelope
+    allows.
+    """
+    return float(np.float32(sigma)) == sigma
 
 
 class Gaussian(Noise):
-    """x + sigma Z; see :func:`rsbounds.sampling.noisy`."""
+    """x + sigma Z: the level is exact, each number is rounded to float32 at last."""
 
     law = ""
     level = None
@@ -23,7 +31,22 @@ class Gaussian(Noise):
     checked = staticmethod(single)
 
     def noisy(self, x: Any, sigma: float, size: int, bits: ArrayBits) -> Any:
-        return noisy(x, sigma, size, bits.generator)
+        level = noise_level(sigma)
+        drawn = bits.generator.standard_normal((size, *x.shape), dtype=np.float32)
+        batch: NDArray[Any] = drawn if is_single(level) else drawn.astype(np.float64)
+        batch *= batch.dtype.type(level)
+        batch += x
+        return batch.astype(np.float32, copy=False)
+
+
+def noisy(
+    x: NDArray[np.float32], sigma: float, size: int, generator: np.random.Generator
+) -> NDArray[np.float32]:
+    """``size`` copies of x + sigma Z, as samplers of :class:`Gaussian` draw them."""
+    batch: NDArray[np.float32] = Gaussian().noisy(
+        x, sigma, size, ArrayBits(generator, size)
+    )
+    return batch
 
 
 class OnGrid(Noise):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.checks import Array
-from rsbounds.sampling.blocks import Stream, spread
+from rsbounds.sampling.bits import ODD, Stream
 from rsbounds.sampling.system_bits import Randomness, SystemBits
 
 # A look at a block costs two forward passes: at one in 1024 a fifth of a percent.
@@ -27,7 +27,7 @@ def is_due(number: int) -> bool:
 
     The numbers are 1, 2, ...: those at which a look is due are spread evenly.
     """
-    return spread(number) < _LOOKS
+    return number * ODD % 2**32 < _LOOKS
 
 
 def place_of(generator: Randomness, number: int) -> str:

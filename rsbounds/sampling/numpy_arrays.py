@@ -16,6 +16,7 @@ from rsbounds.sampling.port import kind_of
 isnan = np.isnan
 isfinite = np.isfinite
 where = np.where
+joined = np.concatenate
 
 
 def as_array(returned: Any) -> NDArray[Any]:
@@ -52,11 +53,6 @@ def as_floats(array: NDArray[Any]) -> Array:
 def floating(array: NDArray[Any]) -> Array:
     """The numbers in the type in which outputs are kept: float64."""
     return array.astype(np.float64, copy=False)
-
-
-def joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
-    """Arrays one after the other along the first axis."""
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def largest(scores: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -100,6 +96,6 @@ def counts(labels: NDArray[np.int64], kinds: int) -> NDArray[np.int64]:
     return np.bincount(labels.reshape(-1), minlength=kinds).astype(np.int64, copy=False)
 
 
-def on_demand(drawn: NDArray[Any] | list[NDArray[Any]]) -> NDArray[Any]:
-    """Counts, or blocks of outputs as one array."""
+def on_demand(drawn: Any) -> Any:
+    """A list of blocks as one array; counts and histograms as they are."""
     return np.concatenate(drawn) if isinstance(drawn, list) else drawn

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from rsbounds._numerics.checks import Array
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.noises import Noise
-from rsbounds.sampling.blocks import block_size
 from rsbounds.sampling.system_bits import Randomness
 
 #: Runs the model on a batch in another way: says which ("": it can't) and the scores.
@@ -36,19 +36,36 @@ class Seen(NamedTuple):
 class Call:
     """One call of a sampler, and how far it is."""
 
-    x: Any  # where copies of it are drawn
+    x: Any
     sigma: float
     n: int
     size: int  # of a block
+    blocks: int  # as many as hold all samples; the last one may hold more
     generator: Randomness
     done: int = 0  # blocks whose outputs were read
     total: Any = None  # what was read
     first: Seen | None = None  # of the first block
 
-    @property
-    def blocks(self) -> int:
-        """How many blocks hold all samples; the last one may hold more."""
-        return -(-self.n // self.size)
+
+@lru_cache(maxsize=64)
+def block_size(n: int, dim: int, cells: int = 2**18) -> int:
+    """Samples in one block of noise, which is also the batch of every forward pass.
+
+    About ``cells`` numbers (a size that fits a processor's cache), between 16 and 4096
+    samples, and evened out so that the last block is nearly as full as the others.
+
+    Examples
+    --------
+    >>> from rsbounds.sampling.port import block_size
+    >>> block_size(100, 784), block_size(100_000, 784), block_size(100_000, 150_528)
+    (100, 334, 16)
+    """
+    if dim < 1:
+        raise ValueError("x must have at least one number; got an empty input")
+    if n < 1:
+        raise ArgumentError("n", f"must be >= 1; got {n}")
+    blocks = -(-n // min(max(cells // dim, 16), 4096))
+    return -(-n // blocks)
 
 
 class Arrays(Protocol):
@@ -87,20 +104,12 @@ class Backend(ABC):
     noise: Noise
     arrays: Arrays
 
-    def ready(self) -> AbstractContextManager[Any]:
-        """Prepare the model for a call, and restore it afterwards."""
-        return nullcontext()
-
     #: Samples in a block, for n copies of so many numbers.
     block_size: Callable[[int, int], int] = staticmethod(block_size)
 
-    def placed(self, x: Any) -> Any:
-        """A checked input where copies of it are drawn."""
-        return x
-
     @abstractmethod
     def run(self, call: Call, read: Read) -> None:
-        """Draw the blocks of a call in order and have each read."""
+        """Prepare the model, draw the blocks of a call in order, have each read."""
 
     @abstractmethod
     def forward(self, batch: Any) -> Any:

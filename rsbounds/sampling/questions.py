@@ -59,10 +59,6 @@ class Question(ABC):
     ) -> Any:
         """What was gathered, and the outputs of further samples, some of them void."""
 
-    def result(self, total: Any, arrays: Arrays) -> Any:
-        """What a call returns."""
-        return arrays.on_demand(total)
-
     @abstractmethod
     def _expected(self, rows: int) -> str: ...
 
@@ -116,16 +112,38 @@ class _Scored(Question):
         )
 
 
-class Votes(_Scored):
-    """How many samples fall on each class, whole numbers of shape (classes,)."""
+class _Counted(Question):
+    """Counts of classes over scores (count, classes), or (count, classes, *positions).
 
-    kind = "votes"
+    A void sample counts for none, and one whose scores hold a NaN, or whose largest
+    score doesn't lead the second by more than the margin, for none at that position.
+    """
 
     def added(
         self, total: Any, outputs: Any, void: Any, margin: float | None, arrays: Arrays
     ) -> Any:
-        counts = class_counts(outputs, void, margin, arrays)
+        rows, classes = outputs.shape[:2]
+        positions = len(outputs.shape) > 2
+        scores = outputs.reshape(rows, classes, -1) if positions else outputs
+        largest, label = arrays.largest(scores)  # NaN where one of them is
+        nobody = (void[:, None] if positions else void) | arrays.isnan(largest)
+        if margin is not None:
+            nobody = nobody | ~leads(scores, margin, arrays)
+        kinds = classes + 1  # the last of them is none
+        label = arrays.where(nobody, classes, label)
+        if positions:
+            label = label + arrays.steps(scores.shape[2], kinds, label)
+            counts = arrays.counts(label, scores.shape[2] * kinds)
+            counts = counts.reshape(-1, kinds)[:, :classes]
+        else:
+            counts = arrays.counts(label, kinds)[:classes]
         return counts if total is None else total + counts
+
+
+class Votes(_Counted, _Scored):
+    """How many samples fall on each class, whole numbers of shape (classes,)."""
+
+    kind = "votes"
 
 
 class Scores(_Scored):
@@ -141,12 +159,9 @@ class Scores(_Scored):
         nothing = np.isnan(scores).any(axis=1, keepdims=True)
         valid = np.where(nothing, 0.0, scores)
         valid = valid * (_SUM / np.maximum(valid.sum(axis=1, keepdims=True), 1.0))
-        total = total or [ScoreHistogram() for _ in range(valid.shape[1])]
+        total = total or tuple(ScoreHistogram() for _ in range(valid.shape[1]))
         for histogram, column in zip(total, valid.T, strict=True):
             histogram.add(column)
-        return total
-
-    def result(self, total: Any, arrays: Arrays) -> Any:
         return total
 
 
@@ -174,16 +189,10 @@ class Values(Question):
         return len(shape) <= 2
 
 
-class Maps(Question):
+class Maps(_Counted):
     """How many samples chose each class at each position, (positions, classes)."""
 
     kind = "maps"
-
-    def added(
-        self, total: Any, outputs: Any, void: Any, margin: float | None, arrays: Arrays
-    ) -> Any:
-        counts = class_counts(outputs, void, margin, arrays)
-        return counts if total is None else total + counts
 
     def _expected(self, rows: int) -> str:
         return (
@@ -198,27 +207,3 @@ class Maps(Question):
 def question_of(kind: Kind) -> Question:
     """The question that asks for outputs of a kind."""
     return Values() if kind == "values" else Maps()
-
-
-def class_counts(outputs: Any, void: Any, margin: float | None, arrays: Arrays) -> Any:
-    """Count the classes over scores (count, classes).
-
-    Or of each position over (count, classes, *positions).
-
-    A void sample counts for none, and one whose scores hold a NaN, or whose largest
-    score doesn't lead the second by more than the margin, for none at that position.
-    """
-    rows, classes = outputs.shape[:2]
-    positions = len(outputs.shape) > 2
-    scores = outputs.reshape(rows, classes, -1) if positions else outputs
-    largest, label = arrays.largest(scores)  # NaN where one of them is
-    nobody = (void[:, None] if positions else void) | arrays.isnan(largest)
-    if margin is not None:
-        nobody = nobody | ~leads(scores, margin, arrays)
-    kinds = classes + 1  # the last of them is none
-    label = arrays.where(nobody, classes, label)
-    if not positions:
-        return arrays.counts(label, kinds)[:classes]
-    label = label + arrays.steps(scores.shape[2], kinds, label)
-    counts = arrays.counts(label, scores.shape[2] * kinds)
-    return counts.reshape(-1, kinds)[:, :classes]

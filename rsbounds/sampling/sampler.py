@@ -17,7 +17,7 @@ import numpy as np
 
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.noises import Noise, require_level
+from rsbounds.noises import Noise
 from rsbounds.sampling import looks
 from rsbounds.sampling.gaussian import OnGrid
 from rsbounds.sampling.grid_noise import LEVELS
@@ -83,10 +83,9 @@ class ModelSampler:
 
     def __call__(self, x: Any, sigma: float, n: int, generator: Randomness) -> Any:
         """What the model returns for n noisy copies of an input, as it is asked for."""
-        with self.backend.ready():
-            call = self._begun(x, sigma, n, generator)
-            self.backend.run(call, partial(self._read, call))
-        return self.question.result(call.total, self.backend.arrays)
+        call = self._begun(x, sigma, n, generator)
+        self.backend.run(call, partial(self._read, call))
+        return self.backend.arrays.on_demand(call.total)
 
     def with_margin(self, margin: float) -> Self:
         """The same sampler, whose votes are void unless they lead by the margin."""
@@ -131,7 +130,10 @@ class ModelSampler:
         noise = self.backend.noise
         if isinstance(generator, SystemBits):
             require_system_noise(self)
-        require_level(noise, sigma)
+        if noise.level is not None and float(sigma) != noise.level:
+            raise ArgumentError(
+                "sigma", f"must be the level of the noise, {noise.level}; got {sigma}"
+            )
         if noise.outcomes not in (None, n):
             raise ArgumentError(
                 "n",
@@ -140,7 +142,7 @@ class ModelSampler:
             )
         checked = noise.checked(x)
         size = self.backend.block_size(n, noise.numbers(checked))
-        return Call(self.backend.placed(checked), sigma, n, size, generator)
+        return Call(checked, sigma, n, size, -(-n // size), generator)
 
     def _read(self, call: Call, blocks: Sequence[Any], void: Any) -> None:
         """Add what the model returns for further blocks of a call."""
@@ -149,8 +151,9 @@ class ModelSampler:
             outputs += self._returned(block, number, call)
         left = call.n - call.done * call.size  # the last block may hold more
         arrays = self.backend.arrays
+        scores = outputs[0] if len(outputs) == 1 else arrays.joined(outputs)
         call.total = self.question.added(
-            call.total, arrays.joined(outputs)[:left], void[:left], self.margin, arrays
+            call.total, scores[:left], void[:left], self.margin, arrays
         )
         call.done += len(blocks)
 

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from rsbounds._numerics.checks import as_floats
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.noises import Noise
+from rsbounds.noises import Noise, single
 from rsbounds.sampling.adapters import Sampler, as_sampler
 from rsbounds.sampling.arrays import ArraySampler
 from rsbounds.sampling.bits import ArrayBits
-from rsbounds.sampling.blocks import noisy, single
+from rsbounds.sampling.gaussian import Gaussian
 
 _TINY = float(np.finfo(np.float32).tiny)
 
@@ -158,4 +158,4 @@ class ShapedNoise(Noise):
         return np.asarray(centre.numpy())
 
     def noisy(self, x: Any, sigma: float, size: int, bits: ArrayBits) -> Any:
-        return noisy(x, sigma, size, bits.generator) * self._shape
+        return Gaussian().noisy(x, sigma, size, bits) * self._shape

@@ -19,6 +19,7 @@ from rsbounds.sampling.port import kind_of
 isnan = torch.isnan
 isfinite = torch.isfinite
 where = torch.where
+joined = torch.cat
 
 
 class Counts:
@@ -64,11 +65,6 @@ def as_floats(tensor: torch.Tensor) -> Array:
 def floating(tensor: torch.Tensor) -> torch.Tensor:
     """The numbers in floating point, in the type in which they came."""
     return tensor if tensor.is_floating_point() else tensor.double()
-
-
-def joined(tensors: list[torch.Tensor]) -> torch.Tensor:
-    """Tensors one after the other along the first axis."""
-    return tensors[0] if len(tensors) == 1 else torch.cat(tensors)
 
 
 def largest(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

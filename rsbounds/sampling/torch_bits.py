@@ -18,8 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from rsbounds.noises import Edges, Noise
-from rsbounds.sampling.bits import ArrayBits
-from rsbounds.sampling.blocks import outcome_block
+from rsbounds.sampling.bits import ArrayBits, outcome_block
 from rsbounds.sampling.torch_noise import wide_device
 
 _ALL = 2**63  # what 63 bits hold

@@ -22,9 +22,9 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.noises import Noise
 from rsbounds.sampling import torch_arrays, torch_bits, torch_draws, torch_noise
 from rsbounds.sampling.arrays import noise_of
-from rsbounds.sampling.blocks import block_seeds, block_size, outcome_seeds
+from rsbounds.sampling.bits import block_seeds, outcome_seeds
 from rsbounds.sampling.grid_noise import LEVELS
-from rsbounds.sampling.port import Backend, Call, OtherSetting, Read
+from rsbounds.sampling.port import Backend, Call, OtherSetting, Read, block_size
 from rsbounds.sampling.questions import Votes
 from rsbounds.sampling.sampler import ModelSampler
 from rsbounds.sampling.system_bits import SystemBits
@@ -91,7 +91,7 @@ class TorchModule(Backend):
         self._cells = _CELLS.get(self.device.type, _CELLS["cuda"])
 
     @contextmanager
-    def ready(self) -> Iterator[None]:
+    def _ready(self) -> Iterator[None]:
         with evaluating(self._plain), torch.no_grad():
             for part in self._plain.modules():
                 if part.training:
@@ -107,10 +107,11 @@ class TorchModule(Backend):
             size = 1 << (size - 1).bit_length()
         return size
 
-    def placed(self, x: Any) -> Any:
-        return torch_draws.placed(self.noise, x, self.device)
-
     def run(self, call: Call, read: Read) -> None:
+        with self._ready():
+            self._run(call, read)
+
+    def _run(self, call: Call, read: Read) -> None:
         # its own: another thread may be in a call of this backend
         bits: torch_draws.NoiseBits = torch.Generator(self.device)
         if isinstance(call.generator, SystemBits):
@@ -119,20 +120,19 @@ class TorchModule(Backend):
             seeds = block_seeds(call.generator, call.blocks)
         else:
             seeds = outcome_seeds(call.blocks)
-        draw = partial(self._drawn, call, bits)
+        x = torch_draws.placed(self.noise, call.x, self.device)
+        draw = partial(self._drawn, call, x, bits)
         while call.done < call.blocks:
             failure = self._read_blocks(call, seeds, draw, read)
             if failure is not None:
                 self.memory.halve(call.size, failure)
 
     def _drawn(
-        self, call: Call, bits: torch_draws.NoiseBits, seeds: list[int]
+        self, call: Call, x: Any, bits: torch_draws.NoiseBits, seeds: list[int]
     ) -> torch_draws.Blocks:
         """The blocks of some seeds; in any thread, where autograd is on by default."""
         with torch.no_grad():
-            return torch_draws.copies(
-                self.noise, call.x, call.sigma, call.size, seeds, bits
-            )
+            return torch_draws.copies(self.noise, x, call.sigma, call.size, seeds, bits)
 
     def _read_blocks(
         self, call: Call, seeds: list[int], draw: Any, read: Read

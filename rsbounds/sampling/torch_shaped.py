@@ -15,9 +15,8 @@ import torch
 from numpy.typing import NDArray
 
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.noises import Noise
+from rsbounds.noises import Noise, single
 from rsbounds.sampling import torch_noise
-from rsbounds.sampling.blocks import single
 from rsbounds.sampling.grid_noise import LEVELS, on_grid
 from rsbounds.sampling.torch_draws import Blocks, NoiseBits, copies
 from rsbounds.sampling.torch_modules import TorchSampler

@@ -98,7 +98,7 @@ class Anisotropic(Scheme):
 
     @property
     def own_level(self) -> float | None:
-        """That of the noise, whose other axes are multiples of it."""
+        """Level of the reference axis; the others are multiples of it."""
         level: float | None = getattr(self.noise, "level", None)
         return super().own_level if level is None else level
 

@@ -8,7 +8,10 @@ The theory page "Noise in a parameter", brightness and contrast together.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
+
+import numpy as np
 
 from rsbounds import gaussian as theory
 from rsbounds._numerics.domains import NOT_NEGATIVE, POSITIVE, Domain, Domains
@@ -26,6 +29,7 @@ class BrightnessContrast(Scheme):
     name = "brightness-contrast"
     scope = PARAMETER
     norm = "brightness"
+    columns = ("frontier",)
     sound = True  # the levels are the same numbers at every input
     domains: ClassVar[Domains] = {
         "sigma_brightness": POSITIVE,
@@ -87,6 +91,17 @@ class BrightnessContrast(Scheme):
             parameters["contrast"] = NOT_NEGATIVE.one("contrast", contrast)
         return float(self.evaluate(parameters, z_a, z_b, scores=True))
 
+    def further(self, z_a: float, z_b: float) -> dict[str, str]:
+        """The largest brightness for contrasts up to 0, 1, 2, ... levels of theirs.
+
+        ``1.4,0.0;1.3,0.4`` are 1.4 at the contrast 0 and 1.3 up to 0.4; "-" where
+        nothing is certified.
+        """
+        levels = [
+            self.parameters[name] for name in ("sigma_brightness", "sigma_contrast")
+        ]
+        return {"frontier": _frontier(*levels, float(z_a), float(z_b))}
+
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
         return brightness_contrast(
@@ -107,6 +122,23 @@ class BrightnessContrast(Scheme):
             contrast=options["contrast"],
             scores=scores,
         )
+
+
+@lru_cache(maxsize=4096)
+def _frontier(sigma: float, sigma_contrast: float, z_a: float, z_b: float) -> str:
+    """Pairs of a brightness and a contrast, as text: many inputs share their scores."""
+    if not z_a > z_b:
+        return "-"
+    # contrast alone leaves a lead up to half the sum of the scores, which count up to 8
+    steps = min(int((min(z_a, 8.0) - max(z_b, -8.0)) / 2), 8)
+    contrasts = sigma_contrast * np.arange(steps + 1)
+    radii = np.asarray(
+        theory.brightness_radius(
+            z_a, sigma, sigma_contrast, z_b, contrast=contrasts, scores=True
+        )
+    )
+    pairs = zip(radii.tolist(), contrasts.tolist(), strict=True)
+    return ";".join(f"{r!r},{contrast!r}" for r, contrast in pairs if r > 0) or "-"
 
 
 def brightness_contrast(

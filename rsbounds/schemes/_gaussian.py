@@ -120,6 +120,11 @@ def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Sc
 def this_input(sigma: float) -> Scheme:
     """Gaussian smoothing of one level, with the scope of a level chosen for one input.
 
+    Parameters
+    ----------
+    sigma : float
+        Noise level, > 0.
+
     Examples
     --------
     >>> from rsbounds.schemes import this_input

@@ -107,8 +107,8 @@ def orbit(transform: str, shape: tuple[int, ...]) -> Orbit:
 
     Notes
     -----
-    The class needs no majority: with ``runner_up`` it must have more votes than every
-    other class together with the copies that have none.
+    The class needs no majority: where the runner-up has a bound of its own it must
+    have more votes than every other class together with the copies that have none.
 
     Examples
     --------

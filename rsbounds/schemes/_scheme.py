@@ -328,7 +328,10 @@ class Scheme:
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
         """The scheme of the command line's options."""
-        raise ValueError(f"method {cls.name} has no options to be made of")
+        raise ValueError(
+            f"method {cls.name} has no options to be made of: its class "
+            f"{cls.__name__} needs options and from_options"
+        )
 
     @classmethod
     def evaluate(

@@ -58,7 +58,7 @@ class AnswerCase:
 
     @cached_property
     def procedure(self) -> Procedure:
-        """Of a run with the model."""
+        """The job of a run with the model."""
         return Procedure(**{"n0": 50, "n": 400, "alpha": 0.01, **self.numbers})
 
     def job(self, model: Any = None) -> Job:
@@ -213,6 +213,17 @@ def claims_too_much(
 
     It is where another class is as likely, or the radius is above that of the true
     probabilities.
+
+    Parameters
+    ----------
+    answered : Answered
+        The certificate.
+    scheme : Scheme
+        Whose radius it is.
+    sigma : float
+        The noise level at the input.
+    shares : sequence of float
+        The true probability of each class.
     """
     certificate = answered.certificate
     if certificate.predict == ABSTAIN:

@@ -88,7 +88,13 @@ REFUSED: Mapping[str, str] = {
 
 
 def named(name: str) -> Transform | FiniteGroup:
-    """The transformation of a name; ArgumentError("transform", ...) for another."""
+    """The transformation of a name.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``TRANSFORMS``; ArgumentError("transform", ...) for another.
+    """
     if name in REFUSED:
         raise ArgumentError("transform", f"can't be {name}: it {REFUSED[name]}")
     if name not in TRANSFORMS:

@@ -395,12 +395,9 @@ def test_half_lines_attain_the_bound():
     ("changes", "message"),
     [
         ({"k": 0}, "k must be"),
-        ({"k": 3}, "k must be from 1 to 2, less than the classes; got 3"),
-        ({"label": 3}, "label must be one of 3 classes; got 3"),
-        (
-            {"counts": [9000, 3000, 0]},
-            "counts must be counts of two classes or more, at most 1000",
-        ),
+        ({"k": 3}, "k must be from 1"),
+        ({"label": 3}, "label must be one of 3"),
+        ({"counts": [9000, 3000, 0]}, "counts must be counts"),
         ({"counts": [1.5, 2, 3]}, "counts must be whole"),
         (
             {"scheme": METHODS["range"]({"sigma_min": 1, "sigma_max": 2, "dim": 2})},

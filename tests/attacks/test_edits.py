@@ -10,6 +10,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from rsbounds.answers import DecisionList, Maps, TopK, Values
 from rsbounds.audit import Audit, check_card, verified, verify
 from rsbounds.audit._levels import SINGLE_LEVEL
 from rsbounds.certificate import SCOPES
+from rsbounds.certify import ArraySampler
 from rsbounds.composite import Cond, Rule
 from rsbounds.confidence import BOUNDS
 from rsbounds.results import Results, card, read, read_card, write_card
@@ -76,6 +78,56 @@ def of_kinds():
     return schemes.blocks(
         schemes.categorical(0.7, 3), schemes.flips(0.1, 0.2), splits=[4]
     )
+
+
+def adaptive():
+    """A model of two queries, and a network whose level follows the input."""
+    import torch
+
+    from rsbounds.torch import Adaptive
+
+    class Both(torch.nn.Module):
+        def forward(self, first, second):
+            return (first + second) @ torch.from_numpy(WEIGHTS).to(first.dtype)
+
+    return Adaptive(torch.nn.Sigmoid(), Both(), 0.5, share=0.4)
+
+
+def generated():
+    """Noise that follows the input within proven bounds."""
+    import torch
+
+    from rsbounds.torch import CertifiedGenerator, Scale, SigmaNetwork
+
+    torch.manual_seed(0)
+    mean = torch.nn.Sequential(torch.nn.Linear(8, 8), Scale(0.05))
+    level = torch.nn.Sequential(torch.nn.Linear(8, 1), Scale(0.01))
+    shape = torch.linspace(0.8, 1.2, 8)
+    return CertifiedGenerator(mean, SigmaNetwork(level, 0.25), shape).noise()
+
+
+def linear():
+    """``scores`` as a module."""
+    import torch
+
+    layer = torch.nn.Linear(8, 4, bias=False)
+    layer.weight.data = torch.from_numpy(WEIGHTS.T.copy()).float()
+    return layer
+
+
+def of_torch() -> dict[str, tuple[Any, Any, Callable[[], Any], dict[str, Any]]]:
+    """What is drawn by torch alone; nothing where it is missing."""
+    if find_spec("torch") is None:
+        return {}
+    return {
+        "two queries": (adaptive, (X, Y), lambda: adaptive().scheme(8), {}),
+        "generator": (
+            lambda: generated().sampler(linear()),
+            (X, Y),
+            lambda: generated().scheme(),
+            {},
+        ),
+    }
 
 
 #: By name: model, data, question, and the numbers of the run.
@@ -146,6 +198,18 @@ RUNS: Mapping[str, tuple[Any, Any, Callable[[], Any], dict[str, Any]]] = {
         ),
         {},
     ),
+    "brightness and contrast": (
+        scores,
+        (PICTURES, Y),
+        lambda: schemes.brightness_contrast(0.5, 0.4, contrast=0.1),
+        {},
+    ),
+    "bits of the operating system": (
+        ArraySampler(scores, sound_noise=True),
+        (BYTES, Y),
+        lambda: schemes.gaussian(0.5),
+        {"noise_source": "os"},
+    ),
     "orbit": (
         scores,
         (PICTURES, Y),
@@ -177,6 +241,7 @@ RUNS: Mapping[str, tuple[Any, Any, Callable[[], Any], dict[str, Any]]] = {
     "top-k": (scores, (X, Y), lambda: TopK(schemes.gaussian(0.5), 2), {}),
     "values": (outputs, X, lambda: Values(schemes.gaussian(0.5), [0.1, 0.2]), {}),
     "maps": (positions, X, lambda: Maps(schemes.gaussian(0.5), 0.75), {}),
+    **of_torch(),
 }
 COUNTS = {"select", "counts", "stage_select", "stage_counts", "chosen", "hits", "void"}
 #: What an audit calls stated, and the columns that stand for it.
@@ -218,6 +283,8 @@ class Files(NamedTuple):
     @classmethod
     def of(cls, folder: Path, name: str, *, given: bool = False) -> "Files":
         model, data, question, numbers = RUNS[name]
+        if name in of_torch():
+            model = model()
         path = folder / f"{name.replace(' ', '-')}.tsv"
         known = {"n0": 20, "n": 300} | numbers
         certify_dataset(model, data, question(), out=path, **known)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rsbounds import certify_dataset, schemes
 from rsbounds.certificate import ABSTAIN
 from rsbounds.certify import certify, predict
-from rsbounds.loading import as_data
+from rsbounds.loading import open_data
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import ArraySampler, SoftSampler, block_size
 from rsbounds.schemes import gaussian, lipschitz
@@ -229,7 +229,7 @@ PAIRS = list(zip(X, Y, strict=True))
         (X, tuple(Y)),
         PAIRS,
         Dataset(PAIRS),
-        as_data((X, Y)),
+        open_data((X, Y)),
         tuple(PAIRS),
     ],
 )
@@ -247,32 +247,14 @@ def test_two_pairs_are_no_two_arrays():
 @pytest.mark.parametrize(
     ("known", "said"),
     [
-        (
-            {"data": Loader(PAIRS)},
-            "got Loader, which loads batches: give its dataset",
-        ),
-        (
-            {"data": [X, Y]},
-            r"input 0 must be a pair \(x, y\); got ndarray of length 6",
-        ),
-        (
-            {"data": (X, np.eye(3)[Y])},
-            r"a label for each input; got shape \(6, 3\)",
-        ),
-        ({"data": (X[:0], Y[:0])}, "at least one; got .* without any"),
+        ({"data": Loader(PAIRS)}, "got Loader, which loads batches: give its dataset"),
+        ({"data": [X, Y]}, "input 0 must be a pair"),
+        ({"data": (X, np.eye(3)[Y])}, "a label for each input"),
+        ({"data": (X[:0], Y[:0])}, "at least one"),
         ({"data": iter(PAIRS)}, "must be a sequence of pairs"),
-        (
-            {"data": ((255 * X).astype(np.uint8), Y)},
-            r"as_data\(data, scale=255\)",
-        ),
-        (
-            {"data": (X, Y + 2)},
-            "input 1: the label must be below .* 3; got 3",
-        ),
-        (
-            {"scheme": 0.25},
-            r"scheme must be a Scheme, .*gaussian\(0.5\), .*; got 0.25",
-        ),
+        ({"data": ((255 * X).astype(np.uint8), Y)}, r"open_data\(data, scale=255\)"),
+        ({"data": (X, Y + 2)}, "input 1: the label must be below"),
+        ({"scheme": 0.25}, "scheme must be a Scheme"),
     ],
 )
 def test_what_will_not_do_is_said_in_a_line(known, said):
@@ -303,7 +285,7 @@ def test_a_sampler_of_fewer_classes_than_labels_is_refused_at_that_row(tmp_path)
 def test_a_file_that_could_not_be_verified_is_not_begun(tmp_path, name):
     """It was certified, and refused by `verify`."""
     sampler, x = half_space(0.5)
-    data = as_data((x[None], np.array([0])))
+    data = open_data((x[None], np.array([0])))
     out = tmp_path / "out.tsv"
     with pytest.raises(ValueError, match=rf"^{name}.*1000000000"):
         certify_dataset(sampler, data, gaussian(0.5), out=out, **{name: 10**9 + 1})

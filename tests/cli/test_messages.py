@@ -13,7 +13,7 @@ from cli_models import (
 SAYS = {
     "two files and a card": (
         "report out.tsv other.tsv --card c.json",
-        "--card takes one result file; got 2: make a card of each",
+        "--card takes one result file",
     ),
     "a result file and a card": (
         "report out.tsv card.json --radii 1",

@@ -78,6 +78,22 @@ def test_a_report_replaces_what_it_wrote(finished):
         assert main(picture) == main(picture) == 0
 
 
+def test_a_report_says_what_it_wrote(finished, capsys):
+    """``--plot`` and ``--html`` said nothing; with --json they would have ended it."""
+    package("matplotlib")
+    every = "report out.tsv --plot a --html a.html --card a.json"
+    text = says(capsys, every)
+    for name in ("a.png: ", "a.html: ", "a.json, a.md: "):
+        assert f"\n{name}" in text
+        assert Path(name.split(",")[0].removesuffix(": ")).is_file()
+    for option in (["--json"], ["--style", "csv"]):
+        assert main([*every.split(), *option]) == 0
+        shown, told = capsys.readouterr()
+        assert "a.png" not in shown
+        assert "a.png: " in told
+    assert "\na.html: " in says(capsys, "compare out.tsv out.tsv --html a.html")
+
+
 def test_a_card_is_checked_before_anything_is_written(finished, capsys):
     """``--html --card`` wrote the page and refused the card."""
     header = Path("out.tsv").read_text().splitlines()[0]

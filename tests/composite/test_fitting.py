@@ -105,11 +105,11 @@ def test_order_of_the_levels_does_not_matter():
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"counts": np.ones((4, 3, 3))}, r"counts must have shape \(inputs, 2 levels"),
-        ({"counts": np.zeros((4, 2, 3))}, "counts must be above 0 in all; got 4 empty"),
-        ({"select": np.ones((4, 1, 3))}, r"select must have shape \(inputs, 2 levels"),
-        ({"labels": [0, 1, 2, 3]}, "labels must be 4 of 3 classes"),
-        ({"items": 4}, "items must be at most 3; got 4"),
+        ({"counts": np.ones((4, 3, 3))}, "counts must have shape"),
+        ({"counts": np.zeros((4, 2, 3))}, "counts must be above"),
+        ({"select": np.ones((4, 1, 3))}, "select must have shape"),
+        ({"labels": [0, 1, 2, 3]}, "labels must be 4 of"),
+        ({"items": 4}, "items must be at most"),
     ],
 )
 def test_bad_input_is_named(change, match):

@@ -78,11 +78,11 @@ def test_around_the_frequency(case, alpha):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((11, 10, 0.1), "count must be <= n; got 11 > 10"),
+        ((11, 10, 0.1), "count must be <="),
         ((np.nan, 10, 0.1), "count must be whole numbers"),
         ((0, 2 * 10**15, 0.1), "n must be <= 1e"),
         ((1, 10, np.nan), "alpha must be in \\(0, 1\\)"),
-        (([1, 2, 3], 10, [0.1, 0.2]), "shapes must broadcast together"),
+        (([1, 2, 3], 10, [0.1, 0.2]), "shapes must broadcast"),
     ],
 )
 def test_bad_input(arguments, message):

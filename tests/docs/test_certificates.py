@@ -19,7 +19,7 @@ from rsbounds.results import read
 ROOT = Path(__file__).parents[2]
 NAMES = (
     "groups", "entries", "texts", "figures", "judge", "curves", "make", "enter",
-    "check", "published",
+    "check", "published", "tss",
 )  # fmt: skip
 #: A group of the tests' own: twelve inputs of three numbers, or eleven of printed rows.
 TOY = """
@@ -107,7 +107,12 @@ def test_verdicts_of_the_page_are_those_of_the_list_and_the_files(board):
     assert len(proved) == 8
     # five of them hold at a level ten times the one stated
     assert (shown["level"], shown["fails"], shown["word"]) == (5, 1, 0)
-    assert shown["consistent"] == len(each) - 14 > 50
+    # rotations, scalings and blurs by kernels, of which nothing can be computed again
+    printed = [one for one in each if "as_printed" in one.card["about"]]
+    assert shown["printed"] == len(printed) > 50
+    threats = {one.group.threat.partition("-")[0] for one in printed}
+    assert threats == {"blur", "rotation", "scaling"}
+    assert shown["consistent"] == len(each) - 14 - len(printed) > 100
 
 
 def test_a_good_entry_stands(board, entry, capsys):
@@ -224,7 +229,7 @@ def test_what_is_no_entry_is_refused(board, entry, capsys):
     assert "FAILS toy/l2/gone.tsv.manifest.json: is of no result file" in lines
     assert "FAILS toy/l2/x.manifest.json: is no card and no result file" in lines
     assert "FAILS toy/l2/link.json: is a link" in lines
-    assert any("l7' must be one of cifar-10/brightness, " in line for line in lines)
+    assert any("l7' must be one of cifar-10/blur-deviation, " in line for line in lines)
 
 
 def test_two_cards_do_not_share_a_file(board, entry, capsys):
@@ -455,7 +460,7 @@ def test_a_plot_has_eight_labelled_curves_at_most(board):
     make, curves = board("make"), board("curves")
     text = make.page()
     sections = text.split("<section ")[1:]
-    assert len(sections) == 10
+    assert len(sections) == len(board("groups").groups()) - 1  # but for the tests' own
     for section in sections:
         labels = re.findall(r'<g class="number">.*?<text [^>]*>(\d)</text>', section)
         listed = section.split('<ol class="legend">')[1].split("</ol>")[0]
@@ -505,6 +510,102 @@ def test_cards_have_the_figures_of_the_page_of_published_certificates(board):
     for card in [*split, *cards_of(board, "mnist/l2", "*.json")]:
         repository = card["about"]["code"].removeprefix("https://github.com/")
         assert f"- {repository} `{card['about']['commit'][:12]}`" in page
+
+
+def test_formulas_of_transformations_give_the_largest_radii_of_tss(board):
+    """As their files print them, n being what these are consistent with."""
+    tss = board("tss")
+
+    def largest(law, n, **given):
+        return float(law(np.array([tss.lower_bound(n, n, tss.ALPHA)]), given)[0])
+
+    assert largest(tss.chain, 100_000, sigma=0.4, contrast=0.4) == pytest.approx(
+        0.677440, abs=1e-6
+    )
+    for law, n, given, printed in (
+        (tss.second_chain, 100_000, {"sigma": 0.4, "contrast": 0.4}, "1.04"),
+        (tss.second_chain, 100_000, {"sigma": 0.3, "contrast": 0.4}, "0.632"),
+        (tss.first_chain, 10_000, {"sigma": 0.2, "contrast": 0.2}, "0.518"),
+        (tss.contrasts, 100_000, {"sigma": 0.3}, "0.441"),
+        (tss.exponential, 100_000, {"sigma": 10.0}, "88.9"),
+        (tss.uniform, 10_000, {"sigma": 10.0}, "17.3"),
+        (tss.folded, 100_000, {"sigma": 5.0}, "27.4"),
+        (tss.gaussian, 50_000, {"sigma": 30.0}, "109"),
+    ):
+        assert f"{largest(law, n, **given):.3g}" == printed
+
+
+def test_two_bounds_are_at_most_the_exact_one_of_their_laws(board):
+    """The quadrature: that of one Gaussian at no contrast, and above every chain."""
+    tss = board("tss")
+    p = np.array([0.6, 0.9, 0.999, 0.99993])
+    at_none = tss.kept(p, 0.4, 0.0, np.array([0.1, 0.3, 0.5, 0.7]))
+    near = tss.kept(p, 0.4, 0.01, np.array([0.1, 0.3, 0.5, 0.7]))
+    np.testing.assert_allclose(near, at_none, atol=0.01)  # it falls with kappa
+    for contrast in (0.2, 0.4):
+        for law in (tss.chain, tss.second_chain):
+            radii = law(p, {"sigma": 0.4, "contrast": contrast})
+            for end in np.linspace(np.log(1 - contrast), np.log(1 + contrast), 5):
+                reach = tss._reached(radii, float(end), law)
+                assert (tss.kept(p, 0.4, float(end), reach) >= 0.5)[radii > 0].all()
+
+
+def test_the_exact_one_of_both_is_what_samples_show(board):
+    """An event of the two laws' likelihood ratio keeps what the quadrature says."""
+    tss = board("tss")
+    rng = np.random.default_rng(5)
+    k, b = rng.standard_normal((2, 400_000))
+    kappa, reach, level = 0.3, 1.2, 0.4
+    shift, scale = kappa / level, np.exp(kappa)
+
+    def ratio(k, b):
+        return k * shift + b**2 / 2 - ((b - reach) * scale) ** 2 / 2
+
+    threshold = np.quantile(ratio(k, b), 0.97)
+    moved = (ratio(k + shift, reach + b / scale) <= threshold).mean()
+    (kept,) = tss.kept([0.97], level, kappa, reach * level)
+    assert moved == pytest.approx(kept, abs=0.004)
+
+
+def test_what_printing_lifted_in_a_file_of_a_transformation(board, tmp_path):
+    tss = board("tss")
+    path = "new_data/cifar10/resnet110/gaussian_blur/lamb10/consistency.txt"
+    file = tss.file_of(path)
+    assert (file.data, file.kind.threat, file.training, file.given) == (
+        "cifar-10", "blur-variance", "consistency", {"sigma": 10.0},
+    )  # fmt: skip
+    assert tss.file_of("data/rotation_sampling_number_study/x") is None
+    p = tss.lower_bound(np.array([99_990, 100_000]), 100_000, tss.ALPHA)
+    first, top = tss.exponential(p, file.given)
+    rows = [f"{i}\t3\t3\t{text}\t1\t0:00:01" for i, text in enumerate(
+        [f"{top:.3}", f"{top:.3}", f"{first:.3}", "0.0001", "89.4"])]  # fmt: skip
+    place = tmp_path / "consistency.txt"
+    place.write_text("\n".join([tss.HEADER, *rows]) + "\n")
+    held = read(place)
+    found = tss.Earned(
+        100_000,
+        tss.exponential(
+            tss.lower_bound(np.arange(50_000, 100_001), 100_000, tss.ALPHA), file.given
+        ),
+        tss.exponential,
+        tss.Printing.of(held.printed["radius"][:3]),
+        0,
+    )
+    told = tss.findings(held, found)
+    # three are rounded up; what no count prints as is told, what is above all fails
+    assert (told["rounded"], told["findings"]) == (3, 5)
+    entries = board("entries")
+    assert entries.failing(told) == 1
+
+
+def test_displacements_have_lengths_of_whole_steps(board, tmp_path):
+    tss = board("tss")
+    rows = [f"{i}\t3\t3\t{text}\t1\t0:00:01" for i, text in enumerate(
+        ["2.24", "5.0", "1.41", "1.5", "0.0"])]  # fmt: skip
+    place = tmp_path / "noise_3.0"
+    place.write_text("\n".join([tss.HEADER, *rows]) + "\n")
+    told = tss.enumerated(read(place))
+    assert (told["rounded"], told["unearned"]) == (1, 1)
 
 
 @pytest.mark.slow

@@ -22,6 +22,8 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(p for p in DOCS.rglob("*.md") if not {"_build", "paper"} & set(p.parts))
 TEXTS = {page: page.read_text() for page in [*PAGES, *ROOT.glob("*.md")]}
+# tables that pages of the same folder show
+TEXTS |= {table: table.read_text() for table in DOCS.glob("theory/*.csv")}
 # a fenced block: its opening line's info, its options, its body
 BLOCK = re.compile(r"^```(\S[^\n]*)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -143,6 +145,21 @@ def test_links_lead_somewhere():
         )
         for file in ("".join(each) for each in shown):
             assert (page.parent / file).is_file(), f"{page} shows {file}"
+
+
+def test_no_line_of_a_formula_begins_a_list():
+    """Inside $...$ a line that starts with a minus would end the formula."""
+    for page in PAGES:
+        text = re.sub(
+            r"^```.*?^```$|\$\$.*?\$\$|`[^`]*`", "", TEXTS[page], flags=re.M | re.S
+        )
+        for paragraph in re.split(r"\n\s*\n", text):
+            inside = False
+            for line in paragraph.splitlines():
+                assert not (inside and re.match(r"\s*[-+*] ", line)), (
+                    f"{name(page)}: {line}"
+                )
+                inside ^= line.replace(r"\$", "").count("$") % 2 == 1
 
 
 def test_every_file_and_test_named_exists():

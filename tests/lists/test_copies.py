@@ -1,14 +1,30 @@
 """Every public object can be pickled and copied: workers and notebooks do both."""
 
 import copy
+import importlib
+import inspect
 import pickle
+import pkgutil
 
 import numpy as np
 import pytest
 
 import rsbounds as rs
-from rsbounds import answers, composite, confidence, sampling, schemes
-from rsbounds.certify import Procedure, Settings, certify
+from rsbounds import (
+    answers,
+    audit,
+    composite,
+    confidence,
+    envelope,
+    lbrs,
+    loading,
+    oracle,
+    results,
+    sampling,
+    schemes,
+    transforms,
+)
+from rsbounds.certify import Memory, Procedure, Settings, certify, forecast
 from rsbounds.results import Results, Row
 
 X = np.array([[0.9, 0.1], [0.2, 0.7], [0.4, 0.5]])
@@ -29,6 +45,53 @@ def votes():
 
 def certificate():
     return certify(votes(), X[0], schemes.gaussian(0.5), n=100)
+
+
+def level(x):
+    return 0.3
+
+
+def fitted():
+    counts = [[[900, 50, 50], [950, 25, 25]], [[280, 380, 340], [800, 100, 100]]]
+    return composite.fit(counts, [0, 0], [1.0, 0.5])
+
+
+def linear(points):
+    return points[:, 0] - 2, np.tile([1.0, 0.0], (len(points), 1))
+
+
+def row(index=0, **values):
+    return Row(index, 1, 1, 0.5, True, "fixed noise", **values)
+
+
+def few_rows():
+    return Results("a", tuple(row(i) for i in range(3)))
+
+
+def pilot():
+    data = (np.tile(X, (5, 1)), np.tile(LABELS, 5))
+    return rs.certify_dataset(scores, data, schemes.gaussian(0.5), n0=50, n=500)
+
+
+def table():
+    return loading.Table(
+        numbers=("age",),
+        categories=("job",),
+        units=np.array([5.0]),
+        values={"job": ("cook", "smith")},
+        x=np.array([[6, 0], [8, 1]], np.float32),
+        y=np.array([0, 1]),
+        classes=("no", "yes"),
+    )
+
+
+def looks():
+    bounds = [confidence.BOUNDS[name] for name in confidence.BOUNDS]
+    return next(bound.looks for bound in bounds if bound.looks)
+
+
+def finding():
+    return audit.Finding(audit.Kind.COUNTS, 1, "no")
 
 
 def rule():
@@ -75,6 +138,58 @@ MADE = {
     ),
     "curve": lambda: schemes.flips(0.1, 0.3).curve,
     "noise": lambda: schemes.flips(0.1, 0.3).noise,
+    "lipschitz": lambda: schemes.lipschitz(level, 0.1, 0.3, 2),
+    "range": lambda: schemes.sigma_range(level, 0.2, 0.4, 2),
+    "anisotropic": lambda: schemes.anisotropic([0.5, 1.0]),
+    "composite": lambda: answers.DecisionList(rule()).scheme,
+    "generator": lambda: schemes.Generator(
+        {"lip": 0.1, "sigma_min": 0.1, "dim": 2, "mean_lip": 0.0}
+    ),
+    "option": lambda: schemes.Gaussian.options[0],
+    "domain": lambda: schemes.Domain(0.0, 1.0),
+    "semi-elastic envelope of arrays": lambda: rs.envelope.SemiElastic([0.1, 0.2]),
+    "lipschitz envelope": lambda: envelope.LipschitzSigma(0.1, 0.2),
+    "range envelope": lambda: envelope.SigmaRange(0.1, 0.2),
+    "table envelope": lambda: envelope.TableEnvelope([0, 1], [0.5, 0.4], [0.5, 0.6]),
+    "widened": lambda: envelope.Widened(envelope.SigmaRange(0.1, [0.2, 0.3]), 0.1),
+    "locally biased": lambda: lbrs.LocallyBiased(
+        linear, [[0.0, 0.0], [4.0, 0.0]], [-1, 1], 0.5, 0.0
+    ),
+    "memory": Memory,
+    "forecast": lambda: forecast(pilot(), [1000], runs=20)[0],
+    "soft sampler": lambda: sampling.SoftSampler(scores),
+    "growing draws": lambda: sampling.GrowingDraws(MADE["draws"]()),
+    "phase": lambda: sampling.Phase.SELECT,
+    "bound": lambda: confidence.BOUNDS["clopper-pearson"],
+    "looks": looks,
+    "look": lambda: confidence.Look(100, 0.001),
+    "pair": lambda: confidence.Pair(1.0, -1.0, 0.8, 0.2),
+    "end": lambda: confidence.End(1.0, 0.8, 0.2),
+    "distribution's bounds": lambda: confidence.CDFCertificate([0.5, 0.9], [1, 0]),
+    "condition": lambda: composite.Cond("margin", 0),
+    "plan": lambda: composite.plan(rule(), [[90, 5, 5], [95, 3, 2]]),
+    "list's certificate": lambda: composite.certify_counts(
+        rule(), *2 * [[[900, 50, 50], [950, 25, 25]]], Procedure(n=1000)
+    ),
+    "fit": fitted,
+    "worst ratio": lambda: composite.worst_ratio([1.0, 0.5], [[1.0, 0.4]]),
+    "votes": lambda: answers.Votes.of(row(sigma=0.5, n=10, counts=(8, 2))),
+    "answered": lambda: answers.Answered(certificate(), {}),
+    "set rule": lambda: answers.set_rule(100, 0.1, 0.5, schemes.gaussian(0.5)),
+    "summary": lambda: answers.Summary("title", [["a"]], {"a": 1}),
+    "audit": lambda: audit.Audit((finding(),), (), 1, 0, 0, (), 0),
+    "finding": finding,
+    "kind": lambda: audit.Kind.COUNTS,
+    "item": lambda: loading.Item(0, X[0], 1, None),
+    "loaded": lambda: loading.Loaded(scores),
+    "pictures": lambda: loading.Preprocess(8, (8, 8)),
+    "table": table,
+    "table data": lambda: loading.TableData(table(), "own"),
+    "comparison": lambda: results.compare(few_rows(), few_rows(), draws=100),
+    "manifest": results.Manifest,
+    "tails": lambda: oracle.Tails(-0.7, -0.7, -1.0),
+    "transform": lambda: transforms.named("gamma"),
+    "group": lambda: transforms.named("shift"),
     "class": lambda: answers.TopClass(schemes.gaussian(0.5)),
     "top-k": lambda: answers.TopK(schemes.gaussian(0.5), 2),
     "values": lambda: answers.Values(schemes.gaussian(0.5), [0.0, 0.1]),
@@ -86,6 +201,30 @@ COPIES = {
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
 }
+
+# Those of what nobody makes, and those that hold processes or a locked file
+EXEMPT = (BaseException, rs.cluster.Workers, results.Writer)
+BASES = {answers.Answer, schemes.Scheme}
+FRAMEWORKS = ("rsbounds.torch", "rsbounds.sklearn", "rsbounds.art", "rsbounds.verona")
+
+
+def public_classes():
+    """The classes of which users meet objects, from the rooms without a framework."""
+    for module in pkgutil.walk_packages(rs.__path__, "rsbounds."):
+        if "._" in module.name or module.name.startswith(FRAMEWORKS):
+            continue
+        room = importlib.import_module(module.name)
+        for name in getattr(room, "__all__", ()):
+            kind = getattr(room, name)
+            if inspect.isclass(kind) and kind not in BASES:
+                port = getattr(kind, "_is_protocol", False) or inspect.isabstract(kind)
+                if not port and not issubclass(kind, EXEMPT):
+                    yield kind
+
+
+def test_each_public_class_has_an_object_here():
+    made = {type(make()) for make in MADE.values()}
+    assert {kind.__qualname__ for kind in public_classes() if kind not in made} == set()
 
 
 @pytest.mark.parametrize("way", COPIES)

@@ -13,7 +13,7 @@ from cli_models import arguments, one_line
 from small_data import X, Y, array_bytes, compressed, header, npy, raw_npz
 
 from rsbounds import loading
-from rsbounds.loading import CorruptInput, as_data, open_data
+from rsbounds.loading import CorruptInput, open_data
 from rsbounds.loading.checkpoints import load_weights
 
 
@@ -27,14 +27,8 @@ def flipped(folder):
 
 
 BAD = {
-    "empty": (
-        lambda p: p.write_bytes(b""),
-        "must be an npz file with x and y",
-    ),
-    "array": (
-        lambda p: p.write_bytes(array_bytes(X)),
-        "got a single array",
-    ),
+    "empty": (lambda p: p.write_bytes(b""), "must be an npz"),
+    "array": (lambda p: p.write_bytes(array_bytes(X)), "got a single array"),
     "no y": (lambda p: np.savez(p, x=X), "got only the arrays x"),
     "pickle": (
         lambda p: np.savez(p, x=np.array([{}, 1], dtype=object), y=[0, 1]),
@@ -76,7 +70,7 @@ BAD = {
             },
             zipfile.ZIP_DEFLATED,
         ),
-        "one label for each of the 7 inputs; got shape (10000000,)",
+        "one label for each of the 7 inputs",
     ),
     "negative shape": (
         lambda p: raw_npz(p, {"x.npy": header((-1, 2)), "y.npy": array_bytes(Y)}),
@@ -161,7 +155,7 @@ def test_an_input_of_two_gibibytes_is_refused_before_it_is_read(tmp_path):
     with pytest.raises(ValueError, match=r"536870912.*most"):
         open_data(path)
     with pytest.raises(CorruptInput, match=r"input 0.*most"):
-        as_data([(np.broadcast_to(np.float32(0), 2**28 + 1), 0)]).item(0)
+        open_data([(np.broadcast_to(np.float32(0), 2**28 + 1), 0)]).item(0)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a file system without pipes")

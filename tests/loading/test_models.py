@@ -127,15 +127,15 @@ def test_leaving_is_an_error_with_its_reason(own):
 
 
 REFUSED = {
-    "plain": "model must be hf:NAME, onnx:NAME",
+    "plain": "model must be hf:NAME",
     "own:nope": "own:nope: own has no 'nope'",
     "tim:resnet18": "did you mean timm:?",
     "nope.py:f": "No such file",
     "own:": "MODULE:CALLABLE",
     "own:classifier": "is called with no argument; missing a "
     "required argument: 'batch'",
-    "own:X": "must name a function that returns what is wanted",
-    "own:none": "must return a torch module, an estimator, a callable on a batch, or a",
+    "own:X": "must name a function",
+    "own:none": "must return a torch module",
 }
 
 
@@ -161,9 +161,9 @@ def test_empty_ranges_are_refused(own, bad):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"spec": 5}, "the model's name must be a str; got int"),
-        ({"args": [1]}, "args must be a Mapping; got list"),
-        ({"checkpoint": 5}, "checkpoint must be a path; got int"),
+        ({"spec": 5}, "the model's name must be a str"),
+        ({"args": [1]}, "args must be a Mapping"),
+        ({"checkpoint": 5}, "checkpoint must be a path"),
     ],
 )
 def test_arguments_of_the_wrong_kind_are_one_line(own, options, message):

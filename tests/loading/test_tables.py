@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rsbounds import certify_dataset, schemes
+from rsbounds import certify_dataset, results, schemes
 from rsbounds.cli import main
 from rsbounds.loading import read_table
 
@@ -129,3 +129,72 @@ def test_the_command_line_asks_for_the_column_of_the_classes(path, capsys):
     path.with_name("m.py").write_text("def load():\n    return lambda batch: batch\n")
     assert main(["certify", *words, "--out", "out.tsv"]) == 2
     assert "--target" in capsys.readouterr().err
+
+
+MODEL = (
+    "import numpy as np\n"
+    "def load():\n"
+    "    return lambda b: np.stack([b[:, 0] < 4, b[:, 0] >= 4], 1).astype(float)\n"
+)
+
+
+def test_a_table_s_own_groups_of_columns_are_taken(path, capsys):
+    path.with_name("of_table.py").write_text(MODEL)
+    words = ["certify", "--model", "of_table.py:load", "--data", "table.csv"]
+    words += ["--target", "ill", "--categories", "income", "--method", "blocks"]
+    words += ["--n", "500"]
+    words += ["--units", "age=10"]
+    stated = ["--blocks", "gaussian:sigma=.1;categorical:keep=.9,values=3"]
+    asked = (
+        ["--blocks", "auto:sigma=.1,keep=.9"],
+        stated,
+        [*stated, "--splits", "1"],
+    )
+    runs = []
+    for number, own in enumerate(asked):
+        out = f"{number}.tsv"
+        assert main([*words, *own, "--out", out]) == 0, capsys.readouterr().err
+        runs.append(results.read(out))
+    ours, theirs, split = runs
+    assert ours.manifest.parameters == {
+        "blocks": [
+            {"method": "gaussian", "sigma": 0.1},
+            {"method": "categorical", "keep": 0.9, "values": 3},
+        ],
+        "splits": [1],
+    }
+    assert ours.manifest.parameters == split.manifest.parameters
+    assert theirs.manifest.parameters == split.manifest.parameters
+    assert [row.radius for row in ours.rows] == [row.radius for row in split.rows]
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"--blocks": "auto:sigma=.1"}, "keep=P"),
+        ({"--blocks": "auto:sigma=.1,keep=.9;auto:sigma=.1,keep=.9"}, "keep=P"),
+        ({"--blocks": "auto:sigma=0,keep=.9"}, "sigma"),
+        ({"--splits": "2"}, "--splits"),
+        ({"--data": "x.npz", "--target": None}, "table"),
+        ({"--data": "numbers.csv"}, "gaussian"),
+        ({"--units": "age"}, "--units"),
+        ({"--units": "size=3"}, "size"),
+    ],
+)
+def test_what_no_table_gives_is_refused_in_one_line(path, capsys, change, word):
+    path.with_name("of_table.py").write_text(MODEL)
+    path.with_name("numbers.csv").write_text("age,ill\n30,no\n50,yes\n")
+    np.savez(path.with_name("x.npz"), x=np.zeros((2, 3), np.float32), y=[0, 1])
+    own = {"--data": "table.csv", "--target": "ill"} | {
+        "--blocks": "auto:sigma=.1,keep=.9"
+    }
+    stated = {name: text for name, text in (own | change).items() if text is not None}
+    words = [word for pair in stated.items() for word in pair]
+    words += ["--model", "of_table.py:load", "--method", "blocks", "--n", "100"]
+    try:
+        status = main(["certify", *words, "--out", "out.tsv"])
+    except SystemExit as stopped:  # argparse's own
+        status = stopped.code
+    error = capsys.readouterr().err
+    assert status == 2
+    assert word in error.splitlines()[-1]

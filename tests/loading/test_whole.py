@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from small_data import array_bytes, header, npy, npz, raw_npz
 
-from rsbounds.loading import CorruptInput, as_data, open_data
+from rsbounds.loading import CorruptInput, open_data
 
 TOKENS = np.arange(12).reshape(4, 3) % 5
 LABELS = np.array([0, 1, 1, 0])
@@ -40,7 +40,7 @@ def pairs(folder, x, y):
 @pytest.mark.parametrize("dtype", ["u1", ">i4", "i8", "?"])
 def test_whole_numbers_stay_what_they_are(tmp_path, place, dtype):
     x = TOKENS.astype(dtype)
-    with as_data(place(tmp_path, x=x, y=LABELS), whole=True) as data:
+    with open_data(place(tmp_path, x=x, y=LABELS), whole=True) as data:
         item = data.item(2)
         assert item.x.dtype == np.int64
         assert item.x.tolist() == x[2].astype(int).tolist()
@@ -57,7 +57,7 @@ def test_whole_numbers_that_nobody_asked_for_need_a_scale(tmp_path):
     with open_data(npz(tmp_path, x=TOKENS / 8, y=LABELS), whole=True) as data:
         assert data.input(0).dtype == np.float32
     with pytest.raises(CorruptInput, match=r"input 0.*below"):
-        as_data((np.array([[2**63]], np.uint64), [0]), whole=True).item(0)
+        open_data((np.array([[2**63]], np.uint64), [0]), whole=True).item(0)
 
 
 def test_sequences_of_different_lengths(tmp_path):
@@ -70,7 +70,7 @@ def test_sequences_of_different_lengths(tmp_path):
         assert data.labels.tolist() == [0, 1, 0]
         stored = dict(data.identity)
         digests = [data.item(i).digest for i in range(3)]
-    lists = as_data(([VALUES[:3], VALUES[3:4], VALUES[4:]], [0, 1, 0]), whole=True)
+    lists = open_data(([VALUES[:3], VALUES[3:4], VALUES[4:]], [0, 1, 0]), whole=True)
     assert [lists.item(i).digest for i in range(3)] == digests
     moved = np.array([0, 2, 4, 8])
     with open_data(ragged(tmp_path, offsets=moved), whole=True) as data:
@@ -87,7 +87,7 @@ def test_a_graph_is_one_input(tmp_path):
         assert data.label(0) == 0
         assert (data.input(0) != GRAPH).nnz == 0
         identity, digest = dict(data.identity), data.item(0).digest
-    assert as_data(([GRAPH], [0])).item(0).digest == digest
+    assert open_data(([GRAPH], [0])).item(0).digest == digest
     other = GRAPH.copy()
     other.data[0] = 2
     with open_data(matrix(tmp_path, other)) as data:
@@ -106,19 +106,16 @@ def test_rows_of_a_matrix_with_labels_are_inputs(tmp_path):
 
 
 RAGGED = {
-    "overlap": ({"offsets": [0, 4, 3, 8]}, "offsets must ascend from 0 to the number"),
+    "overlap": ({"offsets": [0, 4, 3, 8]}, "offsets must ascend"),
     "empty input": ({"offsets": [0, 3, 3, 8]}, "at least one value for each input"),
     "short": ({"offsets": [0, 3, 4, 7]}, "to the number of values, 8"),
     "late": ({"offsets": [1, 3, 4, 8]}, "got 1 to 8"),
     "negative": ({"offsets": [0, -3, 4, 8]}, "offsets must be >= 0"),
-    "real": ({"offsets": [0, 3.5, 4, 8]}, "offsets must be whole numbers"),
-    "labels": ({"y": [0, 1]}, "one label for each of the 3 inputs; got shape (2,)"),
-    "text": (
-        {"values": ["a"] * 8},
-        "values must be numbers of shape (count,); got <U1",
-    ),
+    "real": ({"offsets": [0, 3.5, 4, 8]}, "offsets must be whole"),
+    "labels": ({"y": [0, 1]}, "one label for each of the 3 inputs"),
+    "text": ({"values": ["a"] * 8}, "values must be numbers"),
     "plane": ({"values": VALUES.reshape(2, 4)}, "got int64 of shape (2, 4)"),
-    "no axis": ({"offsets": 3}, "offsets must be the begin of each input"),
+    "no axis": ({"offsets": 3}, "offsets must be the begin"),
     "pickle": ({"values": np.array([{}], object)}, "pickled objects, which are never"),
 }
 
@@ -153,9 +150,9 @@ MATRICES = {
         {"shape": array_bytes([10**7, 3]), "indptr": header((10**7 + 1,), "<i4")},
         "where its header says",
     ),
-    "back": ({"indptr": array_bytes([0, 3, 2, 4])}, "indptr must ascend from 0 to th"),
+    "back": ({"indptr": array_bytes([0, 3, 2, 4])}, "indptr must ascend"),
     "beyond": ({"indptr": array_bytes([0, 2, 3, 9])}, "got 0 to 9"),
-    "column": ({"indices": array_bytes([1, 2, 0, 3])}, "indices must be below the 3 c"),
+    "column": ({"indices": array_bytes([1, 2, 0, 3])}, "indices must be below"),
     "negative": ({"indices": array_bytes([1, -2, 0, 0])}, "indices must be >= 0"),
     "lengths": (
         {"data": array_bytes([1, 1])},

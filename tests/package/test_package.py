@@ -214,6 +214,20 @@ def test_extras_are_those_that_the_guide_and_the_messages_name():
     assert uses - {"__pycache__"} == set(extras) - others
 
 
+def test_the_oldest_packages_are_those_that_the_metadata_allows():
+    """Of the core and of each extra that isn't for work on rsbounds itself."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    users = set(extras) - {"test", "slow", "docs", "notebooks", "imagenet"}
+    stated = project["dependencies"] + [r for name in users for r in extras[name]]
+    lines = (ROOT / "constraints-oldest.txt").read_text().splitlines()
+    pins = dict(line.lower().split("==") for line in lines if "==" in line)
+    for requirement in stated:
+        if "[" not in requirement:
+            name, floor = requirement.lower().split(">=")
+            assert re.fullmatch(rf"{re.escape(floor)}(\.0)*", pins[name]), requirement
+
+
 @pytest.mark.slow
 def test_wheel_from_the_sdist_has_what_strangers_need(tmp_path):
     if not (ROOT / ".git").exists():

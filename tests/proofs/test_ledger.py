@@ -1,8 +1,9 @@
-"""docs/theory/proofs.md lists each constant of an error bound once, with its value,
-each border of a formula as the code has it, and each proof program.
+"""The tables of docs/theory/proofs.md list each constant of an error bound once, with
+its value, each border of a formula as the code has it, and each proof program.
 """
 
 import ast
+import csv
 import re
 from collections import Counter
 from functools import cache
@@ -14,7 +15,7 @@ from .balls import HEADERS
 from .claims import CLAIMS
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "theory" / "proofs.md").read_text(encoding="utf-8")
+THEORY = ROOT / "docs" / "theory"
 PACKAGE = ROOT / "rsbounds"
 KERNEL = re.compile(r"constexpr double (\w+_(?:error|room)) = ([^;]*);")
 NAMES = re.compile(r"_?(?:[A-Z_]*ERROR|ROUNDING|SUM)")
@@ -24,13 +25,11 @@ OTHERS = ("cli/", "sampling/", "oracle/", "audit/", "testing/")
 
 
 def table(heading):
-    part = PAGE.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
-    rows = [
-        re.split(r" (?<!\\)\| ", line.strip("|"))
-        for line in part.splitlines()
-        if line.startswith("| `")
-    ]
-    return [[cell.strip(" `").replace("\\|", "|") for cell in row] for row in rows]
+    """The rows of a table of the ledger, which the page shows from a file."""
+    path = THEORY / f"proofs-{heading.lower()}.csv"
+    with path.open(newline="", encoding="utf-8") as file:
+        _, *rows = csv.reader(file)
+    return [[cell.strip(" `") for cell in row] for row in rows]
 
 
 def assigned(module):

@@ -126,7 +126,7 @@ def test_a_manifest_that_is_deleted_stops_a_run(tmp_path):
 
 
 MANIFESTS = {
-    '{"a": 1, "a": 2}': "expected each entry once; got 'a' twice",
+    '{"a": 1, "a": 2}': "expected each entry once",
     "[" * 10**5 + "]" * 10**5: "nested at most 50 deep",
     '{"a": ' * 60 + "1" + "}" * 60: "nested at most 50 deep",
     "[1]": "expected a JSON object",

@@ -105,8 +105,8 @@ def test_a_commitment_is_on_the_card(work):
     [
         ({"card": 2}, "version is 2, this rsbounds reads version 1: make it again"),
         ({"card": None}, "version is None"),
-        ({"acr": "abc"}, "acr must be a number or inf; got 'abc'"),
-        ({"p_a": {"0.5": 2}}, "p_a.0.5 must be in [0, 1]; got 2"),
+        ({"acr": "abc"}, "acr must be a number"),
+        ({"p_a": {"0.5": 2}}, "p_a.0.5 must be in"),
         ({"inputs": "many"}, "inputs must be a JSON integer"),
         ({"inputs": True}, "inputs must be a JSON integer"),
         ({"abstain": 1.5}, "abstain must be in [0, 1]"),
@@ -116,10 +116,7 @@ def test_a_commitment_is_on_the_card(work):
         ({"about": {"n": 5}}, "about.n must be a JSON string"),
         ({"unknown": [3]}, "unknown[0] must be a JSON string"),
         ({"acr": math.nan}, "NaN is no number of JSON"),
-        (
-            {"procedure": {"bound": []}},
-            "procedure.bound must be a JSON number or string or boolean",
-        ),
+        ({"procedure": {"bound": []}}, "procedure.bound must be a JSON number"),
     ],
 )
 def test_a_card_that_is_none_is_refused_in_one_line(finished, capsys, change, part):

@@ -87,3 +87,46 @@ def test_a_log_of_adaptive_smoothing_is_read(tmp_path):
     log.write_text(log.read_text().replace("0.0117", "-0.0117"))
     with pytest.raises(ValueError, match="radius"):
         results.read(log)
+
+
+_OF_INTERVALS = (
+    "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
+    "0\t3\t3\t0.0387\tTrue\t0:01:07.97\n"
+    "20\t7\t7\t-0.306\tTrue\t0:01:08.04\n"
+    "40\t6\t-1\tinf\tFalse\t0:00:00.29\n"
+    "60\t2\t0\t-1.0\tFalse\t0:00:00.90\n"
+    "CleanACC = 2/4 = 0.5 RACC = 1/4 = 0.25\n"
+)
+
+
+def test_margins_of_intervals_certify_all_or_nothing(tmp_path):
+    """TSS's rotations and scalings: what is left below 0 is no certificate."""
+    file = tmp_path / "rotation"
+    file.write_text(_OF_INTERVALS)
+    held = results.read(file)
+    assert [row.radius for row in held.rows] == [np.inf, 0, 0, 0]
+    assert [row.predict for row in held.rows] == [3, -1, -1, -1]
+    assert [row.extra["class"] for row in held.rows] == ["3", "7", "-1", "0"]
+    assert held.rows[1].extra["margin"] == "-0.306"
+    assert {row.norm for row in held.rows} == {"any transformation"}
+    assert held.clean_accuracy() == 0.25  # as its last line has it
+    assert "margins" in held.note
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("60\t2\t0\t-1.0\tFalse", "60\t2\t2\t0.5\t1"),  # one row of the field's
+        ("3\t3\t0.0387\tTrue", "3\t3\t0.0387\tYes"),
+        ("3\t3\t0.0387\tTrue", "3\t4\t0.0387\tTrue"),
+        ("0.0387", "nan"),
+        ("0.0387", "much"),
+        ("\tTrue\t0:01:08.04", "\tTrue"),
+    ],
+)
+def test_margins_beside_anything_else_are_refused(tmp_path, change):
+    file = tmp_path / "rotation"
+    assert change[0] in _OF_INTERVALS
+    file.write_text(_OF_INTERVALS.replace(*change))
+    with pytest.raises(ValueError, match="rotation:"):
+        results.read(file)

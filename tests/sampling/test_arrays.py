@@ -6,7 +6,7 @@ import pytest
 from rsbounds.certify import certify
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import ArraySampler, Draws, Phase, SoftSampler, stream
-from rsbounds.sampling.blocks import block_seeds
+from rsbounds.sampling.bits import block_seeds
 from rsbounds.schemes import gaussian
 
 

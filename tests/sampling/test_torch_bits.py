@@ -36,8 +36,11 @@ from rsbounds.sampling import (  # noqa: E402
     torch_bits,
 )
 from rsbounds.sampling.adapters import output_sampler  # noqa: E402
-from rsbounds.sampling.bits import ArrayBits  # noqa: E402
-from rsbounds.sampling.blocks import outcome_block, outcome_seeds  # noqa: E402
+from rsbounds.sampling.bits import (  # noqa: E402
+    ArrayBits,
+    outcome_block,
+    outcome_seeds,
+)
 
 CPU = torch.device("cpu")
 

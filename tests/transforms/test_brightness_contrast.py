@@ -307,11 +307,29 @@ def test_a_file_is_proved_and_a_forgery_found(tmp_path, monkeypatch, capsys):
     assert {row.norm for row in read.rows} == {"brightness-contrast"}
     assert read.scopes() == [PARAMETER]
     assert all(row.radius > 0 for row in read.rows)
+    scheme = schemes.brightness_contrast(0.1, 0.2)
+    for row in read.rows:
+        entries = [each.split(",") for each in row.extra["frontier"].split(";")]
+        assert [float(contrast) for _, contrast in entries][:2] == [0.0, 0.2]
+        for radius, contrast in entries:
+            at = scheme.radius(row.z_a, 0.1, row.z_b, contrast=float(contrast))
+            assert 0 < float(radius) == at
+        # it ends where contrast alone can change the class
+        after = scheme.radius(row.z_a, 0.1, row.z_b, contrast=0.2 * len(entries))
+        assert after == 0
     drawn = ["--data", "x.npz", "--model", "code.py:model", "--rerun", "1"]
     assert main(["verify", "out.tsv", *drawn]) == 0
     again = ["recertify", "out.tsv", "--alpha", ".01", "--out", "again.tsv"]
     assert main(again) == 0
     assert main(["report", "out.tsv", "again.tsv"]) == 0
+    rows = Path("out.tsv").read_text()
+    entry = read.rows[0].extra["frontier"].split(";")[1]
+    radius, contrast = entry.split(",")
+    for larger in (f"{float(radius) * 1.01!r},{contrast}", f"{radius},0.25"):
+        Path("out.tsv").write_text(rows.replace(entry, larger))
+        (finding, *_) = audit.verify("out.tsv").findings
+        assert "frontier" in finding.text
+    Path("out.tsv").write_text(rows)
     manifest = Path("out.tsv.manifest.json")
     text = manifest.read_text()
     manifest.write_text(text.replace('"contrast": 0.1', '"contrast": 0.12'))

@@ -16,6 +16,6 @@ function sort(event) {
   body.replaceChildren(...rows.map(([, row]) => row));
 }
 
-for (const head of document.querySelectorAll("th")) {
-  for (const name of ["click", "keydown"]) head.addEventListener(name, sort);
+for (const name of ["click", "keydown"]) {
+  document.addEventListener(name, (event) => { if (event.target.tagName === "TH") sort(event); });
 }

@@ -13,6 +13,11 @@ class Scale(nn.Module):
 
     ``state_dict`` holds the factor, in float64 whatever the type of the network.
 
+    Parameters
+    ----------
+    factor : float
+        What numbers are multiplied by; its size is the constant.
+
     Examples
     --------
     >>> from rsbounds.torch import Scale, lipschitz_upper_bound
@@ -37,7 +42,12 @@ class Scale(nn.Module):
 class Residual(nn.Module):
     """shortcut(x) + branch(x), of one shape; its bound is the sum of the two bounds.
 
-    The shortcut is the identity by default.
+    Parameters
+    ----------
+    branch : Module
+        From x to a tensor of the result's shape.
+    shortcut : Module, optional
+        The same; the identity by default.
 
     Examples
     --------
@@ -69,6 +79,11 @@ class Concatenation(nn.Module):
 
     Its bound is the root of the sum of the squared bounds.
 
+    Parameters
+    ----------
+    *branches : Module
+        At least one.
+
     Examples
     --------
     >>> from rsbounds.torch import Concatenation, Scale, lipschitz_upper_bound
@@ -91,6 +106,11 @@ class GroupSort(nn.Module):
     """Sort groups of ``size`` channels (axis 1).
 
     Its constant is 1, and 2 channels are MaxMin.
+
+    Parameters
+    ----------
+    size : int
+        Channels of a group, >= 2; it divides their number.
 
     References
     ----------

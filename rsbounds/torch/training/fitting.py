@@ -316,7 +316,23 @@ def soft_vote(
     sigma: float | torch.Tensor,
     samples: int,
 ) -> torch.Tensor:
-    """Mean class probabilities over noisy copies, differentiable; shape (n, classes).
+    """Mean class probabilities over noisy copies, differentiable.
+
+    Parameters
+    ----------
+    model : callable
+        From a batch to scores (n, classes).
+    x : tensor, shape (n, ...)
+        Inputs.
+    sigma : float or tensor, shape (n,)
+        Noise level, of all inputs or of each.
+    samples : int
+        Copies of each input.
+
+    Returns
+    -------
+    tensor, shape (n, classes)
+        In [0, 1], the rows sum to 1.
 
     Examples
     --------

@@ -194,6 +194,8 @@ def affine_range(given: Range, sums: float, terms: int, offset: float) -> Range:
     ``sums`` is the largest sum of weights' sizes, ``terms`` how many numbers a sum has,
     ``offset`` the largest size of what is added.
     """
+    # n roundings in a row change a term by at most n u/(1 - n u), in whatever order the
+    # sum is taken; one more is that of the product
     steps = (terms + 1) * UNIT_ROUNDOFF
     if not steps < 0.5:
         raise NoBound(f"a sum of {terms} terms has no bound of its rounding")

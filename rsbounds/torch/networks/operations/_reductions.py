@@ -99,6 +99,7 @@ def _override(call: Call) -> float:
     if divisor is None:
         return 1.0
     if not call["count_include_pad"] or call["ceil_mode"]:
+        # a window over the edge is divided by the cells that it has, which differ
         raise call.refuse("with divisor_override needs full windows")
     cells = math.prod(tupled(call["kernel_size"], _window_axes(call)))
     return float(cells / abs(divisor) * (1 + EPS))
@@ -110,7 +111,10 @@ def _average(call: Call) -> float:
 
 
 def _schur(matrix: NDArray[np.float64]) -> float:
-    """The root of the largest sums of a row and of a column, of numbers >= 0."""
+    """The root of the largest sums of a row and of a column, of numbers >= 0.
+
+    By Schur's test no spectral norm is above it; disjoint windows attain it.
+    """
     rows, columns = (max(map(math.fsum, m.tolist())) for m in (matrix, matrix.T))
     return math.sqrt(rows * columns) * (1 + 8 * EPS)
 
@@ -133,6 +137,8 @@ def _max_pool(call: Call) -> float:
     zeros = torch.zeros(call.shape_of(call.values[0]), **DOUBLE)
     if not call.run({call.values[0]: zeros}).isfinite().all():
         raise call.refuse("has a window of padding alone")
+    # Windows that start j strides apart share an input where dilation divides j stride:
+    # every s/gcd(s, d)-th offset within the kernel, and at most all windows.
     shared = math.prod(
         min(math.gcd(s, d) * (k - 1) // s + 1, n)
         for k, s, d, n in zip(kernel, stride, dilation, outputs, strict=True)
@@ -154,7 +160,7 @@ def _softmax_range(call: Call, given: list[Range]) -> Range:
     # x - max x is rounded, and exp makes of it a relative error
     spread = 4 * UNIT_ROUNDOFF * given[0].seen
     if not spread < 0.1:
-        return Range(1.0, 2.0)
+        return Range(1.0, 2.0)  # no two probabilities are that far apart
     lost = math.expm1(spread) + 2 * (terms * UNIT_ROUNDOFF + ELEMENTARY)
     return Range(1.0, given[0].error / 2 + 2 * lost)
 

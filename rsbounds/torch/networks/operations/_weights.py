@@ -76,6 +76,8 @@ def _constant_side(call: Call) -> str:
 def _product_range(call: Call, given: list[Range]) -> Range:
     side = _constant_side(call)
     sizes = np.abs(call.array(side))
+    # numbers of the result are weighted by the rows of a constant on the left, by the
+    # columns of one on the right
     left = side == next(iter(call.step.arguments))
     axis = -1 if left or sizes.ndim == 1 else -2
     return affine_range(given[0], float(sizes.sum(axis).max()), sizes.shape[axis], 0.0)
@@ -128,6 +130,7 @@ def _wraps(call: Call, padded: Call, dilation: tuple[int, ...]) -> bool:
     totals = [a + b for a, b in zip(sides[::2], sides[1::2], strict=True)][::-1]
     reaches = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     own = call["padding"]
+    # "same" pads with zeros besides
     return (own == "valid" or (not isinstance(own, str) and not any(own))) and all(
         total <= reach for total, reach in zip(totals, reaches, strict=True)
     )
@@ -167,6 +170,8 @@ def _batch_norm(call: Call) -> list[Term]:
     scales = _scales(call)
     value = call.values[0]
     before = call.producer(value)
+    # One matrix of both is bounded better than by a product: the largest scale is
+    # seldom that of the layer's steepest channel.
     merged = None if before is None else _merged(before, scales)
     if merged is not None:
         return [merged]
@@ -188,7 +193,8 @@ def _merged(before: Call, scales: NDArray[np.float64]) -> Term | None:
     if operation not in ("aten.linear.default", *_BOTH):
         return None
     weights = before.array("weight")
-    if ndim != weights.ndim:  # the layer's input has more axes, or none of a batch
+    if ndim != weights.ndim:
+        # with further axes, or without a batch's, the channels are not the layer's rows
         return None
     groups = before["groups"] if operation in _TRANSPOSED else 1
     if operation in _TRANSPOSED:  # (in, out/groups, ...)
@@ -200,6 +206,7 @@ def _merged(before: Call, scales: NDArray[np.float64]) -> Term | None:
     if (np.abs(products) < _NEAR_0)[(grouped != 0) & (each != 0)].any():
         return None
     scaled = products.reshape(weights.shape)
+    # a convolution's norm is at most that of the matrix of its kernels' sums of sizes
     lost = _SPACED * frobenius(np.abs(scaled).reshape(*scaled.shape[:2], -1).sum(-1))
     if operation == "aten.linear.default":
         return Term(before.values[0], lambda: dense(scaled) + lost)
@@ -234,6 +241,8 @@ def _normalised(call: Call) -> list[Term]:
     eps = float(call["eps"])
     if not eps > 0:
         raise call.refuse(f"needs eps > 0; got {eps:g}")
+    # The projection off the mean has norm 1, and the rest is steepest at 0, where the
+    # derivative is 1/sqrt(eps).
     weight = 1.0 if call["weight"] is None else _size(call, "weight")
     return [Term(call.values[0], lambda: weight / math.sqrt(eps) * (1 + 8 * EPS))]
 
