@@ -14,7 +14,7 @@ import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
-from rsbounds._numerics.decimals import round_radii, short
+from rsbounds._numerics.decimals import round_radii, short, truncated
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.text import abridged, shown
 from rsbounds.answers import ANSWERS, Summary
@@ -130,7 +130,7 @@ class Results:
             parts.append(f"sigma {' to '.join(ends)}")
         if self.rows and self.classifies:
             parts.append(f"accuracy {self.clean_accuracy():.4f}")
-            parts.append(f"average radius {self.average_radius():.4g}")
+            parts.append(f"average radius {truncated(self.average_radius(), 4)}")
         name = f" {shown(self.name)}" if self.name else ""
         return f"<Results{name}: {', '.join(parts)}>"
 
