@@ -5,6 +5,7 @@ compiler says so and is skipped; nox counts it.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,9 +18,17 @@ import nox
 nox.options.error_on_missing_interpreters = False
 nox.options.stop_on_first_error = False
 
-# Pythons of a version manager need not be on PATH by name
-ROOT = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser()
-FOLDERS = [str(folder) for folder in sorted(ROOT.glob("versions/3.*/bin"))]
+# Pythons of a version manager need not be on PATH by name: pyenv, asdf, mise, uv
+PLACES = [os.environ.get("PYENV_ROOT", "~/.pyenv") + "/versions"]
+PLACES += ["~/.asdf/installs/python", "~/.local/share/mise/installs/python"]
+PLACES += ["~/.local/share/uv/python"]
+FOLDERS = [
+    str(folder)
+    for place in PLACES
+    for pattern in ("3.*/bin", "cpython-3.*/bin")
+    for folder in sorted(Path(place).expanduser().glob(pattern))
+    if not re.search(r"\dt$|freethreaded", folder.parent.name)
+]
 os.environ["PATH"] = os.pathsep.join([*FOLDERS, os.environ["PATH"]])
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]

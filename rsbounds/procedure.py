@@ -144,6 +144,23 @@ class Procedure:
                     f"which could not be verified; got {samples}",
                 )
 
+    def require_defaults(self, answer: str, *, counts_votes: bool = False) -> None:
+        """ValueError where bounds other than those of an answer are asked for.
+
+        ``counts_votes`` says whether void samples can count against its classes.
+        """
+        if self.margin is not None and not counts_votes:
+            raise ArgumentError(
+                "margin",
+                f"is for votes, and the answer {answer!r} has real outputs: add the "
+                "error of these to the ends of its intervals",
+            )
+        if not (self.runner_up and self.bound == DEFAULT_BOUND):
+            raise ValueError(
+                f"the answer {answer!r} has its own bounds: target_radius, bound and "
+                "runner_up are not for it"
+            )
+
     def _settle(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
@@ -179,11 +196,6 @@ class Procedure:
     def repeats(self) -> bool:
         """Whether rows follow from the seed, so that they can be drawn again."""
         return self.noise_source == "seed"
-
-    @property
-    def has_default_bounds(self) -> bool:
-        """Whether bound and runner-up are those of a procedure that names none."""
-        return self.runner_up and self.bound == DEFAULT_BOUND
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers by name, as a manifest holds them.

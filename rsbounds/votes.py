@@ -33,7 +33,7 @@ def certify_votes(votes: ArrayLike, reach: int) -> tuple[int, bool, int]:
         The class, ``ABSTAIN`` where there are no votes.
     certified : bool
         Whether no change of ``reach`` votes elects another class.
-    margin : int
+    most : int
         The largest reach for which that is so; -1 where there are no votes.
 
     Raises
@@ -71,8 +71,8 @@ def certify_votes(votes: ArrayLike, reach: int) -> tuple[int, bool, int]:
         for number, other in enumerate(counts)
         if number != cls
     ]
-    margin = min((lead // 2 for lead in leads), default=total)
-    return cls, reach <= margin, margin
+    most = min((lead // 2 for lead in leads), default=total)
+    return cls, reach <= most, most
 
 
 def __dir__() -> list[str]:

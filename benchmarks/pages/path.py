@@ -1,5 +1,6 @@
-"""The path of one input: files and calls that `certify_dataset` enters, the files that
-fields of a procedure stand in, and rows a second of processor time.
+"""The path of one input: files and calls that `certify_dataset` enters, those that its
+scheme is handed to, the files that fields of a procedure stand in, and rows a second of
+processor time.
 
     python benchmarks/pages/path.py [--files]
 
@@ -87,6 +88,33 @@ def calls_of(number: int, n: int = 1000) -> Calls:
     return calls
 
 
+def way_of_scheme() -> list[str]:
+    """The files that are handed the scheme of one input, in the order of the calls.
+
+    A file that hands it to itself is one stay.
+    """
+    scheme = schemes.gaussian(0.5)
+    stays: list[str] = []
+    package = f"{PACKAGE}/"
+
+    def seen(frame: FrameType, event: str, argument: Any) -> None:
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith(package):
+            return
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        file = code.co_filename[len(package) :]
+        is_handed = any(frame.f_locals.get(name) is scheme for name in names)
+        if is_handed and stays[-1:] != [file]:
+            stays.append(file)
+
+    sys.setprofile(seen)
+    try:
+        certify_dataset(linear_model(), inputs(1), scheme, n=1000)
+    finally:
+        sys.setprofile(None)
+    return stays
+
+
 def of_many() -> float:
     """Calls of an input in the middle of a file.
 
@@ -140,6 +168,8 @@ def main() -> None:
     print(f"the second     {further.total()} calls, {checks} of them checks")
     print(f"one of many    {of_many():.0f} calls,", end=" ")
     print(f"{of_many():.0f} where its counts were seen before")
+    stays = way_of_scheme()
+    print(f"the scheme     {len(set(stays))} files in {len(stays)} stays")
     for field in (*FIELDS, NOISE):
         print(f"{field:14} stands in {files_with(field)} files")
     if "--files" in sys.argv:

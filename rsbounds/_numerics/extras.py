@@ -1,6 +1,7 @@
 """Optional packages: loaded when used; an error names the extra that installs them."""
 
 import importlib
+from pathlib import Path
 from types import ModuleType
 
 _EXTRAS = {  # what each brings
@@ -34,6 +35,12 @@ def explained(what: str, error: ImportError) -> str:
     """Say which package an import of ``what`` lacks, and what installs it."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
+        if package == "rsbounds_ext":
+            folder = Path(__file__).parents[2]
+            return (
+                f"{what} needs its compiled part, which {folder} does not have: start "
+                "Python in another folder, or build it there (pip install -e .)"
+            )
         return f"{what} needs {package}: {_command(package)}"
     return str(error)  # of :func:`need`
 

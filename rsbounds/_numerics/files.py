@@ -6,13 +6,24 @@ import errno
 import os
 import stat
 from io import BufferedReader
+from pathlib import Path
 from typing import Any
 
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.text import quoted
+
 #: Bytes of a file that is read at once: result files, and what describes them.
 LARGE, SMALL = 2**32, 2**26
+
+
+def as_path(name: str, value: Any) -> Path:
+    """``value`` as a path, or ValueError."""
+    if not isinstance(value, str | os.PathLike):
+        raise ArgumentError(name, f"must be a path; got {quoted(value)}")
+    return Path(value)
 
 
 def opened(path: str | os.PathLike[str]) -> BufferedReader:

@@ -16,7 +16,6 @@ from rsbounds.answers._answer import (
     Summary,
     Votes,
     class_counts,
-    require_scheme,
     sampler_of,
     voted,
 )
@@ -95,7 +94,6 @@ def asked(question: Any) -> Answer:
         return question
     if isinstance(question, Rule):
         return DecisionList(question)
-    require_scheme(question)
     return TopClass(question)
 
 

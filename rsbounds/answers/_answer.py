@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats, as_integers
+from rsbounds._numerics.checks import Array, as_floats, as_integers, instance
 from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.records import Record
@@ -129,7 +129,7 @@ class Answer:
         ``correct`` mean something and a report shows certified accuracies.
     takes_scheme : bool
         Whether the command line makes a scheme for it, of ``--method`` and its options;
-        otherwise its first option says all, and implies the answer.
+        if False, the first option defines the answer, and asks for it.
 
     Examples
     --------
@@ -166,7 +166,10 @@ class Answer:
     @classmethod
     def from_options(cls, options: Options, scheme: Any) -> Answer:
         """The answer of the command line's options."""
-        raise ValueError(f"the answer {cls.name!r} has no options to be made of")
+        raise ValueError(
+            f"the answer {cls.name!r} has no options to be made of: its class "
+            f"{cls.__name__} needs options and from_options"
+        )
 
     # --- from a model to a certificate
 
@@ -271,28 +274,9 @@ class Answer:
         return None
 
 
-def require_defaults(
-    procedure: Procedure, answer: str, *, counts_votes: bool = False
-) -> None:
-    """ValueError where a procedure asks for bounds other than those of the answer.
-
-    ``counts_votes`` says whether void samples can count against its classes.
-    """
-    if procedure.void_against and not counts_votes:
-        raise ArgumentError(
-            "margin",
-            f"is for votes, and the answer {answer!r} has real outputs: add the error "
-            "of these to the ends of its intervals",
-        )
-    if not procedure.has_default_bounds:
-        raise ValueError(
-            f"the answer {answer!r} has its own bounds: target_radius, bound "
-            "and runner_up are not for it"
-        )
-
-
 def require_fixed(scheme: Scheme) -> None:
     """ValueError for noise that is not the same at every input, or isn't sampled."""
+    require_scheme(scheme)
     if scheme.outcomes is not None:
         raise ArgumentError(
             "scheme",
@@ -370,7 +354,8 @@ def void_votes(counts: ClassCounts, n: int) -> int:
     chance, as the noise is, so that the samples with a class alone would bound a
     smaller probability. Counts don't tell which.
     """
-    return n - sum(counts.tolist())
+    drawn: int = sum(counts.tolist())  # exact, whatever they are
+    return n - drawn
 
 
 def require_scheme(scheme: Any) -> None:
@@ -380,7 +365,15 @@ def require_scheme(scheme: Any) -> None:
             "a Scheme, such as rsbounds.schemes.gaussian(0.5), or for a data set a "
             "Rule or an Answer"
         )
-        raise ValueError(f"scheme must be {expected}; got {scheme!r:.80}")
+        raise ArgumentError("scheme", f"must be {expected}; got {scheme!r:.80}")
+
+
+def require_rows(rows: Any) -> None:
+    """ValueError for anything but rows with the columns of an answer."""
+    instance("rows", rows, Sequence, "a sequence of rows")
+    for row in rows:
+        if not hasattr(row, "extra"):
+            raise ArgumentError("rows", f"must hold rows; got {row!r:.60}")
 
 
 def class_counts(sampled: Any) -> ClassCounts:

@@ -22,7 +22,6 @@ from rsbounds.answers._answer import (
     Options,
     Recorded,
     class_counts,
-    require_defaults,
     scaled_count,
 )
 from rsbounds.composite import Rule, certify_drawn
@@ -106,7 +105,7 @@ class DecisionList(Answer):
         return read_list(options["rule"])
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name, counts_votes=True)
+        procedure.require_defaults(self.name, counts_votes=True)
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return experts_of(model, len(self.rule.sigmas))

@@ -29,8 +29,8 @@ from rsbounds.answers._answer import (
     Recorded,
     Summary,
     checked_alpha,
-    require_defaults,
     require_fixed,
+    require_rows,
     unclassified,
 )
 from rsbounds.certificate import ABSTAIN
@@ -267,7 +267,7 @@ class Maps(Answer):
         return cls(scheme, options["tau"], truth)
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name, counts_votes=True)
+        procedure.require_defaults(self.name, counts_votes=True)
 
     def check_inputs(self, inputs: int) -> None:
         if self.truth is not None and len(self.truth) != inputs:
@@ -486,6 +486,7 @@ def certified_maps(rows: Sequence[Recorded], *, tau: float, alpha: float) -> Lab
 
 def _of_maps(rows: Sequence[Recorded]) -> Sequence[Recorded]:
     """The rows, or ValueError for those of another answer."""
+    require_rows(rows)
     if not rows or not all("certified" in row.extra for row in rows):
         raise ArgumentError("rows", "must be of the answer 'maps', at least one")
     return rows

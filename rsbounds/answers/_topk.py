@@ -33,7 +33,6 @@ from rsbounds.answers._answer import (
     Votes,
     class_counts,
     drawn_counts,
-    require_defaults,
     require_fixed,
     sampler_of,
     void_votes,
@@ -200,17 +199,17 @@ def estimate(
     lower_end = BOUNDS[bound].lower
     total: Any = np.int64(n)
     label_count: Any = np.int64(counts[label] if label < len(counts) else 0)
-    lower = lower_end(label_count, total, level_of(alpha, 2), None)
+    lower = lower_end(label_count, total, part_of_alpha(alpha, 2), None)
     pairs = []
     for choice in chosen.choices:
         misses = total - compared(counts, label, chosen.k, choice) - void
-        upper = lower_end(misses, total, level_of(alpha, choice.parts), None)
+        upper = lower_end(misses, total, part_of_alpha(alpha, choice.parts), None)
         z_b, p_b = capped_end(lower, upper)
         pairs.append(Pair(float(lower.z), float(z_b), float(lower.p), float(p_b)))
     return _largest(pairs, chosen.choices, scheme, sigma)
 
 
-def level_of(alpha: float, parts: int) -> Any:
+def part_of_alpha(alpha: float, parts: int) -> Any:
     """alpha/parts, rounded down unless it is a half."""
     level = divided(alpha, parts)
     if parts == 2:
@@ -249,7 +248,7 @@ def _largest(
     if len(pairs) == 1:
         return best
     # expected radii are those of normal noise, and approximate: ask the scheme
-    margins = _margin(
+    margins = _lead(
         best.pair.z_a,
         np.array([pair.z_b for pair in pairs]),
         np.array([choice.t for choice in choices]),
@@ -283,15 +282,15 @@ def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
     # noise that shifts scores, as normal noise does, needs this one round
     at = np.append(_around(0.0, expected, 2 * expected), expected * 2.0**REACH)
     while True:
-        margin = _margin(z_a, z_b, t, at, scheme, sigma)
-        kept = margin > 0
+        lead = _lead(z_a, z_b, t, at, scheme, sigma)
+        kept = lead > 0
         if kept.all() or not kept[0]:
             return float(at[-1]) if kept[0] else 0.0
         first = int(np.argmin(kept))
         low, high = float(at[first - 1]), float(at[first])
         if high - low <= 1e-12 * high or not low < (low + high) / 2 < high:
             return low
-        share = margin[first - 1] / (margin[first - 1] - margin[first])
+        share = lead[first - 1] / (lead[first - 1] - lead[first])
         if not 0 < share < 1:
             share = 0.5
         at = _around(low, low + share * (high - low), high)
@@ -301,8 +300,8 @@ def _whole_radius(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
     """The same where radii count changes."""
 
     def kept(changes: int) -> bool:
-        margin = _margin(pair.z_a, pair.z_b, t, float(changes), scheme, sigma)
-        return bool(margin > 0)
+        lead = _lead(pair.z_a, pair.z_b, t, float(changes), scheme, sigma)
+        return bool(lead > 0)
 
     if not kept(0):
         return 0.0
@@ -323,7 +322,7 @@ def _around(low: float, expected: float, high: float) -> Floats:
     return np.concatenate([[low], below, above, [high]])
 
 
-def _margin(
+def _lead(
     z_a: float, z_b: Any, t: Any, radius: Any, scheme: Scheme, sigma: float
 ) -> Floats:
     """Above 0 only where the label's probability is above 1/t of the sum at a radius.
@@ -347,7 +346,7 @@ def _unit(scheme: Scheme, sigma: float) -> float:
 def _score_radius(pair: Pair, t: int) -> float:
     """About where Phi(z_a - r) falls to Phi(z_b + r)/t; below 0 where it starts there.
 
-    It proposes; :func:`_margin` decides.
+    It proposes; :func:`_lead` decides.
     """
     z_a, z_b = pair.z_a, pair.z_b
     if not (abs(z_a) < math.inf and abs(z_b) < math.inf):
@@ -410,7 +409,7 @@ class TopK(Answer):
         return cls(scheme, options["k"])
 
     def check(self, procedure: Procedure) -> None:
-        require_defaults(procedure, self.name, counts_votes=True)
+        procedure.require_defaults(self.name, counts_votes=True)
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         return [sampler_of(model, self.scheme)]

@@ -26,7 +26,7 @@ class Kind(StrEnum):
     LEVEL = (
         "level"  # of noise: not that of the input, or it refutes the bound of sigma(x)
     )
-    COUNTS = "counts"  # the model doesn't draw them again
+    COUNTS = "counts"  # redrawing gives other counts
     CARD = "card"  # an entry of it that its file gives otherwise
     TOO_LARGE = "too large"  # above every count, by more than printing explains
     ROUNDED = "rounded up"  # above what its count earns, by printing alone

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from rsbounds._numerics.checks import instance
 from rsbounds.answers import asked
 from rsbounds.certify._job import source_of
 from rsbounds.certify._margin import ENTRY, STATED, measure_margin, recorded_margin
-from rsbounds.certify._run import Run, Selection, Settings, require_place
+from rsbounds.certify._run import Run, Selection, Settings
 from rsbounds.frameworks import labels_of, require_columns
 from rsbounds.procedure import Procedure
-from rsbounds.results import Results
+from rsbounds.results import Results, require_place
 
 DEFAULTS = Settings()
 
@@ -55,7 +56,7 @@ def certify_dataset(
         them, one for each level. Workers certify in other processes; this one appends
         the rows.
     data : sequence of (x, y), tuple of arrays (x, y), str, or rsbounds.loading.Data
-        As :func:`rsbounds.loading.as_data` takes it; whole-numbered pixels need its
+        As :func:`rsbounds.loading.open_data` takes it; whole-numbered pixels need its
         ``scale``. An estimator's labels other than 0, 1, 2, ... are numbered in its
         order. For values and maps an array of inputs is enough.
     scheme : Scheme, rsbounds.composite.Rule or rsbounds.answers.Answer
@@ -105,11 +106,12 @@ def certify_dataset(
     ([0, 1], 1.0)
     """
     answer = asked(scheme)
+    instance("settings", settings, Settings, "Settings(...)")
     require_columns(model, data)
     selection = Selection(start=start, skip=skip, max=max, shard=shard)
     place = None if out is None else require_place(out)
     basis: Mapping[str, Any] = STATED
-    if margin == "auto":
+    if isinstance(margin, str) and margin == "auto":
         measured = recorded_margin(place)
         if measured is None:
             indices = selection.of(len(source_of(data, answer, labels_of(model))))

@@ -30,7 +30,7 @@ from rsbounds.answers import (
     scope_of,
 )
 from rsbounds.certify._stopping import Stopping
-from rsbounds.loading import Data, as_data, guarded, prefetched
+from rsbounds.loading import Data, guarded, open_data, prefetched
 from rsbounds.loading.data import is_array
 from rsbounds.procedure import Procedure
 from rsbounds.results import Row
@@ -290,7 +290,7 @@ def source_of(data: Any, answer: Answer, labels: Sequence[Any] | None = None) ->
     elif not answer.classifies:
         _require_no_targets(data, answer)
     whole = answer.scheme.of_whole_numbers
-    return as_data(data, labels=labels, whole=whole)
+    return open_data(data, labels=labels, whole=whole)
 
 
 def _require_no_targets(data: Any, answer: Answer) -> None:

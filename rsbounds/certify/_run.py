@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +19,6 @@ from rsbounds import results
 from rsbounds._numerics.checks import count, share
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.files import require_folder
 from rsbounds.answers import Answer
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.certify._asserted import Asserted
@@ -409,20 +407,6 @@ def _classes(answer: Answer, probe: Mapping[str, Counts]) -> int:
         index = next(iter(probe))
         raise ValueError(f"the model must return numbers; got NaN for input {index}")
     return max(map(len, probe.values()))
-
-
-def require_place(out: str | os.PathLike[str]) -> Path:
-    """Return where the file goes.
-
-    If none can be there, an error comes now and not after the model has run.
-    """
-    if not isinstance(out, str | os.PathLike):
-        raise ArgumentError("out", f"must be a path; got {out!r}")
-    path = Path(out)
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is not a regular file: choose another output file")
-    require_folder(path)
-    return path
 
 
 def _is_elsewhere(model: Any) -> bool:

@@ -1,6 +1,7 @@
 """An audit in words: each statement with its line of text and its entries of JSON."""
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,9 @@ from rsbounds.schemes import METHODS
 #: What levels depend on, as options of methods.
 NOISE = ("anchors", "sigma_function", "noise", "levels_of")
 
+#: Lines of text for findings of one kind: a file of another n than was given has one
+#: a row.
+MOST_SHOWN = 50
 _REDRAWS = "(--rerun draws some again)"
 #: What no radius needs, and what compares it.
 _BESIDES = {
@@ -46,10 +50,7 @@ def told(
     """All that an audit says: findings first, the summary last."""
     entries = {"file": str(args.file), "findings": []}
     yield Told("", entries)
-    for finding in result.findings:
-        names = {"line": "line", "input": "index", "kind": "kind", "finding": "text"}
-        each = {name: getattr(finding, own) for name, own in names.items()}
-        yield Told(abridged(finding.at(args.file)), {"findings": [each]})
+    yield from _findings(args, result)
     for note in result.notes:
         yield Told(f"{args.file}: {note}", {"notes": [note]})
     for text, entries in _notes(args, result, manifest):
@@ -122,6 +123,22 @@ def _notes_of_evidence(
             "largest": votes.largest,
         }
         yield text, {"votes": figures}
+
+
+def _findings(args: argparse.Namespace, result: audit.Audit) -> Iterator[Told]:
+    """Each finding, as text so many of a kind; entries have all."""
+    names = {"line": "line", "input": "index", "kind": "kind", "finding": "text"}
+    of_kind = Counter[str]()
+    for finding in result.findings:
+        of_kind[finding.kind] += 1
+        is_shown = of_kind[finding.kind] <= MOST_SHOWN
+        text = abridged(finding.at(args.file)) if is_shown else ""
+        each = {name: getattr(finding, own) for name, own in names.items()}
+        yield Told(text, {"findings": [each]})
+    for kind, count in of_kind.items():
+        if count > MOST_SHOWN:
+            text = f"{count - MOST_SHOWN} more findings: {kind} (--json has all)"
+            yield Told(f"{args.file}: {text}", {})
 
 
 def _summary(result: audit.Audit, manifest: Manifest) -> str:

@@ -129,8 +129,8 @@ def _p_min(dim: float, lowest: float) -> float:
     values = kernels.lipschitz_ratio(z, dim)
     failed = np.zeros(0)
     for _ in range(8):
-        margin = RATIO_ERROR * (values[1:] + values[:-1])
-        weak = ~(np.diff(values) > margin)
+        rounding = RATIO_ERROR * (values[1:] + values[:-1])
+        weak = ~(np.diff(values) > rounding)
         if not weak.any():
             return lowest
         failed = np.abs(z[1:][weak])
@@ -182,6 +182,7 @@ def constant(
         "sigma_min", sigma_min, 0.0, closed="neither", towards=-np.inf
     )
     p_min = as_floats("p_min", p_min, 0.0, 0.5, closed="neither", towards=-np.inf)
+    dim = as_floats("dim", dim, 1.0, 1e8)
     broadcast(dim=dim, lip=lip, sigma_min=sigma_min, p_min=p_min)
     with np.errstate(over="ignore", under="ignore"):
         value = (1 + 2 * lip * ratio(p_min, dim)) / sigma_min

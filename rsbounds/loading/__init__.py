@@ -8,8 +8,8 @@ from rsbounds.loading.callables import build as build
 from rsbounds.loading.callables import call as call
 from rsbounds.loading.callables import fingerprint as fingerprint
 from rsbounds.loading.callables import guarded as guarded
-from rsbounds.loading.data import as_data, open_data, prefetched
 from rsbounds.loading.data import check_labels as check_labels
+from rsbounds.loading.data import open_data, prefetched
 from rsbounds.loading.hashes import file_hash as file_hash
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.models import load_model
@@ -27,7 +27,6 @@ __all__ = [
     "Preprocess",
     "Table",
     "TableData",
-    "as_data",
     "load_model",
     "open_data",
     "prefetched",

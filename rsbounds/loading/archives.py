@@ -73,6 +73,14 @@ def inputs(path: Path) -> NDArray[np.float32]:
     )
 
 
+def _hint(shape: tuple[int, ...]) -> str:
+    """What may be meant by labels of several axes."""
+    if len(shape) < 2:
+        return ""
+    one_hot = "one-hot? y.argmax(axis=1) are labels; " if len(shape) == 2 else ""
+    return f" ({one_hot}values and maps do not use y: zeros will do)"
+
+
 class ArrayData(Data):
     """Rows of an array x with labels y.
 
@@ -94,11 +102,9 @@ class ArrayData(Data):
             if not whole:
                 require_scale(name, self._x.dtype, scale)
             if y.shape != self._x.shape[:1]:
-                one_hot = y.shape[:1] == self._x.shape[:1] and len(y.shape) == 2
-                hint = " (one-hot? y.argmax(axis=1) are labels)" if one_hot else ""
                 raise ValueError(
                     f"{name}: y must have one label for each of the {self._x.shape[0]} "
-                    f"inputs; got shape {y.shape}{hint}"
+                    f"inputs; got shape {y.shape}{_hint(y.shape)}"
                 )
             labels = class_numbers(f"{name}: y", y.rows(0, y.shape[0]), classes)
             self._files = files.pop_all()

@@ -1,4 +1,4 @@
-"""Data sets by place: ``open_data`` reads one input at a time, ``prefetched`` ahead."""
+"""Data sets: ``open_data`` reads one input at a time, ``prefetched`` ahead."""
 
 import os
 import sys
@@ -29,7 +29,7 @@ from rsbounds.loading.rows import (
 
 
 def open_data(
-    spec: str | os.PathLike[str],
+    data: Any,
     *,
     preprocess: Preprocess | None = None,
     labels: Sequence[Any] | None = None,
@@ -37,11 +37,12 @@ def open_data(
     whole: bool = False,
     download: bool = False,
 ) -> Data:
-    """Open the data set of that name or file; inputs are read when they are used.
+    """Open a data set by its place, or of arrays; inputs are read when they are used.
 
     Parameters
     ----------
-    spec : str or path
+    data : str or path, tuple of arrays (x, y), sequence of pairs (x, y), or Data
+        Arrays and pairs are taken as they are, a Data is returned. Places are
         ``FILE.npz`` with x (count, ...) and y (count,), or for sequences of different
         lengths with their values one after the other, offsets (count + 1,) and y;
         ``FILE.npy`` with the labels beside it in ``FILE.labels.npy``; ``FILE.npz`` of
@@ -67,8 +68,8 @@ def open_data(
     Raises
     ------
     ValueError
-        If the file holds something else, no image is there, or labels aren't whole
-        numbers >= 0.
+        If the file holds something else, no image is there, y is no label for each x,
+        or labels aren't whole numbers >= 0.
     ImportError, OSError
         As :func:`load_model`.
 
@@ -82,6 +83,9 @@ def open_data(
     ...     with open_data(file, scale=255) as data:
     ...         len(data), data.label(2), data.input(2).tolist()
     (3, 1, [1.0, 1.0])
+    >>> data = open_data((np.full((3, 2), 51, np.uint8), [0, 1, 1]), scale=255)
+    >>> len(data), data.label(2), data.input(2).tolist()
+    (3, 1, [0.20000000298023224, 0.20000000298023224])
     """
     if scale is not None:
         scale = number(
@@ -91,20 +95,34 @@ def open_data(
         raise ArgumentError(
             "preprocess", f"must be a Preprocess; got {type(preprocess).__name__}"
         )
-    if not isinstance(spec, str | os.PathLike):
-        raise ArgumentError(
-            "data",
-            f"must be named by text or a path; got {type(spec).__name__} "
-            "(certify_dataset and as_data take arrays and sequences as they are)",
+    if isinstance(data, Data):
+        return data
+    if not isinstance(data, str | os.PathLike):
+        return SequenceData(
+            _pairs(data), "data", preprocess, scale, labels, whole=whole
         )
-    text = os.fspath(spec)
+    text = os.fspath(data)
+    if text.startswith("hf:"):
+        from rsbounds.loading._hf import HfData
+
+        return HfData(
+            text[3:], preprocess, labels, scale, whole=whole, download=download
+        )
+    return _of_place(text, preprocess, labels, scale, whole=whole)
+
+
+def _of_place(
+    text: str,
+    preprocess: Preprocess | None,
+    labels: Sequence[Any] | None,
+    scale: float | None,
+    *,
+    whole: bool,
+) -> Data:
+    """The data of a file or folder, or of code of the user's own."""
     kind, colon, place = text.partition(":")
     if colon and kind == "imagefolder":
         return FolderData(Path(place), preprocess, labels, scale)
-    if colon and kind == "hf":
-        from rsbounds.loading._hf import HfData
-
-        return HfData(place, preprocess, labels, scale, whole=whole, download=download)
     if text.endswith(".npz"):
         return _archive(Path(text), scale, labels, whole=whole)
     if text.endswith(".npy"):
@@ -138,49 +156,8 @@ def _archive(
     return ArrayData(path, scale, labels, whole=whole)
 
 
-def as_data(
-    data: Any,
-    *,
-    preprocess: Preprocess | None = None,
-    scale: float | None = None,
-    whole: bool = False,
-    labels: Sequence[Any] | None = None,
-) -> Data:
-    """Make a :class:`Data` of a place, arrays (x, y), pairs (x, y), or a Data.
-
-    Parameters
-    ----------
-    data : str, path, tuple of array_like, sequence or Data
-        A place as :func:`open_data` takes it; a tuple of x (count, ...) and labels y
-        (count,), arrays of NumPy, torch or pandas; a sequence of pairs (x, y), such as
-        a torch ``Dataset``; or a Data, which is returned as it is.
-    preprocess, scale, whole, labels
-        As of :func:`open_data`.
-
-    Returns
-    -------
-    Data
-        Inputs are read when they are asked for.
-
-    Raises
-    ------
-    ValueError
-        If the data are of no such form, or x and y differ in length.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rsbounds.loading import as_data
-    >>> data = as_data((np.full((3, 2), 51, np.uint8), [0, 1, 1]), scale=255)
-    >>> len(data), data.label(2), data.input(2).tolist()
-    (3, 1, [0.20000000298023224, 0.20000000298023224])
-    """
-    if isinstance(data, Data):
-        return data
-    if isinstance(data, str | os.PathLike):
-        return open_data(
-            data, preprocess=preprocess, scale=scale, whole=whole, labels=labels
-        )
+def _pairs(data: Any) -> Any:
+    """The pairs of arrays (x, y); those of a sequence are taken as they are."""
     if isinstance(data, tuple) and len(data) == 2 and is_array(data[1]):
         x, y = by_position(data[0]), by_position(data[1])
         if np.ndim(y) != 1:
@@ -199,10 +176,8 @@ def as_data(
             raise ValueError(
                 f"data: x and y must have one length; got {len(x)} and {len(y)}"
             )
-        data = _Pairs(x, y)
-    return SequenceData(
-        by_position(data), "data", preprocess, scale, labels, whole=whole
-    )
+        return _Pairs(x, y)
+    return by_position(data)
 
 
 def by_position(table: Any) -> Any:
@@ -249,11 +224,12 @@ class SequenceData(Data):
         whole: bool = False,
     ) -> None:
         sequence = hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")
+        sequence = sequence and getattr(pairs, "ndim", 1) > 0
         if not sequence or isinstance(pairs, dict) or not len(pairs):
             got = "arrays" if isinstance(pairs, _Pairs) else type(pairs).__name__
             if hasattr(pairs, "dataset"):
                 got += ", which loads batches: give its dataset"
-            elif hasattr(pairs, "__len__") and not len(pairs):
+            elif sequence and not len(pairs):
                 got += " without any"
             raise ValueError(
                 f"{name} must be a sequence of pairs (x, y) or two arrays (x, y), at "

@@ -256,7 +256,7 @@ class Blocks(FrontierNoise):
             )
         ends = pairwise((0, *self.splits, width))
         return [
-            part.checked(x[..., low:high] if x.ndim != 2 else x[:, low:high])
+            _checked(part, x[..., low:high] if x.ndim != 2 else x[:, low:high], low)
             for part, (low, high) in zip(self.parts, ends, strict=True)
         ]
 
@@ -271,6 +271,15 @@ class Blocks(FrontierNoise):
             return bits.matrices(*_edges.side_by_side(x, keys), size)
         batches = [part.noisy(own, sigma, size, bits) for part, own in both]
         return bits.xp.concatenate(batches, axis=-1)
+
+
+def _checked(part: NamedNoise, x: Any, low: int) -> Any:
+    """The inputs of one block, as its noise takes them; an error says which block."""
+    try:
+        return part.checked(x)
+    except ArgumentError as error:
+        place = f"in the block {part.name} from column {low} on"
+        raise ArgumentError(error.name, f"{error.problem}, {place}") from None
 
 
 def _part(block: Any) -> NamedNoise:

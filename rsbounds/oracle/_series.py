@@ -83,7 +83,7 @@ def _upper(y: Mpf, mu: Mpf, h: Mpf) -> Terms:
 
 
 def _density(y: Mpf, mu: Mpf, h: Mpf) -> Terms:
-    """Of y: the sum of w_k g_{mu+k-1}."""
+    """Density at y: the sum of w_k g_{mu+k-1}."""
     k = _start(y, mu, h, upper=False)
     term = _poisson(k, h) * _poisson(mu + k, y) * (mu + k) / y
     while True:

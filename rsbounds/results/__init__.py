@@ -28,6 +28,7 @@ from rsbounds.results._file import Writer, merge, write
 from rsbounds.results._file import _replace as _replace
 from rsbounds.results._file import commit as commit
 from rsbounds.results._file import commitment_path as commitment_path
+from rsbounds.results._file import require_place as require_place
 from rsbounds.results._fitted import digests as digests
 from rsbounds.results._html import MARK as MARK
 from rsbounds.results._html import board, html

@@ -16,7 +16,7 @@ import numpy as np
 
 import rsbounds
 from rsbounds._numerics.decimals import short, truncated
-from rsbounds._numerics.files import LARGE, content_of, require_writable
+from rsbounds._numerics.files import LARGE, as_path, content_of, require_writable
 from rsbounds._numerics.json_files import parsed
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.certificate import SCOPES
@@ -31,7 +31,6 @@ from rsbounds.results._schema import conform
 from rsbounds.results._table import _markdown, _radii
 from rsbounds.results._terms import footnote, setting
 from rsbounds.results._text import (
-    as_path,
     html_table,
     literal,
     plain,
@@ -64,7 +63,7 @@ class Card(dict[str, Any]):
     """
 
     def _repr_html_(self) -> str | None:
-        """As a notebook shows it; None, so its entries as they are, of no card."""
+        """HTML for a notebook; None if invalid: the dictionary is shown as it is."""
         try:
             require_card(self)
         except ValueError:  # without rows, or changed by hand

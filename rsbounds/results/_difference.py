@@ -137,9 +137,12 @@ def plot_difference(
         if place is None:  # nobody would see it: notebooks show those of pyplot
             make = need("matplotlib.pyplot", "a plot").figure
         ax = make(figsize=(7.0, 4.5), layout="constrained").add_subplot()
-    edges, heights, margin = stairs(comparison.band())
+    edges, heights, room = stairs(comparison.band())
     step = {"step": "pre", "color": COLOURS[0], "lw": 0}
-    low, high = np.maximum(heights - margin, -1), np.minimum(heights + margin, 1)
+    low, high = (
+        np.maximum(heights - room, -1),
+        np.minimum(heights + room, 1),
+    )
     name = f"{LEVEL:.0%} for all radii at once (paired bootstrap)"
     ax.fill_between(edges, low, high, alpha=0.2, label=name, **step)
     ax.step(edges, heights, where="pre", color=COLOURS[0], label="A - B")
@@ -171,7 +174,7 @@ def stairs(band: Band) -> Band:
     beyond = float(rest[0]) if rest.size else 0.0
     first = float(heights[0]) if heights.size else beyond
     edges = np.concatenate([[0.0], edges, [end or 1.0]])
-    return Band(edges, np.concatenate([[first], heights, [beyond]]), band.margin)
+    return Band(edges, np.concatenate([[first], heights, [beyond]]), band.half_width)
 
 
 def _checked(comparison: object) -> Comparison:

@@ -19,13 +19,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.files import content_of, require_folder
+from rsbounds._numerics.checks import instance, strings
+from rsbounds._numerics.files import as_path, content_of, require_folder
 from rsbounds._numerics.json_files import parsed
 from rsbounds._numerics.text import abridged, quoted
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._read import load
 from rsbounds.results._row import COLUMNS, Row
-from rsbounds.results._text import as_path
 
 #: None on Windows, whose files have no such locks and whose folders are not opened.
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
@@ -42,6 +42,17 @@ _GONE = (
     "was deleted or replaced while it was written: what is at its path lacks rows of "
     "this run, the same command makes them"
 )
+
+
+def require_place(out: str | os.PathLike[str]) -> Path:
+    """Return where a result file goes.
+
+    If none can be there, an error comes now and not after the model has run.
+    """
+    path = as_path("out", out)
+    _require_regular(path)
+    require_folder(path)
+    return path
 
 
 class Writer:
@@ -92,6 +103,11 @@ class Writer:
         accept_change: bool = False,
         check: Callable[[Sequence[Row]], object] | None = None,
     ) -> None:
+        path = as_path("path", path)
+        instance("manifest", manifest, Manifest, "a Manifest")
+        further = strings("further", further)
+        if check is not None:
+            instance("check", check, Callable, "a function of the rows that were there")
         _require_regular(path)
         _require_own_manifest(path)
         self.path = path
@@ -374,7 +390,7 @@ def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
         If ``out`` exists, files are of different runs or disagree on an input; as
         `read`.
     """
-    out = as_path("out", out)
+    out = require_place(out)
     if not isinstance(files, list | tuple) or not files:
         raise ValueError(
             f"files must be a list of at least one path; got {quoted(files)}"
@@ -382,7 +398,6 @@ def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
     paths = [as_path("files", path) for path in files]
     if out.exists():
         raise ValueError(f"{out} exists: choose another output file")
-    require_folder(out)
     first = replace(Manifest.read(paths[0]), shard="0/1")
     merged: dict[int, tuple[Row, Path]] = {}
     history: list[Any] = []

@@ -19,7 +19,7 @@ import numpy as np
 
 import rsbounds
 from rsbounds._numerics.decimals import truncated
-from rsbounds._numerics.files import require_writable
+from rsbounds._numerics.files import as_path, require_writable
 from rsbounds._numerics.text import shown
 from rsbounds.results._card import QUANTILES, proof, settings_of
 from rsbounds.results._card import card as card_of
@@ -35,7 +35,6 @@ from rsbounds.results._html_differences import (
 from rsbounds.results._results import Results
 from rsbounds.results._table import as_files, default_radii, heading
 from rsbounds.results._terms import comparable, marked, numbered
-from rsbounds.results._text import as_path
 
 MARK = b"<p>Written by rsbounds "  # of a page that may be replaced
 _PAGE = Path(__file__).parent / "_page"

@@ -61,7 +61,7 @@ def difference_chart(
     bands = {place: stairs(own.band()) for place, own in differences.items()}
     end = max(float(band.edges[-1]) for band in bands.values())
     drawn = []
-    for place, (edges, heights, margin) in bands.items():
+    for place, (edges, heights, half_width) in bands.items():
         curve = Curve(
             name=names[place],
             edges=np.append(edges[:-1], end),  # one axis for all
@@ -69,7 +69,7 @@ def difference_chart(
             colour=COLOURS[place % len(COLOURS)],
             dash="solid",
             width=2.0,
-            band=(heights - margin, heights + margin),
+            band=(heights - half_width, heights + half_width),
         )
         drawn.append(curve)
     highest = max(float(np.abs(ends).max()) for own in drawn for ends in own.band or ())

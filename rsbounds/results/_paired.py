@@ -100,7 +100,7 @@ class Band(NamedTuple):
 
     edges: Array
     heights: Array
-    margin: float
+    half_width: float
 
 
 def band(a: Array, b: Array, draws: int, seed: int) -> Band:
@@ -118,8 +118,8 @@ def band(a: Array, b: Array, draws: int, seed: int) -> Band:
     Returns
     -------
     Band
-        Its margin holds at all radii at once: that quantile of the largest deviation
-        over all radii of a resample's difference from the one of all inputs.
+        Its half width holds at all radii at once: that quantile of the largest
+        deviation over all radii of a resample's difference from the one of all inputs.
     """
     n = a.size
     radii, inputs = np.concatenate([a, b]), np.tile(np.arange(n), 2)
@@ -135,8 +135,8 @@ def band(a: Array, b: Array, draws: int, seed: int) -> Band:
     for own in _resamples(n, draws, seed):
         moved = np.cumsum((own[:, inputs] - 1) * signs, axis=1)[:, last]
         largest.append(np.abs(moved).max(axis=1, initial=0.0) / n)
-    margin = np.sort(np.concatenate(largest))[math.ceil(LEVEL * draws) - 1]
-    return Band(radii[last][::-1], heights[::-1], float(margin))
+    half_width = np.sort(np.concatenate(largest))[math.ceil(LEVEL * draws) - 1]
+    return Band(radii[last][::-1], heights[::-1], float(half_width))
 
 
 def _resamples(n: int, draws: int, seed: int) -> Iterator[Array]:

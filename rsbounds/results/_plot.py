@@ -16,14 +16,13 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
-from rsbounds._numerics.files import require_writable
+from rsbounds._numerics.files import as_path, require_writable
 from rsbounds.certificate import EDIT, is_named_norm
 from rsbounds.confidence import lower_bound, upper_bound
 from rsbounds.results._file import _replace
 from rsbounds.results._results import Results
 from rsbounds.results._table import as_files, with_accuracies
 from rsbounds.results._terms import comparable, marked, noted_by_name, setting
-from rsbounds.results._text import as_path
 
 PICTURE = b"Drawn by rsbounds report"  # in a picture that may be replaced
 _ENTRIES = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
@@ -282,6 +281,18 @@ def _draw(axes: Any, drawn: Sequence[Curve], small: bool) -> None:
             alpha=0.25 if curve.is_best else 1.0,
             zorder=2 if curve.is_best else 3 + 0.01 * place,
         )
+        if not curve.is_best and curve.heights[0] > curve.heights[1]:
+            # at exactly 0: where radii are whole numbers many are 0, and the step that
+            # ends at 1 is lower
+            axes.plot(
+                curve.edges[0],
+                curve.heights[0],
+                marker="o",
+                markersize=4 * thin,
+                color=curve.colour,
+                clip_on=False,
+                zorder=4,
+            )
     axes.set(
         xlabel="radius",
         ylabel="certified accuracy",

@@ -11,14 +11,13 @@ import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.decimals import whole_number
-from rsbounds._numerics.files import LARGE, array_of, content_of
+from rsbounds._numerics.files import LARGE, array_of, as_path, content_of
 from rsbounds._numerics.text import quoted
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._foreign import as_the_field
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._results import Results
 from rsbounds.results._row import FIELD, Row, as_radius, holds
-from rsbounds.results._text import as_path
 
 _ARRAYS = {"radius_l1.npy": 1.0, "radius_l2.npy": 2.0, "radius_linf.npy": math.inf}
 _MOST_COUNTS = 2 * 10**8  # class counts of all rows, with their zeros: 1.6 GB
@@ -63,9 +62,10 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
     """Read a result file: the one reader of all commands.
 
     Blank lines, Windows' line ends and a byte order mark are passed over. An unfinished
-    last line is left out, but for files of the field: a row or its scope, cut short,
-    may say more than it did. ``strict`` refuses rows that contradict themselves, stand
-    twice or are not of the run.
+    last line is left out where a manifest or a column "scope" stands by it: a row or
+    its scope, cut short, may say more than it did. Other tools may write no line end.
+    ``strict`` refuses rows that contradict themselves, stand twice or are not of the
+    run.
     """
     name = os.fspath(path)
     content = content_of(path, LARGE) if content is None else content

@@ -14,7 +14,7 @@ import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
-from rsbounds._numerics.decimals import round_radii, short
+from rsbounds._numerics.decimals import round_radii, short, truncated
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.text import abridged, shown
 from rsbounds.answers import ANSWERS, Summary
@@ -130,7 +130,7 @@ class Results:
             parts.append(f"sigma {' to '.join(ends)}")
         if self.rows and self.classifies:
             parts.append(f"accuracy {self.clean_accuracy():.4f}")
-            parts.append(f"average radius {self.average_radius():.4g}")
+            parts.append(f"average radius {truncated(self.average_radius(), 4)}")
         name = f" {shown(self.name)}" if self.name else ""
         return f"<Results{name}: {', '.join(parts)}>"
 
@@ -326,7 +326,7 @@ class Results:
             )
 
     def _notes_of_history(self, manifest: Manifest) -> Iterator[str]:
-        """Of which part of a run the rows are, and what changed on the way."""
+        """Say which part of a run the rows are, and what changed on the way."""
         if manifest.shard != "0/1":
             yield f"shard {manifest.shard} alone: a part of its run"
         for step in manifest.history:

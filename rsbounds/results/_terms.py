@@ -78,7 +78,7 @@ def marked(files: Sequence[Results]) -> tuple[list[str], list[str]]:
     don't share, of another file that differs in its seed alone, and of what the file
     lacks.
     """
-    stems = [Path(file.name).stem for file in files]
+    stems = [_stem(file.name) for file in files]
     notes = list[list[str]]()
     for file, apart in zip(files, _differences(files), strict=True):
         notes.append([*map(footnote, file.scopes()), apart, *file.notes()])
@@ -95,6 +95,12 @@ def marked(files: Sequence[Results]) -> tuple[list[str], list[str]]:
     return numbered(
         [s if stems.count(s) == 1 else file.name for s, file in each], notes
     )
+
+
+def _stem(name: str) -> str:
+    """A file's name without its ending, which sigma_0.50 of the field does not have."""
+    path = Path(name)
+    return path.stem if path.suffix[1:].isalpha() else path.name
 
 
 def numbered(

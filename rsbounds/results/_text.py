@@ -1,21 +1,12 @@
-"""Paths, JSON and text of strangers, as messages, cards and pages show them."""
+"""JSON and text of strangers, as messages, cards and pages show them."""
 
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from pathlib import Path
 from typing import Any
 
-from rsbounds._numerics.text import quoted, shown
-
-
-def as_path(name: str, value: Any) -> Path:
-    """``value`` as a path, or ValueError."""
-    if not isinstance(value, str | os.PathLike):
-        raise ValueError(f"{name} must be a path; got {quoted(value)}")
-    return Path(value)
+from rsbounds._numerics.text import shown
 
 
 def some(indices: Sequence[int]) -> str:

@@ -87,6 +87,7 @@ class Anisotropic(Scheme):
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         first, second = checked_scores(z_a, z_b)
+        sigma = POSITIVE.one("sigma", sigma)
         return self._stretched(gaussian.radius(first, sigma, second, scores=True))
 
     def transport(
@@ -98,7 +99,7 @@ class Anisotropic(Scheme):
 
     @property
     def own_level(self) -> float | None:
-        """That of the noise, whose other axes are multiples of it."""
+        """Level of the reference axis; the others are multiples of it."""
         level: float | None = getattr(self.noise, "level", None)
         return super().own_level if level is None else level
 

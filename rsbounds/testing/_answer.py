@@ -58,7 +58,7 @@ class AnswerCase:
 
     @cached_property
     def procedure(self) -> Procedure:
-        """Of a run with the model."""
+        """The job of a run with the model."""
         return Procedure(**{"n0": 50, "n": 400, "alpha": 0.01, **self.numbers})
 
     def job(self, model: Any = None) -> Job:

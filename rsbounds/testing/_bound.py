@@ -422,7 +422,7 @@ def rises_with_the_count(case: BoundCase) -> None:
 
 
 def is_the_share_itself(case: BoundCase) -> None:
-    """Of all outcomes a class has its share, to the safe side, at any level."""
+    """Over all outcomes a class has its share, to the safe side, at any level."""
     for n, alpha in product(case.trials, case.alphas):
         for count in range(n + 1):
             end = case.lower(np.int64(count), n, alpha, None)

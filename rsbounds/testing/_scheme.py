@@ -61,7 +61,7 @@ class SchemeCase:
 
     @property
     def dim(self) -> float:
-        """Of how many numbers an input may be."""
+        """How many numbers an input may have."""
         dim: float = self.scheme.parameters.get("dim", self.x.size)
         return dim
 
@@ -630,7 +630,7 @@ TRANSPORT: tuple[Property[SchemeCase], ...] = (
 
 
 def step_of(case: SchemeCase) -> NDArray[np.float64]:
-    """Of length 1 in the scheme's norm, as far from a plane as such a step can go."""
+    """A step of length 1 in the scheme's norm that goes farthest from a plane."""
     axis = np.zeros(case.x.size)
     axis[0] = 1.0
     norm = case.scheme.norm

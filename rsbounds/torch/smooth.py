@@ -102,7 +102,7 @@ class Smooth(torch.nn.Module):
         require_procedure(procedure)
         self.procedure = procedure
         self.samples = count("samples", samples, 1)
-        autocast_type(autocast)  # refuses what is none
+        autocast_type(autocast)  # raises ValueError for an unknown name
         self._autocast = autocast
         self._sound = sound_noise
         self._calls = iter(range(sys.maxsize))  # counts on in a copy

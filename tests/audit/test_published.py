@@ -1,5 +1,6 @@
 """Files that papers published: read as they lie, and checked without their counts."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.stats import beta, norm
 
 from rsbounds.audit import verify_printed
 from rsbounds.cli import main
-from rsbounds.results import read
+from rsbounds.results import read, table
 
 N, ALPHA, SIGMA = 1000, 0.001, 0.5
 STATED = ["--sigma", "0.5", "--n", "1000", "--alpha", "0.001"]
@@ -71,6 +72,27 @@ def test_a_radius_above_every_count_is_found(tmp_path, monkeypatch, capsys):
     assert "input 2: radius is 9.0, above 1." in text
     assert "taken as stated" in text
     assert "alpha" in text
+
+
+def test_findings_of_a_kind_end_after_some_lines_and_json_has_all(
+    tmp_path, monkeypatch, capsys
+):
+    """A file checked at another n than its own filled the screen."""
+    pytest.importorskip("flint")
+    monkeypatch.chdir(tmp_path)
+    published(["9.0"] * 60)
+    assert main(["verify", "sigma_0.50", *STATED]) == 1
+    text = capsys.readouterr().out
+    assert text.count("radius is 9.0") == 50
+    assert "10 more findings: too large" in text
+    assert main(["verify", "sigma_0.50", *STATED, "--json"]) == 1
+    assert len(json.loads(capsys.readouterr().out)["findings"]) == 60
+
+
+def test_a_file_named_by_its_level_keeps_its_name(tmp_path, monkeypatch):
+    """It was called sigma_0, whichever level it was of."""
+    monkeypatch.chdir(tmp_path)
+    assert table([read(published(["0.5"]))]).splitlines()[1].startswith("sigma_0.50 ")
 
 
 def test_verify_needs_the_stated_numbers(finished, capsys):

@@ -10,7 +10,7 @@ from cli_models import one_line
 from rsbounds import certify_dataset, schemes
 from rsbounds.audit import Audit, Finding, Kind, verify
 from rsbounds.cli import main
-from rsbounds.loading import as_data
+from rsbounds.loading import open_data
 from rsbounds.results import Manifest, read, write
 from rsbounds.semielastic import KNNSigma
 
@@ -130,7 +130,7 @@ def test_inputs_that_cannot_be_read(path):
     (found,) = (f for f in verify(path, data=(broken, Y)).findings if f.index == 2)
     assert (found.kind, found.line) == (Kind.DATA, 4)
     assert "must be finite" in found.text
-    fewer = verify(path, data=as_data((X[:5], Y[:5])))
+    fewer = verify(path, data=open_data((X[:5], Y[:5])))
     assert [f.index for f in fewer.findings] == [5, 6, 7, 8, None, None, None]
 
 

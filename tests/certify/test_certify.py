@@ -2,6 +2,7 @@
 Python.
 """
 
+import warnings
 from fractions import Fraction
 from math import comb
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from rsbounds import certify_dataset, schemes
 from rsbounds.certificate import ABSTAIN
 from rsbounds.certify import certify, predict
-from rsbounds.loading import as_data
+from rsbounds.loading import open_data
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import ArraySampler, SoftSampler, block_size
 from rsbounds.schemes import gaussian, lipschitz
@@ -229,7 +230,7 @@ PAIRS = list(zip(X, Y, strict=True))
         (X, tuple(Y)),
         PAIRS,
         Dataset(PAIRS),
-        as_data((X, Y)),
+        open_data((X, Y)),
         tuple(PAIRS),
     ],
 )
@@ -252,7 +253,7 @@ def test_two_pairs_are_no_two_arrays():
         ({"data": (X, np.eye(3)[Y])}, "a label for each input"),
         ({"data": (X[:0], Y[:0])}, "at least one"),
         ({"data": iter(PAIRS)}, "must be a sequence of pairs"),
-        ({"data": ((255 * X).astype(np.uint8), Y)}, r"as_data\(data, scale=255\)"),
+        ({"data": ((255 * X).astype(np.uint8), Y)}, r"open_data\(data, scale=255\)"),
         ({"data": (X, Y + 2)}, "input 1: the label must be below"),
         ({"scheme": 0.25}, "scheme must be a Scheme"),
     ],
@@ -285,7 +286,7 @@ def test_a_sampler_of_fewer_classes_than_labels_is_refused_at_that_row(tmp_path)
 def test_a_file_that_could_not_be_verified_is_not_begun(tmp_path, name):
     """It was certified, and refused by `verify`."""
     sampler, x = half_space(0.5)
-    data = as_data((x[None], np.array([0])))
+    data = open_data((x[None], np.array([0])))
     out = tmp_path / "out.tsv"
     with pytest.raises(ValueError, match=rf"^{name}.*1000000000"):
         certify_dataset(sampler, data, gaussian(0.5), out=out, **{name: 10**9 + 1})
@@ -300,3 +301,29 @@ def test_too_few_samples_to_predict_are_a_warning_that_names_the_least(n, alpha,
         found = predict(sampler, x, gaussian(0.01), Procedure(n=n, alpha=alpha))
     assert found == ABSTAIN
     assert predict(sampler, x, gaussian(0.01), Procedure(n=least, alpha=alpha)) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "least"),
+    [
+        ({}, 11),
+        ({"runner_up": False}, 10),
+        ({"bound": "anytime"}, 13),
+        ({"alpha": 0.1}, 5),
+    ],
+)
+def test_too_few_samples_to_certify_are_a_warning_that_names_the_least(options, least):
+    """No vote is lost between: one sample less warns, the least certifies."""
+    x = np.array([0.9, 0.0], np.float32)
+    sampler = ArraySampler(lambda batch: batch)
+    with pytest.warns(UserWarning, match=f"n = {least}$"):
+        found = certify(sampler, x, gaussian(0.01), n=least - 1, **options)
+    assert found.predict == ABSTAIN
+    assert certify(sampler, x, gaussian(0.01), n=least, **options).radius > 0
+
+
+def test_abstention_that_more_votes_could_have_spared_is_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = certify(lambda batch: batch, np.zeros(2), gaussian(0.5), n=100)
+    assert found.predict == ABSTAIN

@@ -335,7 +335,7 @@ def test_workers_and_api_draw_the_same(tmp_path):
     here = Here.built(
         lambda: (MODEL, (X, Y), gaussian(SIGMA)),
         procedure,
-        job.facts(rsbounds.loading.as_data((X, Y))),
+        job.facts(rsbounds.loading.open_data((X, Y))),
         False,
     )
     (outcome,) = here.outcomes([4], lambda: False)

@@ -19,7 +19,7 @@ from cli_models import (
 )
 
 from rsbounds.cli import _engine, main
-from rsbounds.loading import CorruptInput, as_data
+from rsbounds.loading import CorruptInput, open_data
 
 
 def nan_pixel():
@@ -120,7 +120,7 @@ def test_the_model_is_tried_on_the_first_input_that_can_be_decoded(work):
     x, _ = inputs()
     x[:2] = np.nan
     for bad, found in ((x, 2), (np.full_like(x, np.nan), None)):
-        with as_data((bad, np.zeros(len(x), int))) as data:
+        with open_data((bad, np.zeros(len(x), int))) as data:
             if found is None:
                 with pytest.raises(CorruptInput, match="input 0"):
                     _engine.first(data)

@@ -8,7 +8,7 @@ import pytest
 import rsbounds as rs
 from rsbounds.certify import certify
 from rsbounds.frameworks import FromLabels, as_function, in_pieces, labels_of, one_shape
-from rsbounds.loading import as_data, open_data
+from rsbounds.loading import open_data
 from rsbounds.sampling import as_sampler
 from rsbounds.schemes import gaussian
 
@@ -160,7 +160,7 @@ def test_names_of_classes_leave_numbered_labels_alone(tmp_path):
     np.savez(tmp_path / "data.npz", x=X, y=[1, 0])
     with open_data(tmp_path / "data.npz", labels=["cat", "dog"]) as data:
         assert data.labels.tolist() == [1, 0]
-    assert as_data((X, ["dog", "cat"]), labels=["cat", "dog"]).label(0) == 1
+    assert open_data((X, ["dog", "cat"]), labels=["cat", "dog"]).label(0) == 1
 
 
 # --- one shape
@@ -205,7 +205,7 @@ def test_frames_and_series_are_read_by_position():
     want = rs.certify_dataset(linear, (rows, [1, 0]), gaussian(0.25), n=1000)
     assert [row.count for row in found.rows] == [row.count for row in want.rows]
     assert found.clean_accuracy() == 1.0
-    assert np.array_equal(as_data((frame, labels)).input(1), rows[1])
+    assert np.array_equal(open_data((frame, labels)).input(1), rows[1])
     with pytest.raises(ValueError, match="give one of labels"):
         rs.certify_dataset(linear, frame, gaussian(0.25), n=1000)
 

@@ -13,7 +13,7 @@ from cli_models import arguments, one_line
 from small_data import X, Y, array_bytes, compressed, header, npy, raw_npz
 
 from rsbounds import loading
-from rsbounds.loading import CorruptInput, as_data, open_data
+from rsbounds.loading import CorruptInput, open_data
 from rsbounds.loading.checkpoints import load_weights
 
 
@@ -155,7 +155,7 @@ def test_an_input_of_two_gibibytes_is_refused_before_it_is_read(tmp_path):
     with pytest.raises(ValueError, match=r"536870912.*most"):
         open_data(path)
     with pytest.raises(CorruptInput, match=r"input 0.*most"):
-        as_data([(np.broadcast_to(np.float32(0), 2**28 + 1), 0)]).item(0)
+        open_data([(np.broadcast_to(np.float32(0), 2**28 + 1), 0)]).item(0)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a file system without pipes")

@@ -16,7 +16,6 @@ from small_data import X, Y, compressed, npy, npz
 from rsbounds.loading import (
     CorruptInput,
     Data,
-    as_data,
     check_labels,
     open_data,
     prefetched,
@@ -32,7 +31,7 @@ PLACES = [npz, compressed, npy, pairs]
 
 @pytest.mark.parametrize("place", PLACES)
 def test_rows_in_any_order(tmp_path, place):
-    with as_data(place(tmp_path)) as data:
+    with open_data(place(tmp_path)) as data:
         assert isinstance(data, Data)
         assert len(data) == 7
         for i in (3, 0, 6, 6, 2):
@@ -50,7 +49,7 @@ def test_rows_in_any_order(tmp_path, place):
 def test_one_row_has_one_hash_wherever_it_lies(tmp_path):
     digests = []
     for place in PLACES:
-        with as_data(place(tmp_path)) as data:
+        with open_data(place(tmp_path)) as data:
             digests.append([data.item(i).digest for i in range(7)])
     assert digests[0] == digests[1] == digests[2] == digests[3]
     assert len(set(digests[0])) == 7
@@ -119,7 +118,7 @@ def test_prefetched_keeps_the_order_and_the_bound():
             read.append(i)
             return super().__getitem__(i)
 
-    data = as_data(Slow(pairs(None)))
+    data = open_data(Slow(pairs(None)))
     for taken, item in enumerate(prefetched(data, [5, 1, 3, 0, 2], ahead=1), 1):
         assert item.index == [5, 1, 3, 0, 2][taken - 1]
         most = max(most, len(read) - taken)
@@ -129,7 +128,7 @@ def test_prefetched_keeps_the_order_and_the_bound():
 
 def test_prefetched_ends_its_thread_when_it_is_left():
     before = threading.active_count()
-    items = prefetched(as_data((X, Y)), list(range(7)) * 100)
+    items = prefetched(open_data((X, Y)), list(range(7)) * 100)
     next(items)
     assert threading.active_count() == before + 1
     items.close()
@@ -142,7 +141,7 @@ def test_prefetched_raises_where_the_row_would_have_come():
             raise OSError("disk gone")
         return X[i], Y[i]
 
-    data = as_data(
+    data = open_data(
         type(
             "Set", (), {"__len__": lambda s: 7, "__getitem__": lambda s, i: fails(i)}
         )()
@@ -182,7 +181,6 @@ def test_labels_outside_the_classes(tmp_path):
     [
         (".", {}, "say imagefolder:"),
         ("nothing", {}, "data must be FILE"),
-        ((X, Y), {}, "must be named"),
         ("d.npz", {"scale": "x"}, "scale must be real numbers"),
         ("d.npz", {"preprocess": 8}, "preprocess must be a Preprocess"),
     ],
@@ -194,15 +192,15 @@ def test_places_that_are_none(spec, options, message):
 
 test_sequences_that_are_none = refusals(
     {
-        r"input 0.*pair": lambda: as_data([X[0][0]]).item(0),
-        r"classes.*'cat'": lambda: as_data([(X[0], "cat")]).item(0),
-        r"input 0.*numbers": lambda: as_data([("cat", 0)]).item(0),
+        r"input 0.*pair": lambda: open_data([X[0][0]]).item(0),
+        r"classes.*'cat'": lambda: open_data([(X[0], "cat")]).item(0),
+        r"input 0.*numbers": lambda: open_data([("cat", 0)]).item(0),
     }
 )
 
 
 def test_real_outputs_are_no_labels():
-    data = as_data((np.zeros((2, 3), np.float32), np.array([1.5, 2.0])))
+    data = open_data((np.zeros((2, 3), np.float32), np.array([1.5, 2.0])))
     with pytest.raises(ValueError, match="inputs alone"):
         data.item(0)
 
@@ -252,12 +250,12 @@ def test_inputs_without_labels_beside_them_are_told_where(tmp_path):
 )
 def test_data_that_are_refused_say_how_to_give_them(data, hint):
     with pytest.raises(ValueError, match=hint):
-        as_data(data).item(0)
+        open_data(data).item(0)
 
 
 def test_a_sequence_says_the_shape_of_its_inputs():
     x = np.zeros((3, 2, 4), np.float32)
-    assert as_data((x, [0, 1, 1])).identity["shape"] == [2, 4]
-    assert as_data([(row, 0) for row in x]).identity["shape"] == [2, 4]
+    assert open_data((x, [0, 1, 1])).identity["shape"] == [2, 4]
+    assert open_data([(row, 0) for row in x]).identity["shape"] == [2, 4]
     ragged = [(x[0], 0), (x[0, 0], 1)]
-    assert "shape" not in as_data(ragged).identity
+    assert "shape" not in open_data(ragged).identity

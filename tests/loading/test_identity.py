@@ -12,7 +12,7 @@ from result_table import manifest
 from small_data import npy, npz
 
 from rsbounds.cli import main
-from rsbounds.loading import as_data, load_model
+from rsbounds.loading import load_model, open_data
 
 CODE = """
 import numpy as np
@@ -87,7 +87,7 @@ def test_the_identity_of_data_is_about_their_contents_and_not_their_place(tmp_pa
             npy(tmp_path / folder, x, y),
             (x, y),
         ):
-            with as_data(place) as data:
+            with open_data(place) as data:
                 identities[-1].append(data.identity)
     for first, again, other in zip(*identities, strict=True):
         assert first == again

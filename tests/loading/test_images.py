@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cli_models import package
 
-from rsbounds.loading import CorruptInput, Preprocess, as_data, open_data, prefetched
+from rsbounds.loading import CorruptInput, Preprocess, open_data, prefetched
 from rsbounds.loading.images import number_classes
 
 Image = pytest.importorskip("PIL.Image")
@@ -171,12 +171,12 @@ def test_preprocessing_refused(settings):
 
 
 def test_a_sequence_of_pillow_images():
-    data = as_data([(picture(3), 1)], preprocess=Preprocess(8, (8, 8)))
+    data = open_data([(picture(3), 1)], preprocess=Preprocess(8, (8, 8)))
     item = data.item(0)
     assert item.x.shape == (3, 8, 8)
     assert 0.5 < item.x.max() <= 1
     with pytest.raises(CorruptInput, match="8 bits a channel"):
-        as_data([(Image.new("I;16", (5, 4)), 1)]).item(0)
+        open_data([(Image.new("I;16", (5, 4)), 1)]).item(0)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from small_data import array_bytes, header, npy, npz, raw_npz
 
-from rsbounds.loading import CorruptInput, as_data, open_data
+from rsbounds.loading import CorruptInput, open_data
 
 TOKENS = np.arange(12).reshape(4, 3) % 5
 LABELS = np.array([0, 1, 1, 0])
@@ -40,7 +40,7 @@ def pairs(folder, x, y):
 @pytest.mark.parametrize("dtype", ["u1", ">i4", "i8", "?"])
 def test_whole_numbers_stay_what_they_are(tmp_path, place, dtype):
     x = TOKENS.astype(dtype)
-    with as_data(place(tmp_path, x=x, y=LABELS), whole=True) as data:
+    with open_data(place(tmp_path, x=x, y=LABELS), whole=True) as data:
         item = data.item(2)
         assert item.x.dtype == np.int64
         assert item.x.tolist() == x[2].astype(int).tolist()
@@ -57,7 +57,7 @@ def test_whole_numbers_that_nobody_asked_for_need_a_scale(tmp_path):
     with open_data(npz(tmp_path, x=TOKENS / 8, y=LABELS), whole=True) as data:
         assert data.input(0).dtype == np.float32
     with pytest.raises(CorruptInput, match=r"input 0.*below"):
-        as_data((np.array([[2**63]], np.uint64), [0]), whole=True).item(0)
+        open_data((np.array([[2**63]], np.uint64), [0]), whole=True).item(0)
 
 
 def test_sequences_of_different_lengths(tmp_path):
@@ -70,7 +70,7 @@ def test_sequences_of_different_lengths(tmp_path):
         assert data.labels.tolist() == [0, 1, 0]
         stored = dict(data.identity)
         digests = [data.item(i).digest for i in range(3)]
-    lists = as_data(([VALUES[:3], VALUES[3:4], VALUES[4:]], [0, 1, 0]), whole=True)
+    lists = open_data(([VALUES[:3], VALUES[3:4], VALUES[4:]], [0, 1, 0]), whole=True)
     assert [lists.item(i).digest for i in range(3)] == digests
     moved = np.array([0, 2, 4, 8])
     with open_data(ragged(tmp_path, offsets=moved), whole=True) as data:
@@ -87,7 +87,7 @@ def test_a_graph_is_one_input(tmp_path):
         assert data.label(0) == 0
         assert (data.input(0) != GRAPH).nnz == 0
         identity, digest = dict(data.identity), data.item(0).digest
-    assert as_data(([GRAPH], [0])).item(0).digest == digest
+    assert open_data(([GRAPH], [0])).item(0).digest == digest
     other = GRAPH.copy()
     other.data[0] = 2
     with open_data(matrix(tmp_path, other)) as data:

@@ -226,7 +226,7 @@ def test_levels_of_parts_add_up_to_no_more_than_alpha():
     """The level of three items was rounded to the nearest."""
     for alpha in (0.001, 0.1, 0.3, 1 / 3, 0.7, 1e-300, 1e-310):
         for parts in (2, 3, 5, 6, 7, 10, 12, 18, 49, 98):
-            for part_of in (_topk.level_of, entry.divided):
+            for part_of in (_topk.part_of_alpha, entry.divided):
                 level = Fraction(float(part_of(alpha, parts)))
                 assert level * parts <= Fraction(alpha)
 

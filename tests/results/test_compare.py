@@ -261,7 +261,7 @@ def test_intervals_and_bands_cover_the_truth(population):
         drawn = stairs(band(a, b, 500, seed))
         place = np.minimum(np.searchsorted(drawn.edges, at), drawn.edges.size - 1)
         far = np.abs(drawn.heights[place] - (shares[0] - shares[1]))
-        inside += bool((far <= drawn.margin).all())
+        inside += bool((far <= drawn.half_width).all())
     # three standard errors of 1,000 draws at 95 % are 2.1 %
     assert covered / many > LEVEL - 0.021, covered
     assert inside / many > LEVEL - 0.021, inside

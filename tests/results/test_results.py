@@ -13,8 +13,14 @@ RUN = Results("", (Row(0, 7, 7, 0.75, True, "fixed noise", sigma=0.5),))
 def test_results_of_no_file_have_no_name():
     assert (
         repr(RUN)
-        == "<Results: 1 rows, sigma 0.5, accuracy 1.0000, average radius 0.75>"
+        == "<Results: 1 rows, sigma 0.5, accuracy 1.0000, average radius 0.7500>"
     )
+
+
+def test_an_average_radius_is_not_rounded_up():
+    """The line said 0.5736 of 0.57358..., the report .5735."""
+    run = Results("", (Row(0, 7, 7, 0.57358, True),))
+    assert repr(run).endswith("average radius 0.5735>")
 
 
 def test_rows_as_a_data_frame():

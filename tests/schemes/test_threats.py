@@ -450,6 +450,7 @@ def test_undirected_edges_and_features_are_flipped_together(work):
 
 
 PAIR = "flips:add=.1,delete=.2;flips:add=.1,delete=.3"
+VALUES = "categorical:keep=.8,values=9;categorical:keep=.8,values=2"
 #: What reaches the noise by the command line alone; the noises refuse the rest
 #: themselves (tests/noises/test_draws.py).
 REFUSED = {
@@ -478,6 +479,10 @@ REFUSED = {
     "--method deletion --delete .5 --denoiser threats.py:first": ("--denoiser", {}),
     f"{BLOCKS} flips:add=.1;words:x=1 --splits 3": ("--blocks ", {}),
     f"{BLOCKS} {PAIR};flips:add=0,delete=.3 --splits 5,2": ("--splits must", {}),
+    f"{BLOCKS} {VALUES} --splits 1": (
+        "categorical from column 1",
+        {"data": "values.npz"},
+    ),
     f"{BLOCKS} {PAIR} --splits 8": ("x must have more than 8", {}),
 }
 

@@ -8,8 +8,8 @@ certified: a ball |u| < R is the ellipsoid sum (delta_i/shape_i)^2 < R^2 of the 
 If a network chooses the noise for each input (:class:`NoiseGenerator`), a radius holds
 for the noise of that input alone, not for the classifier that runs at x + delta.
 Example in one dimension: noise N(x + mu(x), 1), classifier 1[z < 0], mu(-1) = -3 and
-mu(-.5) = 3. At x = -1 the radius is 4, but at -.5 the class flips. Valid forms are maps
-that are the same for every input (:class:`NoiseMaps`) and maps with proven bounds
+mu(-.5) = 3. At x = -1 the radius is 4, but the class at -.5 is another. Valid forms are
+maps that are the same for every input (:class:`NoiseMaps`) and maps with proven bounds
 (:class:`CertifiedGenerator`), which gives 4/13 there.
 """
 
