@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from rsbounds._numerics.checks import as_floats
 from rsbounds._numerics.domains import NORM
 from rsbounds._numerics.records import Record
 
@@ -196,7 +197,8 @@ class Certificate(Record):
 
     def __post_init__(self) -> None:
         if cast("float | None", self.z_b) is None:
-            object.__setattr__(self, "z_b", -self.z_a)
+            z_a = as_floats("z_a", self.z_a)
+            object.__setattr__(self, "z_b", -z_a[()])
 
     @property
     def abstained(self) -> bool:

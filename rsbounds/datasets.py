@@ -137,6 +137,9 @@ def split(
     >>> [part.shape for part in split(x, y, 2)]
     [(3, 2), (3,), (2, 2), (2,)]
     """
+    x, y = _checks.as_array("x", x), _checks.as_array("y", y)
+    if not x.ndim or not y.ndim:
+        raise ValueError(f"x and y must have rows; got shapes {x.shape} and {y.shape}")
     if len(x) != len(y):
         raise ValueError(
             f"x and y must have the same length; got {len(x)} and {len(y)}"

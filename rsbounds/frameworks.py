@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import count
+from rsbounds._numerics.checks import count, flag
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 
@@ -59,6 +59,7 @@ def as_function(model: Any, *, outputs: bool = False) -> Any:
     jax = sys.modules.get("jax")
     if isinstance(model, type):
         return model
+    outputs = flag("outputs", outputs)
     if outputs and hasattr(model, "of_outputs"):  # a loaded estimator's
         return model.of_outputs()
     if torch is not None and isinstance(model, torch.nn.Module):
@@ -252,6 +253,7 @@ def _estimator(model: Any, outputs: bool) -> Any:
     """The function of what has scikit-learn's methods; anything else as it is."""
     name = type(model).__name__
     classes = getattr(model, "classes_", None)
+    outputs = flag("outputs", outputs)
     if outputs and hasattr(model, "predict"):
         return _flat(model.predict)
     if hasattr(model, "predict") and classes is not None:

@@ -184,7 +184,11 @@ def brightness_radius(
     )
     most = as_floats("contrast", contrast, 0.0, closed="left", towards=np.inf)
     z_a, z_b, sigma, spread, most = broadcast(
-        z_a=pair.z_a, z_b=pair.z_b, sigma=sigma, spread=spread, contrast=most
+        p_a=pair.z_a,
+        p_b=pair.z_b,
+        sigma_brightness=sigma,
+        sigma_contrast=spread,
+        contrast=most,
     )
     reach = apply(affine_radius, z_a, z_b, spread, most, cost=_BRIGHTNESS_COST)
     return round_down(product(reach, sigma), 2 * EPS)

@@ -22,6 +22,7 @@ from rsbounds._numerics.checks import (
     number,
     on_host,
 )
+from rsbounds._numerics.domains import NORM
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, flag_nan
 from rsbounds._numerics.threads import cores
@@ -117,6 +118,37 @@ class Starts(NamedTuple):
     limit: Array
 
 
+class Products(NamedTuple):
+    """What BLAS says of some rows of x, by row and anchor.
+
+    ``minima`` are the least of squares - 2 dots in each block of anchors, ``slacks``
+    twice the error of these.
+    """
+
+    dots: Array
+    minima: Array
+    slacks: Array
+
+
+class Memory(NamedTuple):
+    """The anchors, their squared lengths and their labels."""
+
+    points: Array
+    squares: Array
+    labels: Labels
+
+
+class Rivals(NamedTuple):
+    """Anchors of another label that may lower the margin of a row.
+
+    No margin against one is below its ``ratio``.
+    """
+
+    row: Labels
+    anchor: Labels
+    ratio: Array
+
+
 class LabelledAnchors(Anchors):
     """Anchors with labels, and the norm that measures perturbations."""
 
@@ -131,7 +163,7 @@ class LabelledAnchors(Anchors):
                 f"must have shape {self.squares.shape}, one for each anchor; "
                 f"got {self.labels.shape}",
             )
-        self._norm = float(as_floats("norm", norm, 1.0, nan=False))
+        self._norm = NORM.one("norm", norm)
         if self._norm not in _DUAL:
             raise ArgumentError("norm", f"must be one of 1, 2, inf; got {norm!r}")
 
@@ -150,25 +182,22 @@ class LabelledAnchors(Anchors):
         rows = self.queries(x)
         tight = choice("method", method, ("tight", "paper")) == "tight"
         low, high, spreads, codes = self._geometry
-        memory = self.points, self.squares, self.labels
+        memory = Memory(self.points, self.squares, self.labels)
         slacks = self.slacks(rows)
         starts = Starts(*np.zeros((2, len(rows)), np.int64), *np.zeros((3, len(rows))))
 
         def kernel(x: Array, dots: Array, minima: Array, a: int, b: int) -> None:
-            slack = slacks[a:b]
+            products = Products(dots, minima, slacks[a:b])
             part = Starts._make(field[a:b] for field in starts)
-            scans.begin(
-                x, dots, *memory, low, high, self._norm, tight, minima, slack, part
-            )
+            scans.begin(x, products, memory, (low, high), self._norm, tight, part)
             room = dots.size  # what is not written to takes no memory
-            rivals = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
-            kept = sieve.sift(dots, *memory[1:], spreads, codes, minima, part, *rivals)
-            row, rival, ratio = (values[:kept] for values in rivals)
-            order = np.lexsort((ratio, row))
-            scans.refine(
-                x, dots, *memory, self._norm, tight, minima, slack, part,
-                row[order], rival[order], ratio[order],
-            )  # fmt: skip
+            found = Rivals(
+                np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
+            )
+            kept = sieve.sift(dots, *memory[1:], spreads, codes, minima, part, *found)
+            order = np.lexsort((found.ratio[:kept], found.row[:kept]))
+            ordered = Rivals(found.row[order], found.anchor[order], found.ratio[order])
+            scans.refine(x, products, memory, self._norm, tight, part, ordered)
 
         self.scan(rows, kernel)
         radii = flag_nan(starts.best).reshape(np.shape(x)[:-1])[()]

@@ -282,39 +282,35 @@ def _best_margin(x, points, q, guards, values, above, limit, norm):
 
 
 @compiled()
-def begin(
-    x, dots, points, squares, labels, low, high, norm, tight, minima, slacks, starts
-):
-    """Fill ``starts``.
+def begin(x, products, anchors, box, norm, tight, starts):
+    """Fill ``starts``; see the tuples of these names in anchors.py.
 
     ``best`` is NaN where x has NaN; without a rival it is inf and the limit -inf.
     """
+    points, squares, labels = anchors
+    low, high = box
     stretch = np.sqrt(x.shape[1]) if norm not in (1.0, 2.0) else 1.0
     rivals, values = np.empty(SEEDS, np.int64), np.empty(SEEDS)
     room = np.empty(squares.size, np.int64), np.empty(squares.size)
     for row in range(x.shape[0]):
         starts.best[row] = np.nan
         starts.limit[row] = -np.inf
-        if not slacks[row] < np.inf:
-            continue  # x has NaN, or numbers whose squares overflow
-        slack = slacks[row]
-        products = dots[row]
-        least = minima[row]
-        nearest, square = _nearest(x[row], products, points, squares, least, slack)
+        if not products.slacks[row] < np.inf:
+            continue  # x has NaN
+        slack = products.slacks[row]
+        dots = products.dots[row]
+        least = products.minima[row]
+        nearest, square = _nearest(x[row], dots, points, squares, least, slack)
         starts.nearest[row] = nearest
         starts.guard[row] = nearest
         best = np.inf
-        _nearest_rivals(
-            products, squares, least, labels, labels[nearest], rivals, values
-        )
+        _nearest_rivals(dots, squares, least, labels, labels[nearest], rivals, values)
         # Every anchor of the label that is nearer than a rival guards against it, and
         # the largest of their margins counts; the nearest anchor alone is a bound too.
         furthest = -np.inf
         if tight and rivals[0] >= 0:
             furthest = values[values < np.inf].max() + slack
-        guards, near = _guards(
-            products, squares, least, labels, nearest, furthest, *room
-        )
+        guards, near = _guards(dots, squares, least, labels, nearest, furthest, *room)
         for rival, value in zip(rivals, values):  # noqa: B905
             if rival >= 0:
                 above = value + slack
@@ -336,42 +332,30 @@ def begin(
 
 
 @compiled()
-def refine(
-    x,
-    dots,
-    points,
-    squares,
-    labels,
-    norm,
-    tight,
-    minima,
-    slacks,
-    starts,
-    rows,
-    rivals,
-    ratios,
-):
+def refine(x, products, anchors, norm, tight, starts, rivals):
     """Lower starts.best to the least margin, over rivals in the order of their rows."""
+    points, squares, labels = anchors
     room = np.empty(squares.size, np.int64), np.empty(squares.size)
     guards, values = room
     last = -1
-    for row, j, ratio in zip(rows, rivals, ratios):  # noqa: B905
+    for row, j, ratio in zip(rivals.row, rivals.anchor, rivals.ratio):  # noqa: B905
         best = starts.best[row]
-        products = dots[row]
+        dots = products.dots[row]
         # cheapest first: the sieve's ratio was kept under an older, larger best
         if ratio >= best:
             continue
-        value = squares[j] - 2 * products[j]
+        value = squares[j] - 2 * dots[j]
         gap = (value - starts.floor[row]) / 2 * (1 - 4 * ERROR)
         # the margin against the nearest anchor is not below the best
         if gap >= best * _dual(points[starts.nearest[row]], points[j], norm):
             continue
-        slack = slacks[row]
+        slack = products.slacks[row]
         if last != row:  # the guards are the same for all rivals of a row
             last = row
             limit = starts.limit[row] + slack if tight else -np.inf
+            least = products.minima[row]
             guards, values = _guards(
-                products, squares, minima[row], labels, starts.guard[row], limit, *room
+                dots, squares, least, labels, starts.guard[row], limit, *room
             )
         margin = _best_margin(
             x[row], points, j, guards, values, value + slack, best, norm

@@ -7,7 +7,7 @@ NaN can only pass where it is let through on purpose (NaN in, NaN out).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -183,6 +183,48 @@ def number(
         given = value[()] if isinstance(value, np.ndarray) else value
         raise ArgumentError(name, f"must be one finite number; got {_short(given)}")
     return float(array)
+
+
+def flag(name: str, value: Any) -> bool:
+    """``value`` if it is True or False, or ValueError: a text says neither."""
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentError(name, f"must be True or False; got {_short(value)}")
+    return bool(value)
+
+
+def instance(name: str, value: Any, kinds: Any, expected: str) -> None:
+    """ValueError unless ``value`` is of one of the types, which ``expected`` names."""
+    if not isinstance(value, kinds):
+        raise ArgumentError(name, f"must be {expected}; got {_short(value)}")
+
+
+def strings(name: str, value: Any) -> tuple[str, ...]:
+    """``value`` as a tuple of texts, or ValueError; one text is none."""
+    several = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    texts = tuple(value) if several else (None,)
+    if not all(isinstance(text, str) for text in texts):
+        raise ArgumentError(name, f"must be a sequence of texts; got {_short(value)}")
+    return texts
+
+
+def shape_of(name: str, value: Any) -> tuple[int, ...]:
+    """The shape of an array, a tensor, a sparse matrix or lists, or ValueError."""
+    try:
+        return np.shape(value)
+    except ValueError:
+        raise ArgumentError(
+            name, f"must have rows of one length; got {_short(value)}"
+        ) from None
+
+
+def as_array(name: str, value: Any) -> NDArray[Any]:
+    """``value`` as an array of any type, or ValueError: its rows have one length."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ArgumentError(
+            name, f"must have rows of one length; got {_short(value)}"
+        ) from None
 
 
 def choice(name: str, value: Any, options: tuple[str, ...]) -> str:

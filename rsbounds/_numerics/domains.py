@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rsbounds._numerics.checks import operand
+from rsbounds._numerics.checks import instance, operand
 from rsbounds._numerics.errors import ArgumentError
 
 
@@ -52,6 +52,7 @@ Domains: TypeAlias = Mapping[str, Domain]
 
 def require(domains: Domains, parameters: Mapping[str, Any], prefix: str = "") -> None:
     """ArgumentError unless the parameters lie in their domains, one number each."""
+    instance("parameters", parameters, Mapping, "a mapping by name")
     for name, domain in domains.items():
         if name in parameters:
             value = parameters[name]

@@ -20,6 +20,7 @@ from rsbounds._numerics.checks import (
     check,
     either,
     every,
+    flag,
     operand,
 )
 from rsbounds._numerics.rounding import EPS, flag_nan, round_down, round_up
@@ -47,6 +48,7 @@ class ScorePair(NamedTuple):
         ``p_b=None`` stands for 1 - p_a, so z_b = -z_a exactly. With ``scores=True``
         both arguments are scores already, which are kept as they are. NaN passes.
         """
+        scores = flag("scores", scores)
         a = _values("p_a", p_a, scores, -np.inf)
         if p_b is None:
             z = a if scores else ndtri(a)
@@ -90,6 +92,7 @@ def score_of(
 
     ``limit`` refuses finite scores beyond the range of the kernels.
     """
+    scores = flag("scores", scores)
     value = _values(name, p, scores)
     z = value if scores else ndtri(value)
     if limit:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats, as_integers
+from rsbounds._numerics.checks import Array, as_floats, as_integers, instance
 from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.records import Record
@@ -276,6 +276,7 @@ class Answer:
 
 def require_fixed(scheme: Scheme) -> None:
     """ValueError for noise that is not the same at every input, or isn't sampled."""
+    require_scheme(scheme)
     if scheme.outcomes is not None:
         raise ArgumentError(
             "scheme",
@@ -353,7 +354,8 @@ def void_votes(counts: ClassCounts, n: int) -> int:
     chance, as the noise is, so that the samples with a class alone would bound a
     smaller probability. Counts don't tell which.
     """
-    return n - sum(counts.tolist())
+    drawn: int = sum(counts.tolist())  # exact, whatever they are
+    return n - drawn
 
 
 def require_scheme(scheme: Any) -> None:
@@ -363,7 +365,15 @@ def require_scheme(scheme: Any) -> None:
             "a Scheme, such as rsbounds.schemes.gaussian(0.5), or for a data set a "
             "Rule or an Answer"
         )
-        raise ValueError(f"scheme must be {expected}; got {scheme!r:.80}")
+        raise ArgumentError("scheme", f"must be {expected}; got {scheme!r:.80}")
+
+
+def require_rows(rows: Any) -> None:
+    """ValueError for anything but rows with the columns of an answer."""
+    instance("rows", rows, Sequence, "a sequence of rows")
+    for row in rows:
+        if not hasattr(row, "extra"):
+            raise ArgumentError("rows", f"must hold rows; got {row!r:.60}")
 
 
 def class_counts(sampled: Any) -> ClassCounts:

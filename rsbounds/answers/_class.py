@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.checks import as_array
 from rsbounds._numerics.domains import POSITIVE, RADIUS
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers._answer import (
@@ -359,4 +360,4 @@ def certify_counts(
 
 def _written(name: str, counts: Any, samples: int) -> ClassCounts:
     """Counts that were written down: without trailing zeros, so perhaps without any."""
-    return drawn_counts(name, counts if np.size(counts) else [0], samples)
+    return drawn_counts(name, counts if as_array(name, counts).size else [0], samples)

@@ -30,6 +30,7 @@ from rsbounds.answers._answer import (
     Summary,
     checked_alpha,
     require_fixed,
+    require_rows,
     unclassified,
 )
 from rsbounds.certificate import ABSTAIN
@@ -485,6 +486,7 @@ def certified_maps(rows: Sequence[Recorded], *, tau: float, alpha: float) -> Lab
 
 def _of_maps(rows: Sequence[Recorded]) -> Sequence[Recorded]:
     """The rows, or ValueError for those of another answer."""
+    require_rows(rows)
     if not rows or not all("certified" in row.extra for row in rows):
         raise ArgumentError("rows", "must be of the answer 'maps', at least one")
     return rows

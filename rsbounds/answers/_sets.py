@@ -19,11 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats, count, operand
+from rsbounds._numerics.checks import Array, as_floats, count
+from rsbounds._numerics.domains import Domain
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, round_down
 from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
-from rsbounds.answers._answer import checked_alpha, checked_radius
+from rsbounds.answers._answer import checked_alpha, checked_radius, require_scheme
 from rsbounds.schemes import Scheme
 from rsbounds.special import log_ndtr
 
@@ -67,6 +68,7 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
     >>> round(conformal_level(0.1, 0.125, gaussian(0.25)), 4)
     0.9626
     """
+    require_scheme(scheme)
     missed = _error(checked_alpha(alpha), checked_radius(radius), scheme)
     return min(float(np.nextafter(1.0 - missed, 2.0)), 1.0)
 
@@ -112,6 +114,7 @@ def set_rule(m: int, alpha: float, radius: float, scheme: Scheme) -> SetRule:
     m = count("m", m, 1)
     if not m <= 1000:
         raise ArgumentError("m", f"must be at most 1000; got {m}")
+    require_scheme(scheme)
     alpha, radius = checked_alpha(alpha), checked_radius(radius)
     error = _error(alpha, radius, scheme)
     if m == 1:
@@ -251,7 +254,7 @@ def predict_set(
     """
     given, limit = (
         as_floats("scores", scores),
-        operand("threshold", threshold, nan=False),
+        Domain(-math.inf, math.inf).one("threshold", threshold),
     )
     if given.ndim not in (2, 3) or not given.size:
         raise ValueError(

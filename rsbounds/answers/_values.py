@@ -31,6 +31,8 @@ from rsbounds.answers._answer import (
     checked_alpha,
     checked_radius,
     require_fixed,
+    require_rows,
+    require_scheme,
     unclassified,
 )
 from rsbounds.confidence import upper_bound
@@ -125,6 +127,7 @@ def order_ranks(
 
     0 where there is none.
     """
+    require_scheme(scheme)
     quantile = number("p", p, 0.0, 1.0, closed="neither")
     level = float(half(checked_alpha(alpha)))
     distance = checked_radius(radius)
@@ -371,6 +374,7 @@ def intervals(rows: Sequence[Recorded]) -> tuple[Array, Array]:
     ValueError
         If rows are of another answer.
     """
+    require_rows(rows)
     if not all("low" in row.extra and "high" in row.extra for row in rows) or not rows:
         raise ArgumentError("rows", "must be of the answer 'values', at least one")
     low = np.array([table(row.extra["low"]) for row in rows])

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rsbounds._numerics.checks import count
+from rsbounds._numerics.checks import count, flag, instance
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
-from rsbounds._numerics.files import LARGE, content_of
+from rsbounds._numerics.files import LARGE, as_path, content_of
 from rsbounds.audit import _given, _stated
 from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._proof import answer_of
@@ -102,12 +102,16 @@ def verify(
     ()
     """
     need("flint", "an audit")
-    path = Path(path)
+    path = as_path("path", path)
+    rerun = count("rerun", rerun)
+    margin = flag("margin", margin)
+    if scheme is not None:
+        instance("scheme", scheme, Scheme, "a Scheme, such as the run's")
     before = _digests(path)
     _require_together(data=data, model=model, scheme=scheme, rerun=rerun)
     if margin and not rerun:
         raise ArgumentError("margin", "needs rerun, the number of rows it compares")
-    file = File.read(path, count("rerun", rerun), margin=margin, seed=seed)
+    file = File.read(path, rerun, margin=margin, seed=seed)
     if scheme is not None:
         _given.check_noise(scheme, file.manifest, path)
     chosen = file.chosen(sample)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from rsbounds._numerics.checks import instance
 from rsbounds.answers import asked
 from rsbounds.certify._job import source_of
 from rsbounds.certify._margin import ENTRY, STATED, measure_margin, recorded_margin
@@ -105,11 +106,12 @@ def certify_dataset(
     ([0, 1], 1.0)
     """
     answer = asked(scheme)
+    instance("settings", settings, Settings, "Settings(...)")
     require_columns(model, data)
     selection = Selection(start=start, skip=skip, max=max, shard=shard)
     place = None if out is None else require_place(out)
     basis: Mapping[str, Any] = STATED
-    if margin == "auto":
+    if isinstance(margin, str) and margin == "auto":
         measured = recorded_margin(place)
         if measured is None:
             indices = selection.of(len(source_of(data, answer, labels_of(model))))

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from rsbounds._numerics.checks import count
+from rsbounds._numerics.checks import as_floats, as_integers, count, instance
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import restored, void_votes
 from rsbounds.certify._stopping import FEWEST as FEWEST_SAMPLES
@@ -169,7 +169,9 @@ def forecast(
     if tolerance is None:
         tolerance = TOLERANCE if asked.tolerance is None else asked.tolerance
     forecasts = []
-    for n in numbers:
+    numbers = as_integers("numbers", numbers, 1)
+    radii = np.ravel(as_floats("radii", radii, 0.0, nan=False)).tolist()
+    for n in np.ravel(numbers).tolist():
         fixed = asked.fixed(n)
         staged = replace(fixed, tolerance=tolerance)
         for procedure in (fixed, staged):
@@ -180,6 +182,7 @@ def forecast(
 
 def _checked(pilot: Results) -> Manifest:
     """The manifest of a pilot; ValueError where nothing can be expected from it."""
+    instance("pilot", pilot, Results, "Results, such as certify_dataset returns")
     manifest = pilot.manifest
     if manifest is None:
         raise ArgumentError("pilot", "must have a manifest, which says what was run")

@@ -11,6 +11,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import TopClass, class_counts, level_of, sampler_of
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify._job import Job
+from rsbounds.certify._too_few import warn_of_too_few
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import Phase, Sampler, stream
@@ -56,7 +57,8 @@ def certify(
     -------
     Certificate
         ``predict`` is ``ABSTAIN`` unless the class leads every other at level 1 -
-        alpha.
+        alpha. Where n is too small for that whatever the votes are, a warning names
+        the least n.
 
     Raises
     ------
@@ -146,7 +148,11 @@ def certified(
 ) -> Certificate:
     """The certificate of one input whose label nobody knows, by any procedure."""
     job = Job.of(sampler, TopClass(scheme), procedure)
-    return job.certify(x, index, ABSTAIN).certificate
+    certificate = job.certify(x, index, ABSTAIN).certificate
+    # where all outcomes are gone through their number is no choice
+    if certificate.abstained and scheme.outcomes is None:
+        warn_of_too_few(job.answer, x, procedure)
+    return certificate
 
 
 def predict(

@@ -7,6 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from rsbounds._numerics.checks import as_integers, check
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import asked
 from rsbounds.certify._job import source_of
@@ -81,7 +84,11 @@ def measure_margin(
         model, _, _ = model.build()
     answer = asked(question)
     source = source_of(data, answer, labels_of(model))
-    chosen = range(len(source)) if indices is None else indices
+    chosen: Sequence[int] = range(len(source))
+    if indices is not None:
+        places = np.ravel(as_integers("indices", indices))
+        check("indices", places, places < len(source), "places of the data")
+        chosen = places.tolist()
     chosen = chosen[:: len(chosen) // INPUTS + 1]
     difference = Difference(margin=0.0)
     for stage, sampler in enumerate(answer.samplers(model)):

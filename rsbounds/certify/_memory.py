@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.checks import as_floats, on_host
+from rsbounds.answers import class_counts
 from rsbounds.certificate import ANOTHERS, MEMORY, Certificate
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure, require_procedure
@@ -66,8 +67,9 @@ def instance_sigma(
     generator = stream(procedure.seed, index, Phase.SEARCH)
 
     def radius(sigma: float) -> float:
-        top = int(np.argmax(np.asarray(sampler(x, sigma, procedure.n0, generator))))
-        count = int(np.asarray(sampler(x, sigma, procedure.n, generator))[top])
+        selected = class_counts(sampler(x, sigma, procedure.n0, generator))
+        top = int(np.argmax(selected))
+        count = int(class_counts(sampler(x, sigma, procedure.n, generator))[top])
         return sigma * max(
             float(lower_bound(count, procedure.n, procedure.alpha, scores=True)), 0.0
         )

@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ from rsbounds.certify import (
     Settings,
     Stopping,
     certify_dataset,
+    least_samples,
+    too_few,
 )
 from rsbounds.cli import _answers, _config, _engine, _methods
 from rsbounds.cli._methods import whole
@@ -501,12 +503,6 @@ def say(message: str) -> None:
     print(f"rsbounds certify: {message}", file=sys.stderr)
 
 
-def _shows_nothing(answer: Answer, x: Any, procedure: Procedure) -> bool:
-    """Whether a billion samples of one class would certify nothing either."""
-    largest = Stopping.of(replace(procedure, n=10**9)).largest_radius(answer, x)
-    return largest is not None and largest <= 0
-
-
 def _hints(procedure: Procedure, answer: Answer, data: Data) -> None:
     """Warn before sampling where nothing good can come out."""
     x = _engine.first(data)
@@ -516,16 +512,15 @@ def _hints(procedure: Procedure, answer: Answer, data: Data) -> None:
         lambda: Stopping.of(procedure).largest_radius(answer, x),
     )
     target = procedure.target_radius or 0.0
-    if largest is not None and largest <= 0 and _shows_nothing(answer, x, procedure):
+    nothing = largest is not None and largest <= 0
+    least = least_samples(answer, x, procedure) if nothing else None
+    if nothing and least is None:
         say(
             "warning: this noise certifies nothing, however many samples are drawn: "
             f"{answer.scheme.name} needs a stronger one"
         )
-    elif largest is not None and largest <= 0:
-        say(
-            f"warning: with n = {procedure.n} and alpha = {procedure.alpha} nothing "
-            "can be certified"
-        )
+    elif least is not None:
+        say(f"warning: {too_few(procedure, least)}")
     elif largest is not None and largest < target:
         say(
             f"warning: the target radius {target} is above the largest that n = "

@@ -107,6 +107,10 @@ def run(args: argparse.Namespace) -> int:
     manifest = Manifest.read(args.file)
     if args.sigma or args.n or args.alpha:
         raise ValueError("--sigma, --n and --alpha are for a file without a manifest")
+    if args.data is not None:
+        _require_scale(args, manifest)
+    if args.rerun is not None and manifest.method in METHODS:
+        _require_same(args, manifest)
     with ExitStack() as stack:
         result = audit.verify(
             args.file,
@@ -141,7 +145,7 @@ def _compared(
     scheme = _scheme(args, manifest, x.shape) if noise else None
     compared |= {"data": data, "scheme": scheme}
     if loaded is not None:
-        answer = _answer(args, manifest, scheme)
+        answer = _answer(manifest, scheme)
         stages, describe = _engine.stages(args, loaded, answer, x)
         compared |= {
             "describe": describe,
@@ -215,15 +219,23 @@ def _scheme(
     return method.from_options(options, given)
 
 
-def _answer(
-    args: argparse.Namespace, manifest: Manifest, noise: Scheme | None
-) -> Answer:
-    """Return the answer of the file.
+def _require_scale(args: argparse.Namespace, manifest: Manifest) -> None:
+    """ValueError where the run divided its data by a number that is not given now.
 
-    ValueError unless the command line has all that its run had.
+    Code that returns data may have divided them itself.
+    """
+    scale = manifest.data.get("scale")
+    of_file = args.data.endswith((".npz", ".npy"))
+    if of_file and isinstance(scale, int | float) and args.scale is None:
+        raise ValueError(f"--data needs --scale {scale:g}, as {args.file} had")
+
+
+def _require_same(args: argparse.Namespace, manifest: Manifest) -> None:
+    """ValueError unless the command line has all that the run had.
+
+    Before the model is loaded, and before anything is proved.
     """
     method = METHODS[manifest.method]
-    parameters = manifest.parameters
     takes_noise = any(option.name == "noise" for option in method.options)
     shaped = is_shaped(manifest)
     for name, had in (
@@ -241,7 +253,12 @@ def _answer(
     grid = manifest.engine.get("grid", args.grid)
     if args.grid != grid:
         raise ValueError(f"--rerun needs --grid {grid}, as {args.file} had")
+
+
+def _answer(manifest: Manifest, noise: Scheme | None) -> Answer:
+    """The answer of the file."""
     if noise is None:
+        method, parameters = METHODS[manifest.method], manifest.parameters
         level = parameters.get("sigma", parameters.get("sigma_min", 1.0))
         noise = method.from_parameters(parameters, level=lambda _: level)
     return restored(manifest.answer, noise)

@@ -122,9 +122,10 @@ class Rule:
         # files that were fitted say to what
         given = set(data) - {"fitted"} if isinstance(data, Mapping) else None
         if given != keys or data["format"] != FORMAT:
-            raise ValueError(
-                f"a rule must be an object with {sorted(keys)}, format {FORMAT}; "
-                f"got {data!r:.80}"
+            raise ArgumentError(
+                "data",
+                f"of a rule must be an object with {sorted(keys)}, format {FORMAT}; "
+                f"got {data!r:.80}",
             )
         try:
             items = [[Cond(**q) for q in item] for item in data["items"]]

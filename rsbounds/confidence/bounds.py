@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import broadcast, choice, every
+from rsbounds._numerics.checks import broadcast, choice, every, flag
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.registry import Registry
 from rsbounds.confidence.bound import Bound, capped_end, check_entry, half
@@ -95,4 +95,6 @@ def pair_bounds(
     lower = bound.lower(count_a, n, level, None)
     upper = bound.lower(n - count_b, n, level, None)
     z_b, p_b = capped_end(lower, upper)
-    return (lower.z[()], z_b[()]) if scores else (lower.p[()], p_b[()])
+    if flag("scores", scores):
+        return lower.z[()], z_b[()]
+    return lower.p[()], p_b[()]

@@ -22,6 +22,7 @@ from rsbounds._numerics.checks import (
     broadcast,
     either,
     every,
+    flag,
     operand,
 )
 from rsbounds._numerics.errors import ArgumentError
@@ -77,7 +78,7 @@ def lower_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
     3.811456563
     """
     p, q = clopper_pearson(*arguments(count, n, alpha))
-    return (score(p, q) if scores else p)[()]
+    return (score(p, q) if flag("scores", scores) else p)[()]
 
 
 def upper_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
@@ -95,7 +96,7 @@ def upper_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
     """
     count, n, alpha = arguments(count, n, alpha)
     p, q = clopper_pearson(n - count, n, alpha)
-    return (-score(p, q) if scores else q)[()]
+    return (-score(p, q) if flag("scores", scores) else q)[()]
 
 
 def arguments(
@@ -230,7 +231,7 @@ def randomized_lower_bound(
         raise ArgumentError("seed", f"must seed a generator: {error}") from None
     u = 1.0 - np.asarray(generator.random(count.shape))
     result = randomized_end(count, n, alpha, u)
-    return (result.z if scores else result.p)[()]
+    return (result.z if flag("scores", scores) else result.p)[()]
 
 
 @np.errstate(under="ignore")  # bounds may be smaller than any double

@@ -96,7 +96,7 @@ class ScoreHistogram:
         cell = np.searchsorted(self.edges, threshold)
         if not np.all(self.edges[cell] == threshold):
             raise ArgumentError(
-                "threshold", "must be one of the edges; got another value"
+                "thresholds", "must be one of the edges; got another value"
             )
         from_cell = np.cumsum(self.counts[::-1])[::-1]
         return np.asarray(from_cell[cell])

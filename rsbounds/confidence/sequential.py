@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, number, operand
+from rsbounds._numerics.checks import Array, flag, number, operand
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR
 from rsbounds._numerics.threads import apply
@@ -120,7 +120,7 @@ def anytime_lower_bound(
     0.971248
     """
     result = anytime_end(*_arguments(hits, trials, alpha))
-    return (result.z if scores else result.p)[()]
+    return (result.z if flag("scores", scores) else result.p)[()]
 
 
 def anytime_upper_bound(
@@ -139,7 +139,7 @@ def anytime_upper_bound(
     """
     hits, trials, alpha = _arguments(hits, trials, alpha)
     result = anytime_end(trials - hits, trials, alpha)
-    return (-result.z if scores else result.q)[()]
+    return (-result.z if flag("scores", scores) else result.q)[()]
 
 
 def _arguments(hits: Any, trials: Any, alpha: Any) -> tuple[Any, Any, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, choice, number
+from rsbounds._numerics.checks import Array, choice, flag, number
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, round_up
 from rsbounds._numerics.search import Accepted, bisect
@@ -71,7 +71,7 @@ def soft_lower_bound(
     betting       0.8967
     """
     result = soft_end(histogram, alpha, method)
-    return (result.z if scores else result.p)[()]
+    return (result.z if flag("scores", scores) else result.p)[()]
 
 
 def soft_upper_bound(
@@ -96,7 +96,7 @@ def soft_upper_bound(
     """
     require_histogram(histogram)
     result = soft_end(histogram.complement(), alpha, method)
-    return (-result.z if scores else result.q)[()]
+    return (-result.z if flag("scores", scores) else result.q)[()]
 
 
 def soft_end(histogram: ScoreHistogram, alpha: Any, method: str) -> End:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -89,7 +91,10 @@ def radius(
     sigma_min = as_floats("sigma_min", sigma_min, 0.0, closed=closed, towards=-np.inf)
     sigma = as_floats("sigma", sigma, 0.0, closed="neither", exact=True)
     dim = as_floats("dim", dim, 1.0, 1e8, exact=True)
-    z_a, z_b, half, sigma, lip, sigma_min, dim = broadcast(
+    least: Any = 0.25  # of the methods without, for which it is nothing
+    if p_min is not None:
+        least = as_floats("p_min", p_min, 0.0, 0.5, closed="neither", exact=True)
+    z_a, z_b, half, sigma, lip, sigma_min, dim, least = broadcast(
         p_a=pair.z_a,
         p_b=pair.z_b,
         half=pair.half,
@@ -97,16 +102,16 @@ def radius(
         lip=lip,
         sigma_min=sigma_min,
         dim=dim,
+        p_min=least,
     )
     check("sigma", sigma, ~(sigma < sigma_min), f"at least sigma_min = {sigma_min}")
     if p_min is None:
         value = _integrated(z_a, z_b, half, sigma, lip, sigma_min, dim)
         error = 3 * _ROUNDING
     else:
-        p_min = as_floats("p_min", p_min, 0.0, 0.5, closed="neither", exact=True)
-        half = _clipped(z_a, z_b, half, -ndtri(p_min))
+        half = _clipped(z_a, z_b, half, -ndtri(least))
         with np.errstate(over="ignore", under="ignore"):
-            value = half / constant(dim, lip, sigma_min, p_min)
+            value = half / constant(dim, lip, sigma_min, least)
         value = flag_nan(np.where(np.isnan(sigma), np.nan, value))
         error = 5 * _ROUNDING
     value = round_down(capped(value, np.isfinite(half)), error)

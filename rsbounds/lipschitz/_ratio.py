@@ -182,6 +182,7 @@ def constant(
         "sigma_min", sigma_min, 0.0, closed="neither", towards=-np.inf
     )
     p_min = as_floats("p_min", p_min, 0.0, 0.5, closed="neither", towards=-np.inf)
+    dim = as_floats("dim", dim, 1.0, 1e8)
     broadcast(dim=dim, lip=lip, sigma_min=sigma_min, p_min=p_min)
     with np.errstate(over="ignore", under="ignore"):
         value = (1 + 2 * lip * ratio(p_min, dim)) / sigma_min

@@ -224,11 +224,12 @@ class SequenceData(Data):
         whole: bool = False,
     ) -> None:
         sequence = hasattr(pairs, "__len__") and hasattr(pairs, "__getitem__")
+        sequence = sequence and getattr(pairs, "ndim", 1) > 0
         if not sequence or isinstance(pairs, dict) or not len(pairs):
             got = "arrays" if isinstance(pairs, _Pairs) else type(pairs).__name__
             if hasattr(pairs, "dataset"):
                 got += ", which loads batches: give its dataset"
-            elif hasattr(pairs, "__len__") and not len(pairs):
+            elif sequence and not len(pairs):
                 got += " without any"
             raise ValueError(
                 f"{name} must be a sequence of pairs (x, y) or two arrays (x, y), at "

@@ -83,7 +83,7 @@ class Preprocess:
         object.__setattr__(self, "crop", crop)
         choice("interpolation", self.interpolation, INTERPOLATIONS)
         choice("rounding", self.rounding, ("even", "down"))
-        if self.channels not in (1, 3):
+        if count("channels", self.channels) not in (1, 3):
             raise ArgumentError("channels", f"must be 1 or 3; got {self.channels}")
 
     def __call__(self, image: Any) -> NDArray[np.uint8]:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_integers, count
+from rsbounds._numerics.checks import as_integers, count, flag
+from rsbounds._numerics.errors import ArgumentError
 
 LARGEST = 2**28  # numbers of one input, 1 GiB in float32: as many as Pillow thinks safe
 NUMBERS_OF_TEXT = (
@@ -69,7 +70,7 @@ class Data(AbstractContextManager["Data"], ABC):
     ) -> None:
         self.name = name
         self.labels = labels
-        self._whole = whole and scale is None
+        self._whole = flag("whole", whole) and scale is None
         if self._whole:
             facts["whole"] = True
         self._scale = scale
@@ -136,8 +137,7 @@ class Data(AbstractContextManager["Data"], ABC):
         CorruptInput
             If it can't be decoded or isn't finite.
         """
-        if not 0 <= i < len(self):
-            raise IndexError(f"{self.name}: index must be in [0, {len(self)}); got {i}")
+        i = self._place(i)
         with self._lock:
             stored, x, label = self._read(i)
         sparse = is_sparse(x)
@@ -156,7 +156,17 @@ class Data(AbstractContextManager["Data"], ABC):
 
     def label(self, i: int) -> int:
         """The label of input i."""
-        return int(self.labels[i]) if self.labels is not None else self.item(i).label
+        if self.labels is None:
+            return self.item(i).label
+        return int(self.labels[self._place(i)])
+
+    def _place(self, i: int) -> int:
+        """``i`` as one of the inputs; IndexError for a number beyond them."""
+        if not isinstance(i, int | np.integer) or isinstance(i, bool):
+            raise ArgumentError("i", f"must be a whole number; got {i!r:.60}")
+        if not 0 <= i < len(self):
+            raise IndexError(f"{self.name}: index must be in [0, {len(self)}); got {i}")
+        return int(i)
 
     def close(self) -> None:
         """Let go of open files."""

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, count
+from rsbounds._numerics.checks import (
+    Array,
+    Floats,
+    as_floats,
+    broadcast,
+    count,
+    shape_of,
+)
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rationals import exact_probability
 from rsbounds._numerics.rounding import round_down, round_up
@@ -225,7 +232,7 @@ class Curve(ABC):
         ValueError
             If an argument is out of its domain; NaN is.
         """
-        if np.ndim(p_a) == 0 and np.ndim(p_b if p_b is not None else 0) == 0:
+        if not shape_of("p_a", p_a) and (p_b is None or not shape_of("p_b", p_b)):
             return self._largest(_question(p_a, p_b))
         a = as_floats("p_a", p_a, 0.0, 1.0, nan=False, towards=-math.inf)
         if p_b is None:
@@ -461,7 +468,7 @@ def _each(
     exact: Callable[[Fraction], Fraction],
 ) -> Any:
     """A Fraction's answer exact, a number's rounded, an array's for each number."""
-    if np.ndim(p) == 0 and not isinstance(p, np.ndarray):
+    if not shape_of("p", p) and not isinstance(p, np.ndarray):
         value = exact_probability("p", p)
         if isinstance(p, Fraction):
             return exact(value)

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, check, on_host
+from rsbounds._numerics.checks import as_array as any_array
+from rsbounds._numerics.checks import as_floats, check, number, on_host
 from rsbounds._numerics.errors import ArgumentError
 
 _MOST = 2**24  # whole numbers up to here are numbers of float32
@@ -164,7 +165,7 @@ def as_array(x: Any) -> NDArray[Any]:
         raise ArgumentError(
             "x", "must be an array: this noise does not take sparse matrices"
         )
-    given = np.asarray(on_host("x", x))
+    given = any_array("x", on_host("x", x))
     if given.dtype.kind not in "biuf" or not given.size:
         raise ArgumentError(
             "x",
@@ -208,7 +209,7 @@ def single(x: Any) -> NDArray[np.float32]:
     ValueError for whole numbers, of which nobody knows the scale (0 ... 255 under noise
     of 0.25 is a trap), NaN, infinity, and numbers beyond float32.
     """
-    given = x if type(x) is np.ndarray else np.asarray(on_host("x", x))
+    given = x if type(x) is np.ndarray else any_array("x", on_host("x", x))
     if given.dtype.kind != "f":
         raise ValueError(
             "x must be floating point (pixels in 0 ... 255: divided by 255, or as "
@@ -220,9 +221,10 @@ def single(x: Any) -> NDArray[np.float32]:
     return given.astype(np.float32, copy=False)
 
 
-def noise_level(sigma: float) -> float:
+def noise_level(sigma: float, name: str = "sigma") -> float:
     """``sigma`` itself; ValueError where float32 holds no noise of this level."""
-    if not _TINY <= sigma <= _LARGEST:
+    level = number(name, sigma)
+    if not _TINY <= level <= _LARGEST:
         ends = f"[{_TINY:.2g}, {_LARGEST:.2g}]"
-        raise ArgumentError("sigma", f"must be in {ends} to draw noise; got {sigma}")
-    return float(sigma)
+        raise ArgumentError(name, f"must be in {ends} to draw noise; got {sigma}")
+    return level

@@ -91,7 +91,10 @@ class TwoQueries(NamedNoise):
         self.dim = DIMENSION.one("dim", dim)
         self.level = combined(self.sigma_1, self.sigma_2)
         if not self.level > 0:
-            raise ArgumentError("sigma_1", f"must not be so small; got {sigma_1}")
+            raise ArgumentError(
+                "sigma_1",
+                f"and sigma_2 must not be so small; got {sigma_1} and {sigma_2}",
+            )
         self.law = f"two queries sigma_1={self.sigma_1!r} sigma_2={self.sigma_2!r}"
 
     @property

@@ -19,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
+from rsbounds._numerics.checks import instance, strings
 from rsbounds._numerics.files import as_path, content_of, require_folder
 from rsbounds._numerics.json_files import parsed
 from rsbounds._numerics.text import abridged, quoted
@@ -102,6 +103,11 @@ class Writer:
         accept_change: bool = False,
         check: Callable[[Sequence[Row]], object] | None = None,
     ) -> None:
+        path = as_path("path", path)
+        instance("manifest", manifest, Manifest, "a Manifest")
+        further = strings("further", further)
+        if check is not None:
+            instance("check", check, Callable, "a function of the rows that were there")
         _require_regular(path)
         _require_own_manifest(path)
         self.path = path

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.checks import share
-from rsbounds._numerics.files import content_of
+from rsbounds._numerics.checks import instance, share
+from rsbounds._numerics.files import as_path, content_of
 from rsbounds._numerics.json_files import parsed
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.answers import ANSWERS
@@ -75,6 +75,7 @@ class Manifest:
     @classmethod
     def of(cls, entries: Mapping[str, Any]) -> Self:
         """The manifest of a JSON object."""
+        instance("entries", entries, Mapping, "a mapping by name")
         names = {f.name for f in fields(cls)} - {"extra", "procedure"}
         numbers = Procedure.__slots__
         own = {k: v for k, v in entries.items() if k in names}
@@ -89,6 +90,7 @@ class Manifest:
 
         ValueError if it has none, OSError if it isn't there.
         """
+        path = as_path("path", path)
         place = manifest_path(path)
         try:
             content = content_of(place)
@@ -276,6 +278,7 @@ class Manifest:
 
 def manifest_path(path: Path) -> Path:
     """Path of the manifest beside a result file, ``FILE.tsv.manifest.json``."""
+    path = as_path("path", path)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(path))
     return path.with_name(path.name + ".manifest.json")

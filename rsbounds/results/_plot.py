@@ -281,6 +281,18 @@ def _draw(axes: Any, drawn: Sequence[Curve], small: bool) -> None:
             alpha=0.25 if curve.is_best else 1.0,
             zorder=2 if curve.is_best else 3 + 0.01 * place,
         )
+        if not curve.is_best and curve.heights[0] > curve.heights[1]:
+            # at exactly 0: where radii are whole numbers many are 0, and the step that
+            # ends at 1 is lower
+            axes.plot(
+                curve.edges[0],
+                curve.heights[0],
+                marker="o",
+                markersize=4 * thin,
+                color=curve.colour,
+                clip_on=False,
+                zorder=4,
+            )
     axes.set(
         xlabel="radius",
         ylabel="certified accuracy",

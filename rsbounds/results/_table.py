@@ -165,6 +165,8 @@ def table(
     run   all          2     0.500    0.500  0.3750  0.500  0.500
     """
     style = checks.choice("style", style, STYLES)
+    classes = checks.flag("classes", classes)
+    notes = checks.flag("notes", notes)
     files = as_files(files)
     reports = [(file, report) for file in files if (report := file.report())]
     answered = [file for file, _ in reports]

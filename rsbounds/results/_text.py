@@ -1,4 +1,4 @@
-"""Paths, JSON and text of strangers, as messages, cards and pages show them."""
+"""JSON and text of strangers, as messages, cards and pages show them."""
 
 import math
 import re

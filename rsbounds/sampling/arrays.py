@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array
+from rsbounds._numerics.checks import Array, count, flag, instance
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.noises import Noise
 from rsbounds.sampling import numpy_arrays
@@ -161,15 +161,19 @@ class SoftSampler(ModelSampler):
     def __init__(
         self, classifier: Callable[[Any], Any], noise: Noise | None = None
     ) -> None:
-        super().__init__(ArrayFunction(classifier, noise), Scores())
+        drawn = noise_of(noise, sound_noise=False, grid=LEVELS)
+        super().__init__(ArrayFunction(classifier, drawn), Scores())
 
 
 def noise_of(noise: Noise | None, *, sound_noise: bool, grid: int) -> Noise:
     """The noise that a sampler's options name: Gaussian, unless one is given."""
+    sound_noise = flag("sound_noise", sound_noise)
+    if noise is not None:
+        instance("noise", noise, Noise, "a Noise, such as schemes.mask(50, 5).noise")
     if sound_noise and noise is not None:
         raise ArgumentError(
             "sound_noise", f"is Gaussian noise on a grid; got also {noise!r}"
         )
-    if sound_noise or grid != LEVELS:
+    if sound_noise or count("grid", grid, 1) != LEVELS:
         return OnGrid(checked_grid(grid, sound_noise))
     return Gaussian() if noise is None else noise

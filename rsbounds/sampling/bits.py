@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from enum import IntEnum
 from fractions import Fraction
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.sampling.system_bits import Randomness, SystemBits
 
 
@@ -61,16 +63,19 @@ class Stream(np.random.Generator):
     def __init__(
         self, seed: int, index: int, phase: int, stage: int | None = None
     ) -> None:
+        seed, index = _whole("seed", seed), _whole("index", index)
+        phase = _whole("phase", phase)
+        stage = None if stage is None else _whole("stage", stage)
+        if not phase < _PHASES:
+            raise ArgumentError("phase", f"must be in [0, {_PHASES}); got {phase}")
+        if not (stage or 0) < _STAGES:
+            raise ArgumentError("stage", f"must be in [0, {_STAGES}); got {stage}")
         key: tuple[int, ...] = (index, phase)
         input_key: tuple[int, ...] = (index,)
         if stage is not None:
             key = (index, phase, stage, _OF_STAGES)
             input_key = (index, _OF_STAGES)
         super().__init__(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
-        if not 0 <= phase < _PHASES:
-            raise ValueError(f"phase must be in [0, {_PHASES}); got {phase}")
-        if not 0 <= (stage or 0) < _STAGES:
-            raise ValueError(f"stage must be in [0, {_STAGES}); got {stage}")
         self.index = index
         self._arguments = (seed, index, phase, stage)
         self._of_input = seed, input_key
@@ -99,6 +104,17 @@ class Stream(np.random.Generator):
         first = self._first + self._used
         self._used += blocks
         return [(k * ODD + start) % 2**32 for k in range(first, first + blocks)]
+
+
+def _whole(name: str, value: Any) -> int:
+    """``value`` as a whole number >= 0 of any size: an index may be a hash."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if number < 0 or isinstance(value, bool | np.bool_):
+        raise ArgumentError(name, f"must be a whole number >= 0; got {value!r:.60}")
+    return number
 
 
 @lru_cache(maxsize=64)

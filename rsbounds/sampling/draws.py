@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rsbounds._numerics.checks import as_floats, instance
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.procedure import Procedure
 from rsbounds.sampling.adapters import Sampler
@@ -64,6 +65,8 @@ class Draws:
         procedure: Procedure,
         index: int = 0,
     ) -> None:
+        instance("samplers", samplers, Sequence, "a sequence of samplers")
+        levels = np.ravel(as_floats("levels", levels)).tolist()
         if not len(samplers) == len(levels) >= 1:
             raise ValueError(
                 "samplers must be one for each level, at least one; got "
@@ -127,6 +130,7 @@ class GrowingDraws(Draws):
     """
 
     def __init__(self, draws: Draws) -> None:
+        instance("draws", draws, Draws, "Draws")
         super().__init__(
             draws.samplers, draws.x, draws.levels, draws.procedure, draws.index
         )

@@ -15,7 +15,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array
+from rsbounds._numerics.checks import Array, count, instance
+from rsbounds._numerics.checks import number as one_number
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.noises import Noise
 from rsbounds.sampling import looks
@@ -128,9 +129,13 @@ class ModelSampler:
     def _begun(self, x: Any, sigma: float, n: int, generator: Randomness) -> Call:
         """A call whose arguments are checked."""
         noise = self.backend.noise
+        n = count("n", n, 1)
         if isinstance(generator, SystemBits):
             require_system_noise(self)
-        if noise.level is not None and float(sigma) != noise.level:
+        else:
+            generators = "a generator, such as rsbounds.sampling.stream(0, 0, 1)"
+            instance("generator", generator, np.random.Generator, generators)
+        if noise.level is not None and one_number("sigma", sigma) != noise.level:
             raise ArgumentError(
                 "sigma", f"must be the level of the noise, {noise.level}; got {sigma}"
             )

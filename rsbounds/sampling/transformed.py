@@ -78,7 +78,7 @@ class AffineNoise(Noise):
     whole = False
 
     def __init__(self, brightness: float, contrast: float) -> None:
-        self.level: float = noise_level(brightness)
+        self.level: float = noise_level(brightness, "sigma_brightness")
         self.contrast = contrast
         self.law = f"brightness of sigma={brightness!r}, contrast of sigma={contrast!r}"
 

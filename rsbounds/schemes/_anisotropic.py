@@ -87,6 +87,7 @@ class Anisotropic(Scheme):
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         first, second = checked_scores(z_a, z_b)
+        sigma = POSITIVE.one("sigma", sigma)
         return self._stretched(gaussian.radius(first, sigma, second, scores=True))
 
     def transport(

@@ -17,6 +17,7 @@ from rsbounds import gaussian as theory
 from rsbounds._numerics.domains import NOT_NEGATIVE, POSITIVE, Domain, Domains
 from rsbounds._numerics.options import Option, Options
 from rsbounds.certificate import PARAMETER
+from rsbounds.noises import checked_scores
 from rsbounds.sampling.transformed import AffineNoise
 from rsbounds.schemes._scheme import Given, Scheme
 
@@ -52,6 +53,7 @@ class BrightnessContrast(Scheme):
     def __init__(self, parameters: Mapping[str, Any], **options: Any) -> None:
         super().__init__(parameters, **options)
         if self.parameters:  # a class of methods is made of none
+            self.check(self.parameters)
             contrast = self.parameters["contrast"]
             if contrast:
                 self.norm = "brightness-contrast"
@@ -89,7 +91,8 @@ class BrightnessContrast(Scheme):
         parameters = dict(self.parameters)
         if contrast is not None:
             parameters["contrast"] = NOT_NEGATIVE.one("contrast", contrast)
-        return float(self.evaluate(parameters, z_a, z_b, scores=True))
+        first, second = checked_scores(z_a, z_b)
+        return float(self.evaluate(parameters, first, second, scores=True))
 
     def further(self, z_a: float, z_b: float) -> dict[str, str]:
         """The largest brightness for contrasts up to 0, 1, 2, ... levels of theirs.

@@ -108,8 +108,9 @@ def gaussian(sigma: float, *, norm: float = 2.0, dim: float | None = None) -> Sc
     True
     """
     parameters: dict[str, Any] = {"sigma": POSITIVE.one("sigma", sigma)}
+    norm = NORM.one("norm", norm)
     if norm != 2.0:
-        parameters["norm"] = NORM.one("norm", norm)
+        parameters["norm"] = norm
         if dim is not None:
             parameters["dim"] = DIMENSION.one("dim", dim)
         # refuses a norm without its dimension

@@ -9,8 +9,7 @@ from functools import cache, wraps
 from inspect import signature
 from typing import Any, ClassVar, ParamSpec, Protocol, cast
 
-import numpy as np
-
+from rsbounds._numerics.checks import shape_of
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Options
 from rsbounds.noises import Curve, NamedNoise, held
@@ -76,7 +75,7 @@ class NoiseScheme(Scheme):
         return self.noise.level
 
     def sigma(self, x: Any) -> float:
-        size = math.prod(np.shape(x))
+        size = math.prod(shape_of("x", x))
         if not self.takes(size):
             raise ArgumentError(
                 "dim",

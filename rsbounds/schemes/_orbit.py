@@ -6,10 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
+from rsbounds._numerics.checks import as_integers
 from rsbounds._numerics.domains import Domain, Domains
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options
 from rsbounds.certificate import ORBIT, WHOLE_GROUP
+from rsbounds.noises import checked_scores
 from rsbounds.sampling.transformed import OrbitNoise
 from rsbounds.schemes._scheme import Given, Scheme
 from rsbounds.transforms import TRANSFORMS, FiniteGroup, named
@@ -61,10 +65,11 @@ class Orbit(Scheme):
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         """Infinite where the class leads: at every element the votes are the same."""
         self.fixed_level(sigma)
-        second = -z_a if z_b is None else z_b
-        if math.isnan(z_a) or math.isnan(second):
+        first, given = checked_scores(z_a, z_b)
+        second = -first if given is None else given
+        if math.isnan(first) or math.isnan(second):
             return math.nan
-        return math.inf if z_a > second else 0.0
+        return math.inf if first > second else 0.0
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
@@ -124,7 +129,8 @@ def orbit(transform: str, shape: tuple[int, ...]) -> Orbit:
     (3, 1)
     """
     group = _group(transform)
-    order = group.order(tuple(shape))
+    sizes = as_integers("shape", shape, 1)
+    order = group.order(tuple(np.ravel(sizes).tolist()))
     if not 1 <= order <= _MOST:
         raise ArgumentError(
             "shape", f"must give at most {_MOST} elements; got {order} for {shape}"

@@ -6,10 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol, Self
 
-import numpy as np
-
 from rsbounds import envelope as theory
-from rsbounds._numerics.checks import on_host
+from rsbounds._numerics.checks import instance, on_host, shape_of
 from rsbounds._numerics.domains import POSITIVE, Domain, Domains, plain, require
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options
@@ -174,7 +172,7 @@ class Scheme:
 
         ValueError where it contradicts the parameters.
         """
-        size = math.prod(np.shape(x))
+        size = math.prod(shape_of("x", x))
         if not self.takes(size):
             dim = self.parameters.get("dim")
             raise ArgumentError(
@@ -208,10 +206,9 @@ class Scheme:
         ``z_b`` that of an upper bound of every other class's; by default -z_a.
         """
         first, second = checked_scores(z_a, z_b)
-        if np.ndim(sigma):
-            raise ArgumentError(
-                "sigma", f"must be one number; got shape {np.shape(sigma)}"
-            )
+        shape = shape_of("sigma", sigma)
+        if shape:
+            raise ArgumentError("sigma", f"must be one number; got shape {shape}")
         parameters = {**self.parameters, "sigma": sigma}
         return float(self.evaluate(parameters, first, second, scores=True))
 
@@ -369,6 +366,7 @@ class EnvelopeScheme(Scheme):
 
 def is_own(scheme: type[Scheme]) -> bool:
     """Whether a class of schemes is this package's own."""
+    instance("scheme", scheme, type, "a class of schemes")
     return scheme.__module__.partition(".")[0] == "rsbounds"
 
 

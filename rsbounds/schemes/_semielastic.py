@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rsbounds import envelope as theory
-from rsbounds._numerics.checks import on_host
+from rsbounds._numerics.checks import flag, on_host
 from rsbounds._numerics.domains import DIMENSION, NOT_NEGATIVE, SLACK, Domains
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options, Shared
@@ -151,6 +151,6 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
     proven = type(knn) is KNNSigma and not any(map(callable, vars(knn).values()))
     DIMENSION.one("dim", dim)
     parameters = {"rate": NOT_NEGATIVE.one("rate", knn.rate), "dim": dim}
-    if sound:
+    if flag("sound", sound):
         parameters["slack"] = knn.slack()
     return SemiElastic(parameters, level=partial(_level, knn), proven=proven)

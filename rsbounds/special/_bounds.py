@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, choice
+from rsbounds._numerics.checks import (
+    Array,
+    Floats,
+    as_floats,
+    broadcast,
+    choice,
+    flag,
+)
 from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR
 from rsbounds.special._call import DOMAIN, ERROR_KINDS
 
@@ -111,7 +118,7 @@ def error_bound(
     """
     choice("name", name, tuple(ERROR_KINDS))
     size = np.abs(as_floats("value", value))
-    parts = (_MEASURED if measured else _PROVED)[ERROR_KINDS[name]]
+    parts = (_MEASURED if flag("measured", measured) else _PROVED)[ERROR_KINDS[name]]
     degrees = np.zeros(()) if df is None else as_floats("df", df, *DOMAIN["df"])
     if not name.startswith(("ncx2", "marcum")):
         degrees = np.full_like(degrees, np.inf)

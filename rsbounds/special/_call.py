@@ -7,7 +7,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast
+from rsbounds._numerics.checks import Array, Floats, as_array, as_floats, broadcast
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import flag_nan
 from rsbounds._numerics.threads import apply
 from rsbounds_ext import kernels
@@ -71,6 +72,24 @@ def _shares_memory(value: Any, out: Any) -> bool:
     )
 
 
+def _checked_out(out: Any) -> Any:
+    """Where results are written: None, an array of floats, or a tuple of one."""
+    held = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if held is None or (isinstance(held, np.ndarray) and held.dtype.kind == "f"):
+        return out
+    raise ArgumentError("out", f"must be an array of floats; got {held!r:.60}")
+
+
+def _checked_where(where: Any) -> Any:
+    """Which results are wanted: True or False, or an array of them."""
+    if where is True:
+        return True
+    chosen = as_array("where", where)
+    if chosen.dtype != bool:
+        raise ArgumentError("where", f"must be True or False each; got {where!r:.60}")
+    return chosen
+
+
 def call(ufunc: np.ufunc, out: Any, where: Any, **args: Any) -> Floats:
     """The ufunc of named arguments, which are checked only when a NaN came out.
 
@@ -81,6 +100,7 @@ def call(ufunc: np.ufunc, out: Any, where: Any, **args: Any) -> Floats:
         number = kernels.scalar(ufunc, *args.values())
         if number is not None and number == number:
             return number
+    out, where = _checked_out(out), _checked_where(where)
     if out is not None:  # the check looks at the arguments after `out` has been written
         args = {
             k: np.array(v) if _shares_memory(v, out) else v for k, v in args.items()

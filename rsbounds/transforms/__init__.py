@@ -95,12 +95,12 @@ def named(name: str) -> Transform | FiniteGroup:
     name : str
         A key of ``TRANSFORMS``; ArgumentError("transform", ...) for another.
     """
-    if name in REFUSED:
-        raise ArgumentError("transform", f"can't be {name}: it {REFUSED[name]}")
-    if name not in TRANSFORMS:
+    if not isinstance(name, str) or name not in {*TRANSFORMS, *REFUSED}:
         raise ArgumentError(
             "transform", f"must be one of {', '.join(TRANSFORMS)}; got {name!r:.60}"
         )
+    if name in REFUSED:
+        raise ArgumentError("transform", f"can't be {name}: it {REFUSED[name]}")
     return TRANSFORMS[name]
 
 

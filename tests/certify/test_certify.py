@@ -2,6 +2,7 @@
 Python.
 """
 
+import warnings
 from fractions import Fraction
 from math import comb
 
@@ -300,3 +301,29 @@ def test_too_few_samples_to_predict_are_a_warning_that_names_the_least(n, alpha,
         found = predict(sampler, x, gaussian(0.01), Procedure(n=n, alpha=alpha))
     assert found == ABSTAIN
     assert predict(sampler, x, gaussian(0.01), Procedure(n=least, alpha=alpha)) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "least"),
+    [
+        ({}, 11),
+        ({"runner_up": False}, 10),
+        ({"bound": "anytime"}, 13),
+        ({"alpha": 0.1}, 5),
+    ],
+)
+def test_too_few_samples_to_certify_are_a_warning_that_names_the_least(options, least):
+    """No vote is lost between: one sample less warns, the least certifies."""
+    x = np.array([0.9, 0.0], np.float32)
+    sampler = ArraySampler(lambda batch: batch)
+    with pytest.warns(UserWarning, match=f"n = {least}$"):
+        found = certify(sampler, x, gaussian(0.01), n=least - 1, **options)
+    assert found.predict == ABSTAIN
+    assert certify(sampler, x, gaussian(0.01), n=least, **options).radius > 0
+
+
+def test_abstention_that_more_votes_could_have_spared_is_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = certify(lambda batch: batch, np.zeros(2), gaussian(0.5), n=100)
+    assert found.predict == ABSTAIN

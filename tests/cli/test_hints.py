@@ -4,6 +4,7 @@ from argparse import Namespace
 
 import numpy as np
 import pytest
+from cli_models import arguments, inputs, one_line, savez
 
 from rsbounds.cli import certify, main
 from rsbounds.results import read
@@ -76,3 +77,21 @@ def test_a_margin_is_a_number_or_auto(capsys):
     error = refused(capsys, *words, "--margin", "automatic")
     assert "must be a number" in error
     assert "_margin" not in error
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ([], "--scale 255"),
+        (["--rerun", "2", "--model", "no_such:model"], "--scale 255"),
+        (
+            ["--scale", "255", "--rerun", "2", "--model", "no_such:model"],
+            "--sound-noise",
+        ),
+    ],
+)
+def test_verify_names_what_is_missing_before_any_work(work, capsys, given, missing):
+    """Before the model is loaded, the data are read and a row is proved."""
+    savez(x=np.arange(inputs()[0].size, dtype=np.uint8).reshape(inputs()[0].shape))
+    assert main([*arguments(scale=255, n=100, max=2), "--sound-noise"]) == 0
+    one_line(capsys, ["verify", "out.tsv", "--data", "data.npz", *given], missing)

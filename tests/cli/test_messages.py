@@ -1,6 +1,5 @@
 """Errors that name what is wrong, in one line."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,6 @@ from cli_models import (
 )
 
 SAYS = {
-    "two files and a card": (
-        "report out.tsv other.tsv --card c.json",
-        "--card takes one result file",
-    ),
-    "a result file and a card": (
-        "report out.tsv card.json --radii 1",
-        "out.tsv is a result file and card.json a card: give one kind",
-    ),
     "a folder to verify": ("verify .", ".: is a folder, not a file"),
     "a folder to merge": ("merge new.tsv .", ".: is a folder, not a file"),
     "a card to verify": (
@@ -40,7 +31,6 @@ SAYS = {
 @pytest.mark.parametrize("case", SAYS)
 def test_an_error_says_what_is_wrong(finished, capsys, case):
     words, said = SAYS[case]
-    shutil.copy("out.tsv", "other.tsv")
     Path("card.json").write_text("{}")
     for name in ("empty.tsv", "empty.npy"):
         Path(name).write_text("")

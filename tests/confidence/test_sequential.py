@@ -270,3 +270,16 @@ def test_numbers_of_a_narrow_type_keep_their_value():
             assert np.array_equal(
                 narrow.proves(hits, trials), wide.proves(hits, trials)
             )
+
+
+@pytest.mark.parametrize("trials", [1.0, 2.0, 3.0, 10.0, 1e3, 1e9, 1e12, 1e15])
+def test_the_wealth_raises_no_flag_inside_its_domain(trials):
+    """Whatever NumPy may raise: the compiled loop decides about flags itself."""
+    sizes = [5e-324, 1e-300, 1e-17, 0.25, 0.5, 0.75, 1 - 2.0**-53]
+    nulls = [*sizes, *(-x for x in sizes)]
+    with np.errstate(all="raise"):
+        for hits in {0.0, 1.0, trials // 2, trials - 1, trials}:
+            for null in nulls:
+                assert not np.isnan(kernels.log_wealth(hits, trials, null))
+        with pytest.raises(FloatingPointError):
+            kernels.log_wealth(trials + 1, trials, 0.5)

@@ -182,3 +182,32 @@ def test_uniform_radii_of_close_scores_keep_their_digits(z_a, z_b):
         exact = (mp.ncdf(mp.mpf(z_a)) - mp.ncdf(mp.mpf(z_b))) / 2
         radius = schemes.uniform(0.5).radius(z_a, 0.5, z_b)
         assert exact * (1 - mp.mpf("1e-12")) <= radius <= exact
+
+
+EXTREME = {
+    "two queries": [
+        schemes.two_queries(*levels, 4) for levels in ((1e-30, 7.0), (1e30, 1e-5))
+    ],
+    "brightness and contrast": [
+        schemes.brightness_contrast(*levels) for levels in ((1e-37, 2.0), (3e38, 1e-30))
+    ],
+    "transformed": [
+        schemes.transformed(schemes.laplace(1e-30), "brightness"),
+        schemes.transformed(schemes.laplace(1e30), "brightness"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", EXTREME)
+def test_extreme_levels_and_scores_raise_no_flag(name):
+    """Numbers smaller than any double are no error, whatever NumPy may raise."""
+    scores = (-6.0, 5e-324, 1e-300, 0.5, 8.2, 38.0, 40.0, 1e300, math.inf)
+    for scheme in EXTREME[name]:
+        before = 0.0
+        for z in scores:
+            with np.errstate(all="raise"):
+                radius = scheme.radius(z, scheme.own_level)
+                fewer = scheme.radius(z, scheme.own_level, 38.0)
+            assert radius >= before  # it rises with the score
+            assert fewer <= radius or z < 0
+            before = radius

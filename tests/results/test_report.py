@@ -354,6 +354,20 @@ def test_plot_draws_the_exact_steps(tmp_path, drawn):
     assert legend[:2] == ["a [1] (average 0.500)", "b [1] [2] (average 0.500)"]
 
 
+def test_plot_shows_the_accuracy_at_exactly_zero(tmp_path, drawn):
+    """Of whole radii many are 0: the step that ends at 1 does not have them."""
+    rows = [Row(i, 1, 1, float(radius), True) for i, radius in enumerate((0, 0, 1, 2))]
+    run = Results("a.tsv", tuple(rows))
+    plot([run], tmp_path / "curves.png")
+    axes = drawn[0].axes[0]
+    assert axes.patches[0].get_data().values.tolist() == [0.5, 0.25, 0.0]
+    (point,) = axes.lines
+    assert (point.get_xdata(), point.get_ydata()) == ([0.0], [1.0])
+    assert not point.get_clip_on()
+    plot([Results("b.tsv", tuple(rows[2:]))], tmp_path / "more.png")
+    assert not drawn[1].axes[0].lines
+
+
 def test_plot_names_what_files_share_and_shows_curves_that_coincide(tmp_path, drawn):
     plot([under(name, sigma=0.5) for name in "ab"], tmp_path / "curves.png")
     plot([under("a", sigma=0.5), under("b", 0.01, sigma=1.0)], tmp_path / "curves.png")
