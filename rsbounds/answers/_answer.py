@@ -354,7 +354,8 @@ def void_votes(counts: ClassCounts, n: int) -> int:
     chance, as the noise is, so that the samples with a class alone would bound a
     smaller probability. Counts don't tell which.
     """
-    return n - int(sum(counts.tolist()))
+    drawn: int = sum(counts.tolist())  # exact, whatever they are
+    return n - drawn
 
 
 def require_scheme(scheme: Any) -> None:
