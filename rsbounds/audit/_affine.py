@@ -25,6 +25,7 @@ _FAR = 12  # beyond so many standard deviations lies less than 4e-33
 _FAR_MASS = 4e-33
 _MOST_STEPS = 400
 _WIDER = 1 + 1e-7  # how much further a step is proved than it goes
+_BEYOND = 1e-15  # how far beyond the last contrast, relative, steps may end
 _LARGEST = 8.0  # scores beyond count as this one
 
 
@@ -102,7 +103,8 @@ def _steps(
     """Steps that lead from one end of the contrasts to the other, as doubles see it."""
     covered, half = -end, end
     for _ in range(_MOST_STEPS):
-        half = min(half, (end - covered) / 2)
+        # a little further: rounding must not leave a step of one ulp before the end
+        half = min(half, (end - covered) / 2 + _BEYOND * end)
         there = change._replace(shift=covered + half)
         room = half * _WIDER
         loss, t_a = _rough_loss(there, first - room)

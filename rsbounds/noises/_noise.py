@@ -223,6 +223,8 @@ def single(x: Any) -> NDArray[np.float32]:
 
 def noise_level(sigma: float, name: str = "sigma") -> float:
     """``sigma`` itself; ValueError where float32 holds no noise of this level."""
+    if type(sigma) is float and _TINY <= sigma <= _LARGEST:
+        return sigma  # quickly: it is asked of every block
     level = number(name, sigma)
     if not _TINY <= level <= _LARGEST:
         ends = f"[{_TINY:.2g}, {_LARGEST:.2g}]"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array, operand
+from rsbounds._numerics.checks import Array, broadcast, operand
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS, SMALLEST, round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
@@ -86,24 +86,42 @@ def score_pair(p_a: Any, p_b: Any) -> tuple[float, float | None]:
     return z_a, float(round_up(ndtri(np.asarray(second)), NDTRI_ERROR))
 
 
-@np.errstate(under="ignore")  # tails may be smaller than any double
+def scores_of(p_a: Any, p_b: Any) -> tuple[Array, Array]:
+    """Scores of arrays of probabilities, rounded to the safe side and broadcast."""
+    first = operand("p_a", p_a, 0.0, 1.0, towards=-np.inf)
+    z_a = round_down(ndtri(np.asarray(first)), NDTRI_ERROR)
+    if p_b is None:
+        return z_a, -z_a
+    second = operand("p_b", p_b, 0.0, 1.0, towards=np.inf)
+    z_b = round_up(ndtri(np.asarray(second)), NDTRI_ERROR)
+    z_a, z_b = broadcast(p_a=z_a, p_b=z_b)
+    return z_a, z_b
+
+
 def lead(z_a: float, z_b: float | None) -> float:
     """Phi(z_a) - Phi(z_b) rounded down, at least 0; z_b = None stands for -z_a."""
-    first, given = checked_scores(z_a, z_b)
-    second = -first if given is None else given
-    if not first > second:
-        return float(np.where(np.isnan(first) | np.isnan(second), np.nan, 0.0))
-    if first < 0:  # both are small
-        difference = share_below(first) - share_above(second)
-    elif second > 0:  # both are near 1
-        difference = share_below(-second) - share_above(-first)
-    else:
-        difference = 1.0 - share_above(-first) - share_above(second)
+    first, second = checked_scores(z_a, z_b)
+    return float(
+        leads(np.asarray(first), np.asarray(-first if second is None else second))
+    )
+
+
+@np.errstate(under="ignore")  # tails may be smaller than any double
+def leads(first: Array, second: Array) -> Array:
+    """Phi of the first less Phi of the second scores, rounded down, at least 0."""
+    known = first > second  # log_ndtr_gap is of others a NaN
+    high, low = np.where(known, first, 1.0), np.where(known, second, 0.0)
+    small = share_below(high) - share_above(low)
+    near_one = share_below(-low) - share_above(-high)
+    across = 1.0 - share_above(-high) - share_above(low)
+    difference = np.where(high < 0, small, np.where(low > 0, near_one, across))
     # of close scores both probabilities lose the digits of their difference
-    log = log_ndtr_gap(first, second)
-    close = np.exp(log - error_bound("log_ndtr_gap", log))
+    log = log_ndtr_gap(high, low)
+    close = round_down(np.exp(log - error_bound("log_ndtr_gap", log)), 2 * EPS)
     apart = np.nextafter(difference, -1.0) - EPS
-    return max(float(apart), float(round_down(close, 2 * EPS)), 0.0)
+    most = np.maximum(np.maximum(apart, close), 0.0)
+    missing = np.isnan(first) | np.isnan(second)
+    return np.where(known, most, np.where(missing, np.nan, 0.0))
 
 
 def tails(z: Array) -> tuple[Array, Array]:

@@ -29,9 +29,9 @@ from rsbounds.noises._named import AddedNoise
 from rsbounds.noises._noise import Bits
 from rsbounds.noises._scores import (
     checked_scores,
-    lead,
+    leads,
     moved_score,
-    score_pair,
+    scores_of,
     share_above,
 )
 
@@ -103,22 +103,25 @@ class Exponential(AddedNoise):
         return numbers
 
     def radius(self, z_a: float, z_b: float | None) -> float:
-        first, given = checked_scores(z_a, z_b)
-        second = -first if given is None else given
-        gap = lead(first, second)
-        if not gap > 0:
-            return gap
-        # what is left of 1, in whichever form has more digits
-        rest = float(round_up(share_above(-first) + share_above(second), 2 * EPS))
-        with np.errstate(divide="ignore"):
-            reach = max(-np.log1p(-gap), -np.log(rest))
-        with np.errstate(over="ignore", under="ignore"):
-            radius = capped(np.divide(reach, self.rate), np.isfinite(reach))
-        # below TINY a quotient has too few digits to be rounded down
-        return float(round_down(radius, 8 * EPS)) if radius >= TINY else 0.0
+        first, second = checked_scores(z_a, z_b)
+        ends = np.asarray(first), np.asarray(-first if second is None else second)
+        return float(self._radii(*ends))
 
     def radius_of_probabilities(self, p_a: Any, p_b: Any) -> Any:
-        return self.radius(*score_pair(p_a, p_b))
+        return self._radii(*scores_of(p_a, p_b))[()]
+
+    def _radii(self, first: Array, second: Array) -> Array:
+        """Radii of two arrays of scores."""
+        gap = leads(first, second)
+        # what is left of 1, in whichever form has more digits
+        rest = round_up(share_above(-first) + share_above(second), 2 * EPS)
+        with np.errstate(divide="ignore"):
+            reach = np.maximum(-np.log1p(-gap), -np.log(rest))
+        with np.errstate(over="ignore", under="ignore"):
+            radius = capped(np.divide(reach, self.rate), np.isfinite(reach))
+            # below TINY a quotient has too few digits to be rounded down
+            radius = np.where(radius >= TINY, round_down(radius, 8 * EPS), 0.0)
+        return np.where(gap > 0, radius, gap)
 
     def transport(self, z: Any, radius: Any) -> tuple[Any, Any]:
         """Ends for changes of this sum that are all at least 0."""

@@ -26,8 +26,9 @@ from rsbounds.noises._named import AddedNoise
 from rsbounds.noises._noise import Bits, noise_level
 from rsbounds.noises._scores import (
     lead,
+    leads,
     moved_score,
-    score_pair,
+    scores_of,
 )
 
 
@@ -91,7 +92,8 @@ class Uniform(AddedNoise):
         return l1_radius(z_a, z_b, self.level)
 
     def radius_of_probabilities(self, p_a: Any, p_b: Any) -> Any:
-        return self.radius(*score_pair(p_a, p_b))
+        gap = leads(*scores_of(p_a, p_b))
+        return round_down(product(gap, self.level), EPS)[()]
 
     def transport(self, z: Any, radius: Any) -> tuple[Any, Any]:
         return shifted(z, radius, self.level)

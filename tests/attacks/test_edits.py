@@ -293,7 +293,9 @@ class Files(NamedTuple):
         beside: dict[str, Any] = {}
         if given:
             described = json.loads(place_of(path).read_text())["model"]
-            beside = {"data": data, "model": model, "rerun": 4, "describe": described}
+            beside = {"data": data}
+            if numbers.get("noise_source") != "os":  # whose bits no seed repeats
+                beside |= {"model": model, "rerun": 4, "describe": described}
             if isinstance(noise := question(), Scheme):
                 beside["scheme"] = noise
         audit = verify(path, **beside)

@@ -352,3 +352,14 @@ def test_a_run_states_no_other_answer(tmp_path):
             answers.TopK(scheme, 1),
             n=100,
         )
+
+
+def test_a_small_radius_beside_much_contrast_is_proved():
+    """Steps that end one ulp before the last contrast accused an honest row."""
+    pytest.importorskip("flint")
+    parameters = {"sigma_brightness": 0.3, "sigma_contrast": 0.3, "contrast": 0.1}
+    z = 0.37460830024747116
+    radius = float(gaussian.brightness_radius(z, 0.3, 0.3, contrast=0.1, scores=True))
+    assert 0.049 < radius < 0.051
+    assert proved_affine(parameters, radius, z, None)
+    assert not proved_affine(parameters, 1.01 * radius, z, None)
