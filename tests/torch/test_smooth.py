@@ -1,6 +1,8 @@
 """Smooth: the field's interface, a module, any scheme and noise, sound noise."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -222,3 +224,19 @@ def test_the_fields_own_methods():
     bound = smooth._lower_confidence_bound(990, 1000, 0.001)
     assert bound == confidence.lower_bound(990, 1000, 0.001)
     assert 0.97 < bound < 0.99
+
+
+def test_plain_smoothing_leaves_the_exporter_of_networks_alone():
+    """Its 1,200 modules take seconds; a level that is frozen loads them."""
+    code = """if True:
+        import sys
+        import torch
+        from rsbounds.torch import SigmaNetwork, Smooth
+        exporter = {"torch._dynamo", "torch.export._trace", "sympy"}
+        module = torch.nn.Linear(2, 2)
+        Smooth(module, 2, 0.5).certify(torch.ones(2), 10, 100, 0.01, 100)
+        assert not exporter & sys.modules.keys()
+        SigmaNetwork(torch.nn.Linear(2, 1), 0.5).freeze(2)
+        assert exporter <= sys.modules.keys()
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)

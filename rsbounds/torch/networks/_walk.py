@@ -8,7 +8,8 @@ Bounds are multiplied and added as exact fractions and rounded up once.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -35,6 +36,7 @@ _SMALLEST, _LARGEST = Fraction(1, 2**960), Fraction(2**500)
 _ENTRIES, _INPUTS = 2**21, 2**12  # of a matrix that is computed
 _UP = 1 + 1e-9  # for the rounding of the bounds of rounding
 _TINY = 1e-300  # what underflow may take from a sum
+_LEAST = 5e-324  # the smallest number
 
 
 class _Bent(NamedTuple):
@@ -56,7 +58,8 @@ def lipschitz(graph: Graph) -> Fraction:
     """An upper bound of a graph's Lipschitz constant from l2 to l2."""
     if isinstance(graph.result, torch.Tensor):
         return Fraction(0)
-    return _Walk(graph).slope[graph.result.number]
+    with _all_numbers():
+        return _Walk(graph).slope[graph.result.number]
 
 
 def derivative(graph: Graph) -> Fraction:
@@ -66,8 +69,9 @@ def derivative(graph: Graph) -> Fraction:
     """
     if isinstance(graph.result, torch.Tensor):
         return Fraction(0)
-    walk = _Walk(graph)
-    walk.bend()
+    with _all_numbers():
+        walk = _Walk(graph)
+        walk.bend()
     return walk.bent[graph.result.number].total
 
 
@@ -78,7 +82,24 @@ def computed(graph: Graph, given: Range) -> Range:
     """
     if isinstance(graph.result, torch.Tensor):
         return Range(float(graph.result.abs().max()), 0.0)
-    return _between(graph, Value(0), graph.result, given)
+    with _all_numbers():
+        return _between(graph, Value(0), graph.result, given)
+
+
+@contextmanager
+def _all_numbers() -> Iterator[None]:
+    """With numbers below 2^-1022, which ``torch.set_flush_denormal`` makes 0.
+
+    A weight of that size would have the bound 0, whatever is multiplied after it.
+    Infinite bounds are refused where they appear, so NumPy needn't tell of them.
+    """
+    flushed = float(torch.tensor(_LEAST, **DOUBLE) * 1) == 0
+    torch.set_flush_denormal(False)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
+    finally:
+        torch.set_flush_denormal(flushed)
 
 
 def _between(graph: Graph, start: Value, end: Value, given: Range) -> Range:
@@ -141,8 +162,7 @@ class _Walk:
     def _slope(self, index: int) -> Fraction:
         record, terms = self.records[index - 1], self.terms[index - 1]
         parts = [
-            Fraction(self._finite(index, term.constant()))
-            * self.slope[term.value.number]
+            self._exact(index, term.constant()) * self.slope[term.value.number]
             for term in terms
         ]
         slope = _together(record, parts)
@@ -158,11 +178,15 @@ class _Walk:
             )
         return slope
 
-    def _finite(self, index: int, constant: float) -> float:
-        if not 0 <= constant < math.inf:
+    def _exact(self, index: int, constant: float) -> Fraction:
+        """A constant as a fraction; ValueError near the ends of floating point."""
+        if not (constant == 0 or _SMALLEST <= constant < math.inf):
             step = self.calls[index - 1].step
-            raise ValueError(f"the bound of {step} must be finite; got {constant}")
-        return constant
+            raise ValueError(
+                f"the bound of {step} must be finite, and 0 or at least 2^-960; got "
+                f"{constant}"
+            )
+        return Fraction(constant)
 
     def _matrix(self, index: int) -> tuple[float, float] | None:
         """The norm of the affine function that ends here, and its longest column."""
@@ -182,7 +206,7 @@ class _Walk:
         for index in self.needed:
             record, terms = self.records[index - 1], self.terms[index - 1]
             bent = (
-                self._bent_after_affine(record, terms)
+                self._bent_after_affine(index, record, terms)
                 if record.affine
                 else self._bent_by(index, record, terms)
             )
@@ -194,11 +218,15 @@ class _Walk:
                 bent = min(bent, _Bent(whole), key=lambda part: part.total)
             self.bent[index] = bent
 
-    def _bent_after_affine(self, record: Record, terms: list[Term]) -> _Bent:
+    def _bent_after_affine(
+        self, index: int, record: Record, terms: list[Term]
+    ) -> _Bent:
         parts = []
         for term in terms:
-            constant = Fraction(term.constant())
-            column = constant if term.column is None else Fraction(term.column())
+            constant = self._exact(index, term.constant())
+            column = (
+                constant if term.column is None else self._exact(index, term.column())
+            )
             bent = self.bent[term.value.number]
             if record.root and len(terms) == 1 and constant <= 1:
                 return bent  # some of the numbers, in another order

@@ -19,7 +19,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.nn.modules import module as _hooks
 from torch.nn.utils import parametrize
 
-from rsbounds.torch.networks.graph import DOUBLE, Graph, Step, Value, values
+from rsbounds.torch.networks.graph import DOUBLE, Graph, Step, Value, operation, values
 from rsbounds.torch.networks.operations import TABLE
 
 __all__ = ["freeze", "input_shape"]
@@ -35,6 +35,18 @@ _UNCHANGED = {
     "aten._to_copy.default",
     "aten.to.dtype",
 }
+# what returns its input's numbers in another shape
+_RESHAPES = {
+    "aten.view.default",
+    "aten._unsafe_view.default",
+    "aten.reshape.default",
+    "aten.flatten.using_ints",
+    "aten.unflatten.int",
+    "aten.squeeze.default",
+    "aten.squeeze.dim",
+    "aten.squeeze.dims",
+    "aten.unsqueeze.default",
+}
 # what takes no more than a shape from its input
 _OF_A_SHAPE = {
     f"aten.{name}.default"
@@ -43,7 +55,12 @@ _OF_A_SHAPE = {
         *("new_zeros", "new_ones", "new_full"),
     )
 }
-_TORCH = str(Path(torch.__file__).parent)
+# code that isn't the author's: torch's, this package's, what the exporter makes
+_NOT_OWN = (
+    str(Path(torch.__file__).parent),
+    str(Path(__file__).parents[2]),
+    "<eval_with_key>",
+)
 
 
 def freeze(module: nn.Module | Graph, example: Any) -> Graph:
@@ -87,7 +104,7 @@ def freeze(module: nn.Module | Graph, example: Any) -> Graph:
         return module
     name = f"the module {type(module).__name__}"
     program = _exported(module, name, shape)
-    with _on_cpu(), torch.no_grad():
+    with _on_cpu(), torch.no_grad(), torch.inference_mode(False):
         return _Listing(name, shape, program).graph
 
 
@@ -134,7 +151,9 @@ def _is_known(node: Any) -> bool:
     """Whether a node needs no decomposition."""
     if node.op != "call_function" or node.target is operator.getitem:
         return bool(node.op != "get_attr")
-    return str(node.target) in (TABLE.keys() | _UNCHANGED | _OF_A_SHAPE)
+    return str(node.target) in (
+        TABLE.keys() | _UNCHANGED | _RESHAPES | _OF_A_SHAPE | {"aten.copy.default"}
+    )
 
 
 @contextmanager
@@ -204,9 +223,11 @@ class _Listing:
                 f"{shape} for one"
             )
         if isinstance(result, torch.Tensor):
+            if not (result.numel() and _is_finite(result)):
+                raise ValueError(
+                    f"what {self.name} returns must be finite real numbers, one or more"
+                )
             result = result.double()
-            if not result.isfinite().all():
-                raise ValueError(f"what {self.name} returns must be finite")
         return result
 
     def _call(self, node: Any) -> Any:
@@ -247,6 +268,15 @@ class _Listing:
             return _Refused(name, place, self.name, f"computes in {kind.dtype}")
         if name in _UNCHANGED:
             return arguments["self"]
+        shape = tuple(kind.shape)
+        if not all(isinstance(size, int) and size for size in shape):
+            reason = (
+                f"has a result of shape {shape}: it needs sizes known before, not 0"
+            )
+            return _Refused(name, place, self.name, reason)
+        name, arguments = _plainer(name, arguments, shape)
+        if not values(arguments):
+            return operation(name)(**arguments)
         if name not in TABLE:
             return _Refused(name, place, self.name)
         record = TABLE[name]
@@ -261,7 +291,6 @@ class _Listing:
                 arguments = record.settle(arguments)
             except ValueError as error:
                 return _Refused(name, place, self.name, str(error))
-        shape = tuple(kind.shape)
         self.steps.append(Step(name, arguments, part, shape, place))
         return Value(len(self.steps))
 
@@ -272,6 +301,21 @@ class _Listing:
                 for number in _flat(item):
                     if not _is_finite(number):
                         raise ValueError(f"{key} of {step} must be finite and real")
+
+
+def _plainer(
+    name: str, arguments: dict[str, Any], shape: tuple[int, ...]
+) -> tuple[str, dict[str, Any]]:
+    """The same operation without what depends on memory, and with a derivative."""
+    if name in _RESHAPES:
+        arguments = {"self": arguments["self"], "shape": list(shape)}
+        return "aten.reshape.default", arguments
+    if name == "aten.copy.default":
+        source = arguments["src"]
+        if isinstance(source, torch.Tensor):
+            source = source.double()
+        return "aten.expand.default", {"self": source, "size": list(shape)}
+    return name, arguments
 
 
 class _Parts:
@@ -380,7 +424,7 @@ def _is_finite(number: Any) -> bool:
 def _is_random(target: Any) -> bool:
     """Whether an operation draws random numbers, or returns what memory holds."""
     tags = getattr(target, "tags", ())
-    return torch.Tag.nondeterministic_seeded in tags or "aten.empty" in str(target)
+    return torch.Tag.nondeterministic_seeded in tags or "empty" in str(target)
 
 
 def _needed(graph: Graph) -> Graph:
@@ -411,7 +455,7 @@ _FRAME = re.compile(r'File "(.+)", line (\d+), in .+\n\s*(.+)')
 def _place(node: Any) -> str:
     """The line of the author's code that asked for a node, or the module's name."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    own = [frame for frame in frames if not frame[0].startswith(_TORCH)]
+    own = [frame for frame in frames if not frame[0].startswith(_NOT_OWN)]
     if own:
         path, line, code = own[-1]
         return f"{Path(path).name}, line {line}: {code.strip()}"

@@ -73,8 +73,11 @@ class Graph:
         if not len(rows):
             return torch.empty((0, *self.result_shape[1:]), **DOUBLE)
         with torch.autocast("cpu", enabled=False):
-            # copies: where in memory a row begins may change the order of its sums
-            return torch.cat([self._row(row.clone()) for row in torch.split(rows, 1)])
+            # copies: where in memory a row begins, and the order in which its numbers
+            # lie there, may change the order of its sums
+            form = torch.contiguous_format
+            alone = [row.clone(memory_format=form) for row in torch.split(rows, 1)]
+            return torch.cat([self._row(row) for row in alone])
 
     def _row(self, x: torch.Tensor) -> torch.Tensor:
         if isinstance(self.result, torch.Tensor):

@@ -151,15 +151,12 @@ _QUOTIENT = replace(_PRODUCT, inputs=("self",))
 _EXTREME = Record(BOTH, _extreme, none, _extreme_range, root=True, several=True)
 
 ARITHMETIC = {
-    **{
-        f"aten.{name}.{kind}": _ADDITION
-        for name in ("add", "sub", "rsub")
-        for kind in ("Tensor", "Scalar")
-    },
+    "aten.add.Tensor": _ADDITION,
+    "aten.sub.Tensor": _ADDITION,
+    "aten.rsub.Tensor": _ADDITION,
+    "aten.rsub.Scalar": _ADDITION,
     "aten.mul.Tensor": _PRODUCT,
-    "aten.mul.Scalar": _PRODUCT,
     "aten.div.Tensor": _QUOTIENT,
-    "aten.div.Scalar": _QUOTIENT,
     "aten.maximum.default": _EXTREME,
     "aten.minimum.default": _EXTREME,
 }

@@ -81,37 +81,27 @@ def _record(*inputs: str, plain: bool = False) -> Record:
 
 
 _MOVED = (
-    *("view.default", "_unsafe_view.default", "reshape.default", "view_copy.default"),
-    *("permute.default", "transpose.int", "t.default", "movedim.int"),
-    *("squeeze.default", "squeeze.dim", "squeeze.dims", "unsqueeze.default"),
-    *("flatten.using_ints", "unflatten.int", "select.int", "slice.Tensor"),
+    *("reshape.default", "permute.default", "transpose.int", "t.default"),
+    *("movedim.int", "select.int", "slice.Tensor"),
     *("narrow.default", "split.Tensor", "split_with_sizes.default", "chunk.default"),
     *("unbind.int", "flip.default", "roll.default", "diagonal.default"),
     *("pixel_shuffle.default", "pixel_unshuffle.default", "channel_shuffle.default"),
     *("tril.default", "triu.default"),
 )
-_AXES = 1, 2, 3
 _REPEATED = (
     *("expand.default", "repeat.default", "tile.default", "repeat_interleave.self_int"),
     *("pad.default", "constant_pad_nd.default", "unfold.default", "im2col.default"),
     *("index.Tensor", "index_select.default"),
-    *(f"reflection_pad{n}d.default" for n in _AXES),
-    *(f"replication_pad{n}d.default" for n in _AXES),
-    *(f"upsample_nearest{n}d.{kind}" for n in _AXES for kind in ("default", "vec")),
 )
 
-# the first argument of an operation, where it isn't called self
-_NAMES = {f"upsample_nearest{axes}d.vec": ("input",) for axes in _AXES}
-
 COPIES = {
-    f"aten.{name}": _record(*_NAMES.get(name, ("self",)), plain=name in _MOVED)
-    for name in (*_MOVED, *_REPEATED)
-} | {
+    **{f"aten.{name}": _record("self", plain=True) for name in _MOVED},
+    **{f"aten.{name}": _record("self") for name in _REPEATED},
+    **{f"aten.upsample_nearest{n}d.vec": _record("input") for n in (1, 2, 3)},
     "aten.cat.default": _record("tensors"),
     "aten.stack.default": _record("tensors"),
     "aten.slice_scatter.default": _record("self", "src"),
     "aten.select_scatter.default": _record("self", "src"),
-    "aten.copy.default": _record("self", "src"),
     "aten.where.self": _record("self", "other"),
     "aten.masked_fill.Scalar": _record("self", plain=True),
 }

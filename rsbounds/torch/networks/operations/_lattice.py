@@ -19,6 +19,7 @@ import torch
 from rsbounds._numerics.rounding import EPS
 from rsbounds.torch.networks.operations._norms import (
     Matrix,
+    frobenius,
     kept,
     one_thread,
     spectral_norm,
@@ -75,9 +76,8 @@ def _lattice_norm(
             matrices = (part @ symbol).reshape(-1, *flat.shape[:2])
             largest = max(largest, spectral_norm(matrices))
     # each element is a sum of len(taps) terms, each with a phase within 32 eps an axis
-    error = (
-        2 * (len(taps) + 32 * len(points)) * EPS * np.linalg.norm(np.abs(flat).sum(-1))
-    )
+    terms = len(taps) + 32 * len(points)
+    error = 2 * terms * EPS * frobenius(np.abs(flat).sum(-1))
     riesz = 1.0
     for k, n in zip(shape, points, strict=True):
         riesz *= 1 / math.cos(math.pi * (k - 1) / (2 * n))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -27,19 +28,22 @@ def kept(array: Matrix, kind: tuple[Any, ...], norm: Callable[[], float]) -> flo
     """``norm()``, found again by the numbers of ``array`` and by ``kind``."""
     array = np.ascontiguousarray(array)
     key = (blake2b(array.tobytes()).digest(), array.shape, *kind)
-    if key not in _norms:
+    found = _norms.get(key)
+    if found is None:
         while len(_norms) >= _KEPT:
             _norms.pop(next(iter(_norms)), None)
-        _norms[key] = norm()
-    return _norms[key]
+        found = _norms[key] = norm()
+    return found
 
 
 def spectral_norm(matrices: torch.Tensor) -> float:
     """The largest singular value of a stack of matrices, rounded up.
 
     LAPACK's backward error is below 10 max(m, n) eps. It runs on a CPU alone: the
-    error of another library is another.
+    error of another library is another. Infinite where a number is not finite.
     """
+    if not matrices.isfinite().all():
+        return math.inf
     with one_thread():
         value = float(torch.linalg.svdvals(matrices.cpu()).max())
     return value * (1 + 10 * float(max(matrices.shape[-2:])) * EPS)
@@ -47,8 +51,31 @@ def spectral_norm(matrices: torch.Tensor) -> float:
 
 def longest_column(matrix: Matrix) -> float:
     """The largest l2 norm of a column, rounded up."""
+    matrix, power = _scaled(matrix)
     longest = float(np.linalg.norm(matrix, axis=0).max())
-    return longest * (1 + (len(matrix) + 8) * EPS)
+    return _times_two_to(power, longest * (1 + (len(matrix) + 8) * EPS))
+
+
+def frobenius(matrix: Matrix) -> float:
+    """The root of the sum of all squares, not rounded up."""
+    matrix, power = _scaled(matrix)
+    return _times_two_to(power, float(np.linalg.norm(matrix)))
+
+
+def _scaled(matrix: Matrix) -> tuple[Matrix, int]:
+    """A matrix as one of numbers near 1 at most, times a power of two.
+
+    The squares of numbers below 1e-162 would be 0, those above 1e154 infinite.
+    """
+    power = math.frexp(float(np.abs(matrix).max()))[1]
+    return np.ldexp(matrix, -power), power
+
+
+def _times_two_to(power: int, number: float) -> float:
+    try:
+        return math.ldexp(number, power)
+    except OverflowError:
+        return math.inf
 
 
 @contextmanager

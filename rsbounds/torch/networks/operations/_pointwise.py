@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from rsbounds._numerics.rounding import EPS
 from rsbounds.torch.networks.operations._record import (
     ELEMENTARY,
     UNIT_ROUNDOFF,
@@ -44,10 +46,6 @@ def _record(
 
 def _constant(value: float | Constant) -> Constant:
     return value if callable(value) else lambda call: value
-
-
-def _numbers(call: Call, *arguments: str) -> list[float]:
-    return [float(call[argument]) for argument in arguments]
 
 
 def _bounded(slope: float) -> Callable[[Call, list[Range]], Range]:
@@ -97,16 +95,31 @@ def _scaled_by(slope: Constant) -> Callable[[Call, list[Range]], Range]:
     return lambda call, given: scaled(slope(call), given[0])
 
 
-# scale x for x > 0, else scale alpha (exp(input_scale x) - 1)
+# scale x for x > 0, else scale alpha (exp(inner x) - 1)
+def _elu_numbers(call: Call) -> tuple[float, float, float]:
+    """Return |alpha|, |scale| and inner."""
+    if "selu" in call.step.operation:
+        return 1.6732632423543773, 1.0507009873554806, 1.0
+    alpha = float(call["alpha"])
+    if "celu" in call.step.operation:  # inner is 1/alpha, rounded
+        return abs(alpha), 1.0, 1 / alpha if alpha else math.inf
+    return abs(alpha), abs(float(call["scale"])), float(call["input_scale"])
+
+
 def _elu(call: Call) -> float:
-    alpha, scale, inner = _numbers(call, "alpha", "scale", "input_scale")
+    alpha, scale, inner = _elu_numbers(call)
     if not inner >= 0:
-        raise call.refuse(f"needs input_scale >= 0; got {inner:g}")
-    return abs(scale) * max(1.0, abs(alpha) * inner)
+        raise call.refuse("grows like an exponential function")
+    slope = scale * max(1.0, alpha * inner)
+    if not slope < math.inf:
+        return math.inf
+    steepest = max(Fraction(1), Fraction(alpha) * Fraction(inner))
+    exact = Fraction(scale) * steepest
+    return slope if slope >= exact else slope * (1 + 2 * EPS)
 
 
 def _elu_range(call: Call, given: list[Range]) -> Range:
-    alpha, scale, _ = (abs(n) for n in _numbers(call, "alpha", "scale", "input_scale"))
+    alpha, scale, _ = _elu_numbers(call)
     size = scale * max(given[0].size, alpha)
     lost = ELEMENTARY * scale * max(alpha, 0.0 if scale == 1 else given[0].seen)
     return Range(size, _elu(call) * given[0].error + lost)
@@ -120,9 +133,10 @@ _JUMP = 1e-6
 
 
 def _settled(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Accept a softplus whose linear part begins at 40 or later.
+    """The arguments of a softplus whose linear part begins at 40.
 
-    ValueError if torch's begins with a jump that can be seen.
+    Much later exp would overflow. ValueError if torch's begins with a jump that can be
+    seen.
     """
     beta, threshold = float(arguments["beta"]), float(arguments["threshold"])
     if not threshold >= 20:
@@ -134,7 +148,7 @@ def _settled(arguments: dict[str, Any]) -> dict[str, Any]:
             f"where torch's linear part begins; at most {_JUMP:g} is allowed: raise "
             "one of them"
         )
-    return arguments | {"threshold": max(threshold, 40.0)}
+    return arguments | {"threshold": 40.0}
 
 
 def _softplus_bend(call: Call) -> float:
@@ -162,13 +176,17 @@ POINTWISE = {
     "aten.relu6.default": _record(1.0, None, _relu6),
     "aten.hardtanh.default": _record(1.0, None, _clamped("min_val", "max_val")),
     "aten.clamp.default": _record(1.0, None, _clamped("min", "max")),
+    "aten.clip.default": _record(1.0, None, _clamped("min", "max")),
     "aten.clamp_min.default": _record(1.0, None, _clamped("min")),
     "aten.clamp_max.default": _record(1.0, None, _clamped("max")),
     "aten.abs.default": _record(1.0, None, same),
     "aten.neg.default": _record(1.0, 0.0, same, affine=True),
     "aten.leaky_relu.default": _record(_leak, None, _scaled_by(_leak)),
     "aten.prelu.default": _record(_prelu, None, _scaled_by(_prelu)),
-    "aten.elu.default": _record(_elu, None, _elu_range),
+    **{
+        f"aten.{name}.default": _record(_elu, None, _elu_range)
+        for name in ("elu", "celu", "selu")
+    },
     "aten.tanh.default": _record(1.0, 0.76980036, _bounded(1.0)),  # 4/(3 sqrt 3)
     "aten.sigmoid.default": _record(0.25, 0.09622505, _bounded(0.25)),  # 1/(6 sqrt 3)
     "aten.sin.default": _record(1.0, 1.0, _bounded(1.0)),

@@ -134,6 +134,9 @@ def _max_pool(call: Call) -> float:
     stride = tupled(call["stride"] or kernel, axes)
     dilation = tupled(call["dilation"], axes)
     outputs = call.shape[-axes:]
+    zeros = torch.zeros(call.shape_of(call.values[0]), **DOUBLE)
+    if not call.run({call.values[0]: zeros}).isfinite().all():
+        raise call.refuse("has a window of padding alone")
     # Windows that start j strides apart share an input where dilation divides j stride:
     # every s/gcd(s, d)-th offset within the kernel, and at most all windows.
     shared = math.prod(
@@ -141,6 +144,11 @@ def _max_pool(call: Call) -> float:
         for k, s, d, n in zip(kernel, stride, dilation, outputs, strict=True)
     )
     return root(shared)
+
+
+def _adaptive_max_pool(call: Call) -> float:
+    """The same, for windows that share their places with those of averages."""
+    return root(math.prod(int((m != 0).sum(1).max()) for m in _matrices(call)))
 
 
 # Softmax: the Jacobian is diag(p) - p p^T, whose rows have 2 p (1 - p) <= 1/2 as sums
@@ -160,15 +168,13 @@ def _softmax_range(call: Call, given: list[Range]) -> Range:
 def _linear(
     constant: Callable[[Call], float],
     rounding: Callable[[Call, list[Range]], Range],
-    argument: str = "self",
 ) -> Record:
-    return Record((argument,), one_term(constant), zero, rounding, affine=True)
+    return Record(("self",), one_term(constant), zero, rounding, affine=True)
 
 
-def _picked(constant: float | Callable[[Call], float], argument: str = "self") -> Any:
+def _picked(constant: Callable[[Call], float]) -> Record:
     """A record of what picks some of its inputs' numbers."""
-    found = constant if callable(constant) else lambda call: constant
-    return Record((argument,), one_term(found), none, same)
+    return Record(("self",), one_term(constant), none, same)
 
 
 def _sorted(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -183,6 +189,7 @@ def _sorted(arguments: dict[str, Any]) -> dict[str, Any]:
 
 _SUMS = _linear(lambda call: root(_group(call)), _sum_range)
 _MEAN = _linear(_mean, _mean_range)
+_SORTED = _picked(lambda call: 1.0)
 
 REDUCTIONS = {
     "aten.sum.default": _SUMS,
@@ -195,9 +202,13 @@ REDUCTIONS = {
         for name in ("avg_pool", "adaptive_avg_pool")
     },
     **{f"aten.max_pool{n}d.default": _picked(_max_pool) for n in (1, 2, 3)},
+    **{
+        f"aten.adaptive_max_pool{n}d.default": _picked(_adaptive_max_pool)
+        for n in (1, 2, 3)
+    },
     # disjoint groups; sorting brings no two vectors further apart
     **{
-        f"aten.{name}": _picked(1.0)
+        f"aten.{name}": _SORTED
         for name in (
             "amax.default",
             "amin.default",
@@ -209,7 +220,7 @@ REDUCTIONS = {
             "sort.stable",
         )
     },
-    "aten.topk.default": replace(_picked(1.0), settle=_sorted),
+    "aten.topk.default": replace(_SORTED, settle=_sorted),
     "aten.softmax.int": Record(
         ("self",), one_term(lambda call: 0.5), none, _softmax_range
     ),

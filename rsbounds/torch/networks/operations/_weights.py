@@ -14,7 +14,7 @@ from rsbounds._numerics.rounding import EPS
 from rsbounds.torch.networks.graph import Value
 from rsbounds.torch.networks.operations import _lattice
 from rsbounds.torch.networks.operations._copies import root
-from rsbounds.torch.networks.operations._norms import Matrix, dense, longest_column
+from rsbounds.torch.networks.operations._norms import dense, frobenius, longest_column
 from rsbounds.torch.networks.operations._record import (
     ELEMENTARY,
     Call,
@@ -170,47 +170,48 @@ def _batch_norm(call: Call) -> list[Term]:
     scales = _scales(call)
     value = call.values[0]
     before = call.producer(value)
-    merged = None if before is None else _merged(before, call, scales)
     # One matrix of both is bounded better than by a product: the largest scale is
     # seldom that of the layer's steepest channel.
+    merged = None if before is None else _merged(before, scales)
     if merged is not None:
-        return merged
+        return [merged]
     largest = float(np.abs(scales).max()) * (1 + 4 * EPS)
     return [Term(value, lambda: largest)]
 
 
 _SPACED = 8 * EPS  # relative errors of a weight times a scale
+_NEAR_0 = 1e-290
 
 
-def _merged(before: Call, call: Call, scales: NDArray[np.float64]) -> list[Term] | None:
-    """A layer's terms with its outputs multiplied by a number for each channel."""
+def _merged(before: Call, scales: NDArray[np.float64]) -> Term | None:
+    """A layer's term with its outputs multiplied by a number for each channel.
+
+    None where it isn't such a layer, or where a product comes near 0.
+    """
     operation = before.step.operation
     ndim = len(before.shape)
-    # of inputs with further axes the channels are not those of the layer's rows
-    if operation == "aten.linear.default" and ndim == 2:
-        matrix: Matrix = before.array("weight") * scales[:, None]
-        lost = _SPACED * float(np.linalg.norm(matrix))
-        return [Term(before.values[0], lambda: dense(matrix) + lost)]
-    if operation not in _BOTH or ndim != 2 + _axes(before):
+    if operation not in ("aten.linear.default", *_BOTH):
         return None
     weights = before.array("weight")
-    if operation in _CONVOLUTIONS:
-        scaled = weights * scales.reshape(-1, *[1] * (ndim - 1))
-    else:  # (in, out/groups, ...)
-        groups = before["groups"]
+    if ndim != weights.ndim:
+        # with further axes, or without a batch's, the channels are not the layer's rows
+        return None
+    groups = before["groups"] if operation in _TRANSPOSED else 1
+    if operation in _TRANSPOSED:  # (in, out/groups, ...)
         each = scales.reshape(groups, 1, -1, *[1] * (ndim - 2))
-        scaled = weights.reshape(groups, -1, *weights.shape[1:]) * each
-        scaled = scaled.reshape(weights.shape)
+    else:
+        each = scales.reshape(1, -1, *[1] * (ndim - 1))
+    grouped = weights.reshape(groups, -1, *weights.shape[1:])
+    products = grouped * each
+    if (np.abs(products) < _NEAR_0)[(grouped != 0) & (each != 0)].any():
+        return None
+    scaled = products.reshape(weights.shape)
     # a convolution's norm is at most that of the matrix of its kernels' sums of sizes
-    lost = _SPACED * float(
-        np.linalg.norm(np.abs(scaled).reshape(*scaled.shape[:2], -1).sum(-1))
-    )
-    (term,) = _convolution(_with_weight(before, scaled))
-    return [Term(term.value, lambda: term.constant() + lost)]
-
-
-def _with_weight(call: Call, weights: NDArray[np.float64]) -> Call:
-    return _Weighted(call.graph, call.index, weights)
+    lost = _SPACED * frobenius(np.abs(scaled).reshape(*scaled.shape[:2], -1).sum(-1))
+    if operation == "aten.linear.default":
+        return Term(before.values[0], lambda: dense(scaled) + lost)
+    (term,) = _convolution(_Weighted(before.graph, before.index, scaled))
+    return Term(term.value, lambda: term.constant() + lost)
 
 
 class _Weighted(Call):
