@@ -91,14 +91,16 @@ class Printed(NamedTuple):
 def printed(path: Path, sigma: float) -> Printed | None:
     """A file of the field, at n = N and alpha = ALPHA."""
     try:
-        rows = read(path).rows
+        results = read(path)
     except ValueError:  # read() says which line
         return None
+    rows = results.rows
+    cells = results.printed["radius"]
     if not rows:
         return None
     levels = radii_of(sigma, ALPHA)
     held = [row for row in rows if row.radius]
-    printing = Printing.of_radii([row.radius for row in held], levels)
+    printing = Printing.of_radii(cells, levels)
     distinct = {row.radius for row in held}
     known = {r: printing.count(r, levels) for r in distinct}
     sound = {r: below(r, levels) for r in known}
@@ -114,7 +116,7 @@ def printed(path: Path, sigma: float) -> Printed | None:
     acr = math.fsum(right) / len(rows)
     own = math.fsum(sound.get(r, 0.0) for r in right) / len(rows)
     other = radii_of(sigma, OTHER)
-    printing = Printing.of_radii([row.radius for row in held], other)
+    printing = Printing.of_radii(cells, other)
     fits = bool(lost) and None not in {printing.count(r, other) for r in known}
     numbers = len(rows), len(held), len(lost), fits, above, len(up), excess, acr, own
     return Printed(sigma, *numbers)
