@@ -115,7 +115,7 @@ class Exponential(AddedNoise):
         gap = leads(first, second)
         # what is left of 1, in whichever form has more digits
         rest = round_up(share_above(-first) + share_above(second), 2 * EPS)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", under="ignore"):
             reach = np.maximum(-np.log1p(-gap), -np.log(rest))
         with np.errstate(over="ignore", under="ignore"):
             radius = capped(np.divide(reach, self.rate), np.isfinite(reach))
