@@ -198,7 +198,8 @@ class Certificate(Record):
     def __post_init__(self) -> None:
         if cast("float | None", self.z_b) is None:
             z_a = as_floats("z_a", self.z_a)
-            object.__setattr__(self, "z_b", -z_a[()])
+            z_b = -z_a if z_a.ndim else -float(z_a)
+            object.__setattr__(self, "z_b", z_b)
 
     @property
     def abstained(self) -> bool:

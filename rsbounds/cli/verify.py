@@ -227,7 +227,11 @@ def _require_scale(args: argparse.Namespace, manifest: Manifest) -> None:
     scale = manifest.data.get("scale")
     of_file = args.data.endswith((".npz", ".npy"))
     if of_file and isinstance(scale, int | float) and args.scale is None:
-        raise ValueError(f"--data needs --scale {scale:g}, as {args.file} had")
+        # hashes are those of the stored numbers
+        raise ValueError(
+            f"--data needs --scale {scale:g} if {args.file} states the run's scale; "
+            "only --rerun shows whether it does"
+        )
 
 
 def _require_same(args: argparse.Namespace, manifest: Manifest) -> None:

@@ -51,7 +51,7 @@ _INTEGER, _TEXT, _COUNTS = (
     (str, str),
     (dense_counts, sparse_counts),
 )
-_EXACT = _or_nan, lambda value: "-" if math.isnan(value) else repr(value)
+_EXACT = _or_nan, lambda value: "-" if math.isnan(value) else repr(float(value))
 # each column with what reads it and what writes it
 _COLUMNS: dict[str, tuple[Any, Any]] = {
     **dict.fromkeys(("idx", "label"), _INTEGER),

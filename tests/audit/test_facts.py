@@ -403,10 +403,10 @@ def test_the_table_declares_each_entry_once():
 def test_the_documentation_has_the_table(monkeypatch, name):
     root = Path(__file__).parents[2]
     monkeypatch.syspath_prepend(root / "docs")
-    entries = importlib.import_module("entries")
+    entries = importlib.import_module("file_entries")
     with (root / "docs/reference" / name).open(newline="", encoding="utf-8") as file:
         shown = [*csv.reader(file)]
-    assert shown == entries.rows(entries.TABLES[name]), "run python docs/entries.py"
+    assert shown == entries.rows(entries.TABLES[name]), "run python docs/file_entries.py"
 
 
 def test_procedures_are_in_the_table():

@@ -32,10 +32,6 @@ PLACES = {
     ),
     "its weights": ({"model": {"weights": {"a": "0"}}}, "nothing of the model given"),
     "labels": ({"data": {"labels": "0" * 64}}, "data.labels is '000"),
-    "a scale": (
-        {"data": {"scale": 255}},
-        "data.scale is 255 in the manifest, None of the data",
-    ),
     "the kind of data": (
         {"data": {"kind": "imagefolder"}},
         "data.kind is 'imagefolder'",
@@ -43,6 +39,14 @@ PLACES = {
     "another data set": ({"data": {"rows": 10_000}}, "data.rows is 10000"),
     "a probe": ({"probe": {"0": "0:50"}}, "select is "),
 }
+
+
+def test_a_forged_scale_is_asked_for_and_found_by_a_rerun(finished, capsys):
+    state(data=manifest()["data"] | {"scale": 255})
+    asked = says(capsys, ["verify", "out.tsv", *DATA], 2)
+    assert "--data needs --scale 255" in asked and "--rerun" in asked
+    words = ["verify", "out.tsv", *RERUN, "--scale", "255"]
+    assert "drawn again" in says(capsys, words, 1)
 
 
 @pytest.mark.parametrize("case", PLACES)

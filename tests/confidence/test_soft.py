@@ -248,7 +248,7 @@ test_bad_input_is_named = refusals(
             edges=[0.0, 1e-20, 1.0]
         ),
         "must be equal": lambda: ScoreHistogram().merge(ScoreHistogram(edges=[0, 1])),
-        "threshold must be one of the edges": lambda: ScoreHistogram().at_least(1 / 3),
+        "thresholds must be one of the edges": lambda: ScoreHistogram().at_least(1 / 3),
         "histogram must hold at least 1 score": lambda: soft_lower_bound(
             ScoreHistogram(), 0.1
         ),

@@ -22,7 +22,7 @@ from rsbounds.answers import _maps, _sets, _topk, _values
 from rsbounds.certify import Procedure
 from rsbounds.composite import Cond, Rule, estimate
 from rsbounds.composite.planning import Plan
-from rsbounds.schemes import gaussian
+from rsbounds.schemes import Scheme, gaussian
 
 HALF = Fraction(1, 2)
 
@@ -173,10 +173,11 @@ def wrong_log(z, side):
     return np.float64(result)
 
 
-class Moves:
+class Moves(Scheme):
     """Noise that moves two scores to where they are given."""
 
     def __init__(self, low, high):
+        super().__init__({})
         self.low, self.high = low, high
 
     def transport(self, z, radius, sigma=None):
@@ -216,7 +217,7 @@ def check_margin(down, up, t):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_topk, "log_ndtr", lambda z: values[float(z)])
         patch.setattr(_topk, "np", WrongLogarithm())
-        margin = _topk._margin(0.0, 0.0, t, 0.0, Moves(down, up), 1.0)
+        margin = _topk._lead(0.0, 0.0, t, 0.0, Moves(down, up), 1.0)
     size = float(abs(log_share(down)) + abs(log_share(up)) + mp.log(t))
     assert float(margin) <= exact
     assert float(margin) >= exact - 3 * _topk.LOG_NDTR_ERROR * size

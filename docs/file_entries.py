@@ -1,6 +1,6 @@
 """Write the tables of entries that docs/reference/result-files.md shows.
 
-    python docs/entries.py
+    python docs/file_entries.py
 
 They are those that files are checked by: ``rsbounds.results._facts``.
 """
