@@ -406,7 +406,8 @@ def test_the_documentation_has_the_table(monkeypatch, name):
     entries = importlib.import_module("file_entries")
     with (root / "docs/reference" / name).open(newline="", encoding="utf-8") as file:
         shown = [*csv.reader(file)]
-    assert shown == entries.rows(entries.TABLES[name]), "run python docs/file_entries.py"
+    again = entries.rows(entries.TABLES[name])
+    assert shown == again, "run python docs/file_entries.py"
 
 
 def test_procedures_are_in_the_table():
