@@ -2,6 +2,7 @@
 the page.
 """
 
+import csv
 import importlib
 from itertools import product
 from pathlib import Path
@@ -292,7 +293,10 @@ def test_the_page_follows_from_its_counts(script, name):
         for f in files
     ]
     benches = [page.bench(case, 10_000) for case in cases]
-    for table in (page.main_table, page.limits, page.bounds):
-        assert set(table(benches).splitlines()) <= set(text.splitlines())
+    assert set(page.bounds(benches).splitlines()) <= set(text.splitlines())
+    for rows, stem in ((page.main_rows, ""), (page.limits, "-limits")):
+        table = folder / f"{name.lower()}{stem}.csv"
+        with table.open(newline="", encoding="utf-8") as stored:
+            assert [*csv.reader(stored)] == rows(benches)
     for case, bench in zip(cases, benches, strict=True):
         assert all(r.shape == case.labels.shape for r in bench.constants.values())
