@@ -59,7 +59,10 @@ def written(texts):
     return "paper.tsv"
 
 
-@pytest.mark.parametrize("n", [100, 1000, 10_000, 100_000])
+MANY = [pytest.param(n, marks=pytest.mark.slow) for n in (10_000, 100_000)]
+
+
+@pytest.mark.parametrize("n", [100, 1000, *MANY])
 @pytest.mark.parametrize("way", WAYS)
 def test_nobody_honest_is_accused_and_what_was_raised_is_found(
     tmp_path, monkeypatch, way, n

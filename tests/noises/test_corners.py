@@ -117,7 +117,7 @@ def test_the_largest_probability_survives_flushed_denormals(size):
 @pytest.mark.parametrize(
     ("curve", "changes"),
     [
-        (schemes.flips(0.01, 0.6).curve, 180),
+        pytest.param(schemes.flips(0.01, 0.6).curve, 180, marks=pytest.mark.slow),
         (schemes.flips(0.001, 0.8).curve, (140, 0)),
         (schemes.categorical(0.2, 256).curve, 200),
     ],

@@ -105,6 +105,7 @@ def climbed(function, points):
     return best
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(composed([*UNARY, *BINARY]))
 def test_no_ascent_finds_a_slope_above_the_bound(net):
