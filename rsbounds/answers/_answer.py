@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats, as_integers, instance
+from rsbounds._numerics.counts import total
 from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.records import Record
@@ -354,8 +355,7 @@ def void_votes(counts: ClassCounts, n: int) -> int:
     chance, as the noise is, so that the samples with a class alone would bound a
     smaller probability. Counts don't tell which.
     """
-    drawn: int = sum(counts.tolist())  # exact, whatever they are
-    return n - drawn
+    return n - total(counts)
 
 
 def require_scheme(scheme: Any) -> None:
@@ -413,7 +413,7 @@ def drawn_counts(name: str, counts: Any, samples: int) -> ClassCounts:
 
 def require_drawn(name: str, counts: ClassCounts, samples: int) -> None:
     """ValueError for class counts that sum to more than was drawn."""
-    drawn = sum(counts.tolist())  # exact, whatever they are
+    drawn = total(counts)
     if not drawn <= samples:
         raise ArgumentError(name, f"sum to {drawn} of {samples} samples")
 
