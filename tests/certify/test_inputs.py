@@ -157,6 +157,7 @@ THINGS = (
 )
 
 
+@pytest.mark.filterwarnings("default:n = ")  # an argument of another may be too few
 @pytest.mark.parametrize("name", CALLS)
 def test_the_wrong_kind_of_argument_is_one_line(name, tmp_path, monkeypatch):
     """A model for a scheme, a number for a sampler: what Python itself said came
@@ -207,7 +208,8 @@ def test_a_radius_that_is_none_is_refused(radius):
 
 
 def test_a_radius_of_zero_or_of_one_element_is_one():
-    assert certify(ARRAYS, X, mine(0.0), n=100).radius == 0.0
+    with pytest.warns(UserWarning, match="mine needs a stronger"):
+        assert certify(ARRAYS, X, mine(0.0), n=100).radius == 0.0
     assert certify(ARRAYS, X, mine(np.array([0.25])), n=100).radius == 0.25
     assert certify(ARRAYS, X, mine(np.inf), n=100).radius == np.inf
 
