@@ -1,20 +1,25 @@
-"""Run compiled ufuncs on several threads; how many there are, of which processor."""
+"""Run compiled ufuncs on several threads, and compute results ahead of their use."""
 
 from __future__ import annotations
 
 import os
 import platform
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from functools import cache, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rsbounds._numerics.checks import Floats
 from rsbounds_ext.kernels import scalar
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 
 def apply(ufunc: Any, *args: Any, cost: float) -> Floats:
@@ -74,3 +79,18 @@ def processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def ahead(function: Callable[[T], U], things: Iterable[T], most: int) -> Iterator[U]:
+    """``map(function, things)`` by a thread that keeps up to ``most`` results."""
+    waiting: deque[Future[U]] = deque()
+    pool = ThreadPoolExecutor(1, "rsbounds-ahead")
+    try:
+        for thing in things:
+            waiting.append(pool.submit(function, thing))
+            if len(waiting) > most:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -3,15 +3,14 @@
 import os
 import sys
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from operator import getitem
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rsbounds._numerics import threads
 from rsbounds._numerics.checks import as_floats, count, number, on_host
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
@@ -364,21 +363,4 @@ def prefetched(
                 raise
             return Item(i, None, data.label(i), None, str(error))
 
-    return _ahead(read, indices, count("ahead", ahead, 1))
-
-
-def _ahead(
-    read: Callable[[int], Item], indices: Iterable[int], most: int
-) -> Iterator[Item]:
-    """``map(read, indices)`` by a thread that keeps up to ``most`` items."""
-    waiting: deque[Future[Item]] = deque()
-    reader = ThreadPoolExecutor(1, "rsbounds-ahead")
-    try:
-        for i in indices:
-            waiting.append(reader.submit(read, i))
-            if len(waiting) > most:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        reader.shutdown(cancel_futures=True)
+    return threads.ahead(read, indices, count("ahead", ahead, 1))
