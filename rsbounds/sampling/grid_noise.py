@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.noises import Noise, single
-from rsbounds.sampling.system_bits import Randomness, SystemBits
+from rsbounds.sampling.system_bits import Randomness
 
 LEVELS = 255
 BITS = 63
@@ -171,10 +171,7 @@ def noisy(
     """``size`` copies of an input with noise, over ``levels``; which are ambiguous."""
     thresholds, cells, zero = tables(sigma, levels)
     numbers = size * steps.size
-    if isinstance(generator, SystemBits):
-        u = generator.whole(numbers)
-    else:
-        u = generator.integers(0, 2**BITS, size=numbers, dtype=np.int64)
+    u = generator.integers(0, 2**BITS, size=numbers, dtype=np.int64)
     count = cells[u >> (BITS - CELL_BITS)]
     (rest,) = np.nonzero(count < 0)
     count[rest] = np.searchsorted(thresholds, u[rest], side="right")
@@ -237,6 +234,7 @@ class OnGrid(Noise):
     level = None
     whole = False
     sound = True
+    of_bits = True
 
     def __init__(self, levels: int = LEVELS) -> None:
         self.levels = levels
