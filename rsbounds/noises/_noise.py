@@ -26,9 +26,10 @@ Change = Callable[[Any, Any], Any]
 class Bits(Protocol):
     """Random bits that copies of one block are drawn from, and the arrays made of them.
 
-    NumPy's streams supply them, and torch's. Every probability is exact: an event is
-    decided by whole numbers, and where the bits of a draw decide nothing, its copy is
-    void. Arrays of shape ``(size, ...)`` hold one entry for each copy.
+    NumPy's streams supply them, torch's and the operating system. Every probability is
+    exact: an event is decided by whole numbers, and where the bits of a draw decide
+    nothing, its copy is void. Arrays of shape ``(size, ...)`` hold one entry for each
+    copy.
 
     Attributes
     ----------
@@ -117,6 +118,9 @@ class Noise(ABC):
         None where copies are drawn by chance.
     sound : bool
         Whether it is Gaussian noise on a grid, which whole numbers decide.
+    of_bits : bool
+        Whether the :class:`Bits` that it is handed decide its copies alone, and no
+        normal numbers among them: the bits may then be the operating system's.
     padding : int or None
         What a torch module sees behind the end of a copy, where copies are sequences of
         different lengths; None where all have one shape.
@@ -127,6 +131,7 @@ class Noise(ABC):
     whole: ClassVar[bool] = True
     outcomes: int | None = None
     sound: bool = False
+    of_bits: bool = False
     padding: int | None = None
 
     @abstractmethod

@@ -167,8 +167,8 @@ class ArrayBits:
 
     Parameters
     ----------
-    generator : numpy.random.Generator
-        Of which all is drawn; noise in floating point reads it as it is.
+    generator : numpy.random.Generator or SystemBits
+        Of which all is drawn; Gaussian noise in floating point reads it as it is.
     size : int
         How many copies the block has.
     """

@@ -56,6 +56,7 @@ class OnGrid(Noise):
     level = None
     whole = False
     sound = True
+    of_bits = True
 
     def __init__(self, levels: int = grid_noise.LEVELS) -> None:
         self.levels = levels

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.sampling.system_bits import Randomness, SystemBits
+from rsbounds.sampling.system_bits import Randomness
 
 LEVELS = 255
 BITS = 63
@@ -170,10 +170,7 @@ def noisy(
     """``size`` copies of an input with noise, over ``levels``; which are ambiguous."""
     thresholds, cells, zero = tables(sigma, levels)
     numbers = size * steps.size
-    if isinstance(generator, SystemBits):
-        u = generator.whole(numbers)
-    else:
-        u = generator.integers(0, 2**BITS, size=numbers, dtype=np.int64)
+    u = generator.integers(0, 2**BITS, size=numbers, dtype=np.int64)
     count = cells[u >> (BITS - CELL_BITS)]
     (rest,) = np.nonzero(count < 0)
     count[rest] = np.searchsorted(thresholds, u[rest], side="right")

@@ -47,8 +47,6 @@ class ModelSampler:
     margin: float | None = None
     #: Shown each block and its scores, to compare them with those of another setting.
     watch: Watch | None = None
-    #: Whether noise that whole numbers decide may come from the operating system.
-    takes_system_bits = True
 
     def __init__(self, backend: Backend, question: Question) -> None:
         self.backend = backend
@@ -70,6 +68,11 @@ class ModelSampler:
     def sound_noise(self) -> bool:
         """Whether the noise is Gaussian noise that whole numbers decide."""
         return self.backend.noise.sound
+
+    @property
+    def takes_system_bits(self) -> bool:
+        """Whether the bits of its noise may be those of the operating system."""
+        return self.backend.noise.of_bits
 
     @property
     def grid(self) -> int:

@@ -10,11 +10,7 @@ import torch
 from rsbounds.noises import Noise
 from rsbounds.sampling import torch_bits, torch_noise
 from rsbounds.sampling.gaussian import Gaussian, OnGrid
-from rsbounds.sampling.system_bits import SystemBits
 
-#: What blocks of noise are drawn of: torch's generator, seeded for each, or the
-#: operating system.
-NoiseBits = torch.Generator | SystemBits
 #: Copies, block by block, and for each copy whether it is void.
 Blocks = tuple[Any, torch.Tensor]
 
