@@ -385,8 +385,9 @@ def main() -> None:
         "`benchmarks/pages/published.py`, which stores none of these files. On "
         f"{machine()}. The largest score at alpha = {ALPHA} is "
         f"{scores(ALPHA)[-1]:.5f} (and {norm.ppf(ALPHA ** (1 / N)):.5f} by SciPy). "
-        "`rsbounds verify FILE --sigma S --n N --alpha A` checks such a file, `rsbounds "
-        "report` reads it; [a table](../leaderboard.md) has cards of the best.",
+        "`rsbounds verify FILE --sigma S --n N --alpha A` checks such a file, "
+        "`rsbounds report` reads it; [a table](../leaderboard.md) has cards of the "
+        "best.",
         "",
         *field(root),
     ]
