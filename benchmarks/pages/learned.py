@@ -80,7 +80,7 @@ SHOWN = (
 )  # on the page itself, beside the two unions; the CSV files have all rows
 
 # and of their columns
-_TOP = ("scheme", "> 0", "> 0.5", "> 1", "> 1.5", "> 2", "ACR")
+_TOP = ("scheme", "> 0", "> 0.5", "> 1", "> 2", "ACR")
 _PRICES = ("scheme", "sigma(x)", "ACR", "without price", f"d = {PIXELS}", "gain, %")
 _LISTS = ("list", "against", "> 0", "> 1", "> 2", "ACR, ratio")
 
