@@ -66,8 +66,9 @@ TAIL = """
 - **clamped** and **Theorem 3** are other methods' radii on the same counts. Clamping
   gets an exact search over real numbers and a check of both sides here; the public code
   takes a grid and by default checks sigma1 < sigma0 alone. It was made for semi-elastic
-  levels; "lipschitz, clamped" applies it to the envelope of that level. Theorem 3 is [Bergstrom, Sager, Anderson]'s, with p_min = {p_min} and 1000
-  classes. Neither allows for the rounding of sigma(x).
+  levels; "lipschitz, clamped" applies it to the envelope of that level.
+  Theorem 3 is [Bergstrom, Sager, Anderson]'s, with p_min = {p_min} and 1000 classes.
+  Neither allows for the rounding of sigma(x).
 
 ## Losses
 
