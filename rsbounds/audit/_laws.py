@@ -21,7 +21,8 @@ import numpy as np
 
 from rsbounds.audit._balls import Arb, arb, ctx, flint
 
-_FAR_SCORE = 37.0
+#: Scores further away have no probability as a double.
+FAR_SCORE = 37.0
 #: Rows of fewer coordinates are whole; longer ones lack what no precision shows.
 _SHORT = 1024
 #: Probabilities of what comes out, at x and at x'.
@@ -32,7 +33,8 @@ Parts = tuple[tuple[Cells, int], ...]
 
 def precision(*scores: float) -> int:
     """Bits that leave digits where probabilities are next to 1 and slopes are large."""
-    return 192 + int(2 * max(min(abs(z), _FAR_SCORE) for z in scores) ** 2)
+    sizes = (abs(z) if abs(z) < FAR_SCORE else FAR_SCORE for z in scores)
+    return 192 + int(2 * max(sizes) ** 2)
 
 
 class Region(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 from rsbounds.audit._balls import Arb, Event, arb, ctx, event
 from rsbounds.audit._discrete import laws_of, least_discrete, proved_discrete
-from rsbounds.audit._laws import Law, Region, precision
+from rsbounds.audit._laws import FAR_SCORE, Law, Region, precision
 
 Parameters = Mapping[str, Any]
 _MOST = 400  # changes of which more take minutes to prove
@@ -117,9 +117,9 @@ def _least(way: _Way, shift: Arb, score: float) -> Arb:
     """A lower bound of the least probability of an event of Phi(score)."""
     if score == inf:
         return way.law.shifted_mass
-    if not score > -37:
+    if not score > -FAR_SCORE:
         return arb(0)
-    z = arb(min(score, 37.0))
+    z = arb(min(score, FAR_SCORE))
     t = arb(_tilt(way, float(shift), float(z)))
     bound = t.exp() * (event(z).p - way.alone)
     for mass, shifted_mass, ratio in way.regions:
