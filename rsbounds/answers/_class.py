@@ -20,17 +20,19 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers._answer import (
     Answer,
     Answered,
-    ClassCounts,
     Options,
+    require_scheme,
+    sampler_of,
+    voted,
+)
+from rsbounds.answers._votes import (
+    ClassCounts,
     Recorded,
     Votes,
     class_counts,
     drawn_counts,
     require_drawn,
-    require_scheme,
-    sampler_of,
     void_votes,
-    voted,
 )
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import BOUNDS, Pair

@@ -26,13 +26,13 @@ from rsbounds.answers._answer import (
     Answer,
     Answered,
     Options,
-    Recorded,
     Summary,
     checked_alpha,
     require_fixed,
     require_rows,
     unclassified,
 )
+from rsbounds.answers._votes import Recorded
 from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure

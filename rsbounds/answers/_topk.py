@@ -29,16 +29,18 @@ from rsbounds.answers._answer import (
     Answer,
     Answered,
     Options,
+    require_fixed,
+    sampler_of,
+    voted,
+)
+from rsbounds.answers._topk_plan import Choice, Counts, Floats, Plan, plan
+from rsbounds.answers._votes import (
     Recorded,
     Votes,
     class_counts,
     drawn_counts,
-    require_fixed,
-    sampler_of,
     void_votes,
-    voted,
 )
-from rsbounds.answers._topk_plan import Choice, Counts, Floats, Plan, plan
 from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import BOUNDS, Pair
 from rsbounds.confidence.bound import capped_end, divided

@@ -26,7 +26,6 @@ from rsbounds.answers._answer import (
     Answer,
     Answered,
     Options,
-    Recorded,
     Summary,
     checked_alpha,
     checked_radius,
@@ -35,6 +34,7 @@ from rsbounds.answers._answer import (
     require_scheme,
     unclassified,
 )
+from rsbounds.answers._votes import Recorded
 from rsbounds.confidence import upper_bound
 from rsbounds.confidence.bound import half
 from rsbounds.procedure import Procedure

@@ -17,7 +17,7 @@ from rsbounds.audit._balls import Arb, Event, arb, ctx, event
 from rsbounds.audit._discrete import least_of_ways, proved_discrete, ways_of
 
 Parameters = Mapping[str, Any]
-_PRECISION = 192
+_FAR_SCORE = 37.0
 _MOST = 400  # changes of which more take minutes to prove
 _STEPS = 120  # of the search for t
 
@@ -65,7 +65,7 @@ def proved_mixed(
     scores = [z_a, z_a if z_b is None else -z_b]
     if radius == inf:
         return inf in scores and all(_stays(regions, scores) for regions in ways)
-    with ctx.workprec(_PRECISION):
+    with ctx.workprec(_precision(scores)):
         shift = arb(radius) / arb(_level(parameters))
         return all(
             bool(sum(_least(regions, shift, z) for z in scores) > 1) for regions in ways
@@ -80,14 +80,20 @@ def least_mixed(parameters: Parameters, radius: float, z: Arb) -> Event:
     discrete, changes = _discrete(parameters), stated_changes(parameters)
     if radius == 0:
         return least_of_ways("blocks", discrete, float(changes), z)
-    with ctx.workprec(_PRECISION):
+    score = float(z.lower())
+    with ctx.workprec(_precision([score])):
         shift = arb(radius) / arb(_level(parameters))
-        score = float(z.lower())
         bounds = [_least(way, shift, score) for way in _regions(discrete, changes)]
         least = bounds[0]
         for bound in bounds[1:]:
             least = least.min(bound)
         return Event(least, 1 - least)
+
+
+def _precision(scores: Sequence[float]) -> int:
+    """Bits that leave digits where probabilities are next to 1 and e^t is large."""
+    sizes = (abs(z) if abs(z) < _FAR_SCORE else _FAR_SCORE for z in scores)
+    return 192 + int(2 * max(sizes) ** 2)
 
 
 def _discrete(parameters: Parameters) -> Parameters:
@@ -133,9 +139,9 @@ def _least(regions: Sequence[_Region], shift: Arb, score: float) -> Arb:
     """A lower bound of the least probability of an event of Phi(score)."""
     if score == inf:
         return sum((_ball(region.shifted_mass) for region in regions), arb(0))
-    if not score > -37:
+    if not score > -_FAR_SCORE:
         return arb(0)
-    z = arb(min(score, 37.0))
+    z = arb(min(score, _FAR_SCORE))
     t = arb(_tilt(regions, float(shift), float(z)))
     bound = t.exp() * event(z).p
     for region in regions:

@@ -196,6 +196,7 @@ class Blocks(FrontierNoise):
             self.gaussian = numbers[0]
             self.level = self.gaussian.level
             self.norm = beside(self.changes)
+            self.of_bits = False
 
     @property
     def parameters(self) -> dict[str, Any]:

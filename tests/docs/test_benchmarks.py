@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import slow_but
 
 from rsbounds import confidence, datasets, envelope, oracle
 from rsbounds.cli import main
@@ -37,6 +38,7 @@ def script():
         yield importlib.import_module
 
 
+@pytest.mark.slow
 def test_no_error_exceeds_its_bound(script, monkeypatch):
     errors = script("errors")
     for of in errors.FUNCTIONS:
@@ -91,7 +93,7 @@ def named(rows, name):
     return list(row.values())
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", slow_but(["MNIST"], SETS))
 def test_constants_follow_from_the_counts(script, name):
     composite, case = script("composite"), script("composite_case")
     found = case.load(DOCS / "composite" / f"{name.lower()}.npz", name)
@@ -124,6 +126,7 @@ def test_the_oracle_agrees(method, capsys):
     assert "20 rows, no findings" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_clamped_radius_is_the_zero_of_the_oracle(bench):
     """At the clamped radius one side is on the verge, and the other one holds."""
     from mpmath import log10, mp, mpf

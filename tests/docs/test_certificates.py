@@ -457,6 +457,7 @@ def test_strangers_text_is_never_markup_of_the_table(board, entry):
     assert OWNED not in Parsed(page_of(board, entry)).text
 
 
+@pytest.mark.slow
 def test_a_plot_has_eight_labelled_curves_at_most(board):
     make, curves = board("make"), board("curves")
     text = make.page()

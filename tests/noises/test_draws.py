@@ -9,6 +9,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from known_bits import known_bits
 from noise_laws import SURE, assert_follows, categorical_law, flips_law
 from scipy import sparse, stats
 
@@ -19,6 +20,7 @@ from rsbounds.noises import _edges
 from rsbounds.noises.blocks import Blocks
 from rsbounds.noises.categorical import Categorical
 from rsbounds.noises.deletion import Deletion
+from rsbounds.noises.exponential import Exponential
 from rsbounds.noises.flips import Flips
 from rsbounds.noises.laplace import Laplace
 from rsbounds.noises.mask import Mask
@@ -38,8 +40,19 @@ N = 10_000
 FEW = 2_000  # of sparse matrices, which are slower
 
 
+@pytest.fixture(params=["seed", "os"])
+def source(request, monkeypatch):
+    """Let :func:`drawn` take NumPy's stream, or the operating system's bits."""
+    if request.param == "os":
+        bits = known_bits(monkeypatch)
+        monkeypatch.setitem(globals(), "rng", lambda: bits)
+
+
+each_source = pytest.mark.usefixtures("source")
+
+
 def drawn(noise, x, n):
-    """Copies by NumPy's stream, and which are void."""
+    """Copies by :func:`rng`, and which are void."""
     bits = ArrayBits(rng(), n)
     return noise.noisy(noise.checked(x), noise.level, n, bits), bits.void
 
@@ -60,6 +73,7 @@ def rng():
     return np.random.default_rng(2024)
 
 
+@each_source
 @pytest.mark.parametrize("keep", [Fraction(1, 7), Fraction(4, 5)])
 @pytest.mark.parametrize("kind", [int, float])
 def test_categorical_draws_its_law(keep, kind):
@@ -68,6 +82,7 @@ def test_categorical_draws_its_law(keep, kind):
     assert_follows(law_of(Categorical(keep, 3), x, law), law)
 
 
+@each_source
 def test_flips_draw_their_law():
     x = (1, 0, 1, 0)
     law = flips_law(x, Fraction(1, 10), Fraction(3, 5))
@@ -75,6 +90,7 @@ def test_flips_draw_their_law():
     assert_follows(law_of(noise, x, law), law)
 
 
+@each_source
 def test_masks_draw_their_laws():
     x, hidden = (5, 6, 7, 8), 9
     masked = lambda left: tuple(  # noqa: E731
@@ -109,6 +125,7 @@ def test_ties_of_keys_leave_subsets_uniform():
     assert_follows(counts, dict.fromkeys(counts, Fraction(1, 6)))
 
 
+@each_source
 def test_deletion_draws_its_law():
     x, delete = (4, 5, 6), Fraction(1, 4)
     law = {}
@@ -118,6 +135,7 @@ def test_deletion_draws_its_law():
     assert_follows(law_of(Deletion(delete), x, law), law)
 
 
+@each_source
 @pytest.mark.parametrize("make", [np.array, sparse.csr_array, sparse.coo_matrix])
 @pytest.mark.parametrize("add", [Fraction(1, 5), Fraction(1, 50)])
 def test_symmetric_flips_draw_their_law(make, add):
@@ -132,6 +150,7 @@ def test_symmetric_flips_draw_their_law(make, add):
     assert_follows(law_of(noise, make(graph), law), law)
 
 
+@each_source
 @pytest.mark.parametrize("add", [Fraction(0), Fraction(1, 5), Fraction(1, 50)])
 def test_sparse_flips_draw_their_law(add):
     x, delete = (0, 1, 0, 0, 1, 0), Fraction(2, 5)
@@ -140,6 +159,7 @@ def test_sparse_flips_draw_their_law(add):
     assert_follows(law_of(Flips(add, delete), matrix, law), law)
 
 
+@each_source
 def test_blocks_draw_the_product_of_their_laws():
     keep, add, delete = Fraction(1, 2), Fraction(1, 10), Fraction(3, 10)
     left = categorical_law((2, 0), keep, 3)
@@ -149,6 +169,7 @@ def test_blocks_draw_the_product_of_their_laws():
     assert_follows(law_of(noise, (2, 0, 1, 0), law), law)
 
 
+@each_source
 def test_blocks_of_a_sparse_matrix():
     chances = [(Fraction(1, 50), Fraction(1, 2)), (Fraction(1, 10), Fraction(1, 5))]
     parts = (0, 1), (1, 0)
@@ -279,10 +300,12 @@ def test_splitting_shows_the_middle_of_the_interval():
             assert shown == np.float32(float(middle))
 
 
-def test_uniform_and_laplace_noise_have_their_quantiles():
+@each_source
+def test_uniform_laplace_and_exponential_noise_have_their_quantiles():
     for noise, law in (
         (Uniform(0.5), stats.uniform(-0.25, 1.0)),
         (Laplace(0.5), stats.laplace(0.25, 0.5)),
+        (Exponential(2.0), stats.expon(0.25, 0.5)),
     ):
         copies, void = drawn(noise, [0.25], N)
         assert copies.dtype == np.float32
