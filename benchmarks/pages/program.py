@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rsbounds import demo
 from rsbounds._numerics.decimals import truncated
 from rsbounds.answers import TopClass
-from rsbounds.answers._answer import Votes
+from rsbounds.answers._votes import Votes
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import Procedure, measure_margin
 from rsbounds.sampling import Phase, stream

@@ -9,19 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rsbounds._numerics.registry import Registry
-from rsbounds.answers._answer import (
-    Answer,
-    Answered,
-    Recorded,
-    Summary,
-    Votes,
-    class_counts,
-    sampler_of,
-    voted,
-)
-from rsbounds.answers._answer import level_of as level_of
-from rsbounds.answers._answer import unclassified as unclassified
-from rsbounds.answers._answer import void_votes as void_votes
+from rsbounds.answers._answer import Answer, Answered, Summary
 from rsbounds.answers._class import TopClass, certify_counts
 from rsbounds.answers._list import DecisionList
 from rsbounds.answers._list import Stages as Stages
@@ -42,6 +30,8 @@ from rsbounds.answers._topk_plan import Plan as Plan
 from rsbounds.answers._topk_plan import plan as plan
 from rsbounds.answers._values import BOUND as BOUND
 from rsbounds.answers._values import Values, intervals, value_interval
+from rsbounds.answers._votes import Recorded, Votes, class_counts
+from rsbounds.answers._votes import void_votes as void_votes
 from rsbounds.certificate import ANOTHERS
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
@@ -69,11 +59,9 @@ __all__ = [
     "intervals",
     "map_summary",
     "predict_set",
-    "sampler_of",
     "set_rule",
     "top_k_radius",
     "value_interval",
-    "voted",
 ]
 
 

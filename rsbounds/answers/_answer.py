@@ -1,19 +1,17 @@
-"""What an answer is, and what all of them share."""
+"""What an answer is, and what all of them check."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats, as_integers, instance
-from rsbounds._numerics.counts import total
+from rsbounds._numerics.checks import Array, as_floats, instance
 from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.records import Record
+from rsbounds.answers._votes import ClassCounts, Recorded, Votes, class_counts
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import Pair
 from rsbounds.procedure import Procedure
@@ -21,7 +19,6 @@ from rsbounds.sampling import Draws, Phase, Sampler, is_sampler, require_law
 from rsbounds.sampling.grid_noise import LEVELS
 from rsbounds.schemes import Option, Scheme
 
-ClassCounts = NDArray[np.int64]
 Options = Mapping[str, Any]
 
 
@@ -30,65 +27,6 @@ class Answered(NamedTuple):
 
     certificate: Certificate
     columns: Mapping[str, str]
-
-
-class Recorded(Protocol):
-    """What an answer reads of a row of a result file."""
-
-    @property
-    def idx(self) -> int: ...
-    @property
-    def label(self) -> int: ...
-    @property
-    def sigma(self) -> float: ...
-    @property
-    def n(self) -> int: ...
-    @property
-    def select(self) -> tuple[int, ...]: ...
-    @property
-    def counts(self) -> tuple[int, ...]: ...
-    @property
-    def void(self) -> int: ...
-    @property
-    def extra(self) -> Mapping[str, str]: ...
-
-
-@dataclass(frozen=True, eq=False)
-class Votes(Record):
-    """Evidence of class counts: of the samples that choose, and of ``n`` that estimate.
-
-    What is missing of the samples drawn fell on no class.
-    """
-
-    sigma: float
-    select: ClassCounts
-    counts: ClassCounts
-    n: int
-
-    @classmethod
-    def of(cls, row: Recorded) -> Self:
-        """The votes that a row of a result file holds."""
-        # a row leaves out trailing zeros: of void samples alone nothing is left
-        select = np.array(row.select or (0,), dtype=np.int64)
-        counts = np.array(row.counts or (0,), dtype=np.int64)
-        return cls(sigma=row.sigma, select=select, counts=counts, n=row.n)
-
-    def grown(self, counts: ClassCounts, n: int) -> Self:
-        """The votes with those of n more samples."""
-        return replace(self, counts=self.counts + counts, n=self.n + n)
-
-    def scaled(self, n: int) -> Self:
-        """The votes of n samples that fall as these did, rounded down."""
-        counts = np.array(
-            [scaled_count(count, self.n, n) for count in self.counts.tolist()],
-            dtype=np.int64,
-        )
-        return replace(self, counts=counts, n=n)
-
-
-def scaled_count(count: int, drawn: int, n: int) -> int:
-    """How many of n samples a count of those drawn would be, rounded down."""
-    return count * n // drawn
 
 
 @dataclass(frozen=True)
@@ -187,13 +125,27 @@ class Answer:
     def samplers(self, model: Any) -> Sequence[Sampler]:
         """The samplers of a model: one, or one for each of several noise levels.
 
-        ``model`` may be a sampler already, such as one of :meth:`sampler`.
+        ``model`` may be a sampler already, such as one of :meth:`sampler`. ValueError
+        if its noise is not that of the radius, or is sound and the radius isn't.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no samplers")
+        scheme = self.scheme
+        sampler = model if is_sampler(model) else self.sampler(model)
+        require_law(sampler, scheme.law)
+        if getattr(sampler, "sound_noise", False) and not scheme.sound:
+            raise ValueError(
+                "sound_noise needs a scheme whose radius allows for the rounding of "
+                f"sigma(x), made with sound=True; got one of method {scheme.name!r} "
+                "without"
+            )
+        grid = getattr(sampler, "grid", LEVELS)
+        if grid != LEVELS and scheme.own_level is None:
+            raise ArgumentError("grid", "must be 255 where the level follows the input")
+        return [sampler]
 
     def levels(self, x: Any) -> Sequence[float]:
-        """The noise level of each sampler at an input."""
-        return [level_of(self.scheme, x)]
+        """The noise level of each sampler at an input: ValueError unless positive."""
+        name = f"sigma(x) of the scheme {self.scheme.name!r}"
+        return [POSITIVE.one(name, self.scheme.sigma(x))]
 
     def draw(self, draws: Draws, procedure: Procedure) -> Any:
         """The evidence: what it asks for of the samples of one input."""
@@ -223,6 +175,77 @@ class Answer:
             random number of the input's own.
         """
         raise NotImplementedError(f"{type(self).__name__} certifies nothing")
+
+    def voted(
+        self,
+        votes: Votes,
+        procedure: Procedure,
+        *,
+        of: int,
+        pair: Pair,
+        predict: Any,
+        radius: float,
+    ) -> Certificate:
+        """The certificate of class counts.
+
+        Parameters
+        ----------
+        votes : Votes
+            The counts.
+        procedure : Procedure
+            Which gives the bound's name.
+        of : int
+            The class whose count and bounds are stated.
+        pair : Pair
+            Bounds of that class and of the others.
+        predict : int
+            The class that is certified, or ABSTAIN.
+        radius : float
+            In the scheme's norm.
+
+        Returns
+        -------
+        Certificate
+        """
+        select = tuple(votes.select.tolist())
+        counts = tuple(votes.counts.tolist())
+        void = procedure.n0 + votes.n - sum(select) - sum(counts)
+        return Certificate(
+            predict=predict,
+            radius=radius,
+            z_a=pair.z_a,
+            p_a=pair.p_a,
+            count=counts[of] if of < len(counts) else 0,
+            n=votes.n,
+            sigma=votes.sigma,
+            method=self.scheme.name,
+            scope=self.scheme.scope,
+            norm=self.scheme.norm,
+            bound=procedure.bound,
+            z_b=pair.z_b,
+            select=select,
+            counts=counts,
+            void=void if counts else 0,
+        )
+
+    def unclassified(
+        self, procedure: Procedure, *, sigma: float, bound: str, void: int
+    ) -> Certificate:
+        """The certificate where no class is predicted: its columns say the rest."""
+        return Certificate(
+            predict=ABSTAIN,
+            radius=0.0,
+            z_a=np.nan,
+            p_a=np.nan,
+            count=0,
+            n=procedure.n,
+            sigma=sigma,
+            method=self.scheme.name,
+            scope=self.scheme.scope,
+            norm=self.scheme.norm,
+            bound=bound,
+            void=void,
+        )
 
     def largest_radius(self, x: Any, procedure: Procedure) -> float | None:
         """The most that the samples can show at an input; None: not known."""
@@ -308,56 +331,6 @@ def _one(name: str, array: Array) -> float:
     return float(array)
 
 
-def level_of(scheme: Scheme, x: Any) -> float:
-    """The noise level at an input; ValueError unless it is one positive number."""
-    return POSITIVE.one(f"sigma(x) of the scheme {scheme.name!r}", scheme.sigma(x))
-
-
-def sampler_of(model: Any, scheme: Scheme) -> Sampler:
-    """The sampler of a model under a scheme's noise; a sampler stays as it is.
-
-    Parameters
-    ----------
-    model : callable, torch.nn.Module or Sampler
-        As :func:`rsbounds.sampling.as_sampler` takes it.
-    scheme : Scheme
-        Whose noise is drawn.
-
-    Returns
-    -------
-    Sampler
-        Of the noise that the scheme's radius is for.
-
-    Raises
-    ------
-    ValueError
-        If a sampler's noise is not that of the radius, or is sound and the radius
-        isn't.
-    """
-    require_scheme(scheme)
-    sampler = model if is_sampler(model) else scheme.sampler(model)
-    require_law(sampler, scheme.law)
-    if getattr(sampler, "sound_noise", False) and not scheme.sound:
-        raise ValueError(
-            "sound_noise needs a scheme whose radius allows for the rounding of "
-            f"sigma(x), made with sound=True; got one of method {scheme.name!r} without"
-        )
-    grid = getattr(sampler, "grid", LEVELS)
-    if grid != LEVELS and scheme.own_level is None:
-        raise ArgumentError("grid", "must be 255 where the level follows the input")
-    return sampler
-
-
-def void_votes(counts: ClassCounts, n: int) -> int:
-    """How many samples of n have no class, and so may be any other class's.
-
-    Their scores were within a margin or held a NaN, or their draw decided nothing: by
-    chance, as the noise is, so that the samples with a class alone would bound a
-    smaller probability. Counts don't tell which.
-    """
-    return n - total(counts)
-
-
 def require_scheme(scheme: Any) -> None:
     """ValueError for anything but a scheme."""
     if not isinstance(scheme, Scheme):
@@ -374,120 +347,3 @@ def require_rows(rows: Any) -> None:
     for row in rows:
         if not hasattr(row, "extra"):
             raise ArgumentError("rows", f"must hold rows; got {row!r:.60}")
-
-
-def class_counts(sampled: Any) -> ClassCounts:
-    """What a sampler returned, as counts of at least two classes.
-
-    Parameters
-    ----------
-    sampled : array_like of int, shape (classes,)
-        Whole numbers.
-
-    Returns
-    -------
-    ndarray of int64, shape (classes,)
-
-    Raises
-    ------
-    ValueError
-        If they are no counts, or of one class.
-    """
-    counts = as_integers("what the sampler returns", np.asarray(sampled))
-    if counts.ndim != 1 or len(counts) < 2:
-        raise ValueError(
-            "the sampler must return counts of at least two classes, shape (classes,); "
-            f"got shape {counts.shape}"
-        )
-    return counts
-
-
-def drawn_counts(name: str, counts: Any, samples: int) -> ClassCounts:
-    """Class counts that so many samples can have left, or ValueError."""
-    result = as_integers(name, counts)
-    if result.ndim != 1:
-        raise ValueError(f"{name} must have shape (classes,); got shape {result.shape}")
-    require_drawn(name, result, samples)
-    return result
-
-
-def require_drawn(name: str, counts: ClassCounts, samples: int) -> None:
-    """ValueError for class counts that sum to more than was drawn."""
-    drawn = total(counts)
-    if not drawn <= samples:
-        raise ArgumentError(name, f"sum to {drawn} of {samples} samples")
-
-
-def voted(
-    scheme: Scheme,
-    votes: Votes,
-    procedure: Procedure,
-    *,
-    of: int,
-    pair: Pair,
-    predict: Any,
-    radius: float,
-) -> Certificate:
-    """The certificate of class counts.
-
-    Parameters
-    ----------
-    scheme : Scheme
-        Which gives method, scope and norm.
-    votes : Votes
-        The counts.
-    procedure : Procedure
-        Which gives the bound's name.
-    of : int
-        The class whose count and bounds are stated.
-    pair : Pair
-        Bounds of that class and of the others.
-    predict : int
-        The class that is certified, or ABSTAIN.
-    radius : float
-        In the scheme's norm.
-
-    Returns
-    -------
-    Certificate
-    """
-    select = tuple(votes.select.tolist())
-    counts = tuple(votes.counts.tolist())
-    void = procedure.n0 + votes.n - sum(select) - sum(counts)
-    return Certificate(
-        predict=predict,
-        radius=radius,
-        z_a=pair.z_a,
-        p_a=pair.p_a,
-        count=counts[of] if of < len(counts) else 0,
-        n=votes.n,
-        sigma=votes.sigma,
-        method=scheme.name,
-        scope=scheme.scope,
-        norm=scheme.norm,
-        bound=procedure.bound,
-        z_b=pair.z_b,
-        select=select,
-        counts=counts,
-        void=void if counts else 0,
-    )
-
-
-def unclassified(
-    scheme: Scheme, procedure: Procedure, *, sigma: float, bound: str, void: int
-) -> Certificate:
-    """The certificate of an answer that predicts no class: its columns say the rest."""
-    return Certificate(
-        predict=ABSTAIN,
-        radius=0.0,
-        z_a=np.nan,
-        p_a=np.nan,
-        count=0,
-        n=procedure.n,
-        sigma=sigma,
-        method=scheme.name,
-        scope=scheme.scope,
-        norm=scheme.norm,
-        bound=bound,
-        void=void,
-    )

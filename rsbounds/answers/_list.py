@@ -15,15 +15,8 @@ from rsbounds._numerics.decimals import dense_counts, sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import content_of
 from rsbounds._numerics.json_files import parsed
-from rsbounds.answers._answer import (
-    Answer,
-    Answered,
-    ClassCounts,
-    Options,
-    Recorded,
-    class_counts,
-    scaled_count,
-)
+from rsbounds.answers._answer import Answer, Answered, Options
+from rsbounds.answers._votes import ClassCounts, Recorded, class_counts, scaled_count
 from rsbounds.composite import Rule, certify_drawn
 from rsbounds.composite.estimate import checked_stage
 from rsbounds.composite.sampled import drawn_stages, experts_of

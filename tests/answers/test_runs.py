@@ -350,6 +350,7 @@ def load():
 """
 
 
+@pytest.mark.slow
 def test_top_k_on_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.py").write_text(MODEL)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from rsbounds import composite
 from rsbounds.answers import DecisionList, TopClass, TopK
-from rsbounds.answers._answer import Votes
 from rsbounds.answers._list import Stages
+from rsbounds.answers._votes import Votes
 from rsbounds.audit import Kind, _radii, _topk
 from rsbounds.audit._list import Held
 from rsbounds.audit._rows import findings

@@ -302,6 +302,7 @@ def test_radii_of_code_are_computed_again_by_that_code(work, capsys):
     assert not Path("b.tsv").exists()
 
 
+@pytest.mark.slow
 def test_parameters_that_are_not_numbers_are_resumed(work, capsys):
     """NaN differs from itself; a run of it does not."""
     for shard in ("0/2", "1/2"):

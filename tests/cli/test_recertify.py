@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import slow_among, slow_but
 from cli_models import arguments, inputs, one_line, savez, says
 from result_table import RULE, manifest, state
 
@@ -14,8 +15,10 @@ from rsbounds.cli import main
 CHANGED = {"changes": ["versions.numpy was 1 and is now 2"], "rows": 3, "run": {}}
 
 
-@pytest.mark.parametrize("command", ["recertify", "fit-rule"])
-@pytest.mark.parametrize("change", ["x", "label", "hash", "no hash"])
+@pytest.mark.parametrize("command", slow_but(["recertify"], ["recertify", "fit-rule"]))
+@pytest.mark.parametrize(
+    "change", slow_among(["label"], ["x", "label", "hash", "no hash"])
+)
 def test_a_rule_is_of_one_data_set(work, capsys, change, command):
     """A stage on easier inputs raised a rule's average radius from .123 to .322."""
     Path("rule.json").write_text(json.dumps(RULE))

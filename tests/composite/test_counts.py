@@ -39,6 +39,7 @@ def draw(rng, rule, n0, n, classes=3):
     return p, select, counts
 
 
+@pytest.mark.slow
 def test_recomputed_by_the_oracle():
     rng, certified = np.random.default_rng(0), 0
     for _ in range(40):
@@ -137,6 +138,7 @@ def level(rule, p, n, result, cls=0):
     return np.outer(first, second)[result > truth].sum()
 
 
+@pytest.mark.slow
 def test_level_of_the_whole_procedure():
     """Selection and estimation together, whatever the selection makes it choose."""
     n0, n, alpha = 3, 5, 0.2

@@ -8,6 +8,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
+from cases import slow_among, slow_but
 from claims import Claims, medians, positions, wrong_position
 from scipy.special import ndtr, ndtri
 
@@ -166,7 +167,12 @@ SCHEMES = {
 }
 
 
-@pytest.mark.parametrize("name", SCHEMES)
+#: Those that the oracle takes seconds for, in ball arithmetic, or that are exported.
+LONG = ["semi-elastic", "semi-elastic, sound", "lipschitz", "range", "anisotropic"]
+LONG += ["generator", "orbit"]
+
+
+@pytest.mark.parametrize("name", slow_among(LONG, SCHEMES))
 def test_a_scheme_holds_what_every_scheme_promises(name):
     scheme, options = SCHEMES[name]()
     check_scheme(scheme, **options)
@@ -241,13 +247,15 @@ ANSWER = {
 
 
 @pytest.mark.filterwarnings("ignore:10 samples can't show")
-@pytest.mark.parametrize("name", ANSWER)
+@pytest.mark.parametrize(
+    "name", slow_among(["list", "maps", "top-k", "values"], ANSWER)
+)
 def test_an_answer_holds_what_every_answer_promises(name):
     answer, options = ANSWER[name]
     check_answer(answer, **options)
 
 
-@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize("name", slow_among(["betting", "chernoff"], BOUNDS))
 def test_a_bound_holds_what_every_bound_promises(name):
     check_bound(BOUNDS[name])
 
@@ -558,7 +566,9 @@ def test_a_wrong_answer_fails(name):
         check_answer(wrong(GAUSSIAN), numbers={"runner_up": False})
 
 
-@pytest.mark.parametrize("name", ["top-k", "values", "maps", "list"])
+@pytest.mark.parametrize(
+    "name", slow_but(["values"], ["top-k", "values", "maps", "list"])
+)
 def test_levels_of_the_other_answers_are_seen(name):
     """At twice alpha, and some for the union that several claims pay for, they fail."""
     answer, options = ANSWER[name]

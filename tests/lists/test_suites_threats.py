@@ -172,6 +172,7 @@ def test_what_does_not_go_together_is_refused_in_one_line(name, answer):
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.slow
 def test_the_truths_that_claims_are_compared_with_refute():
     """A radius more than the truth is wrong, and the truth itself is not."""
     shares = (0.9999, 0.00006, 0.00004)

@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from known_bits import known_bits
 from noise_laws import LAWS, SURE, assert_follows
 from scipy import sparse, stats
 
@@ -19,6 +20,7 @@ from rsbounds.noises import _edges
 from rsbounds.noises.blocks import Blocks
 from rsbounds.noises.categorical import Categorical
 from rsbounds.noises.deletion import Deletion
+from rsbounds.noises.exponential import Exponential
 from rsbounds.noises.flips import Flips
 from rsbounds.noises.laplace import Laplace
 from rsbounds.noises.mask import Mask
@@ -38,8 +40,19 @@ N = 10_000
 FEW = 2_000  # of sparse matrices, which are slower
 
 
+@pytest.fixture(params=["seed", "os"])
+def source(request, monkeypatch):
+    """Let :func:`drawn` take NumPy's stream, or the operating system's bits."""
+    if request.param == "os":
+        bits = known_bits(monkeypatch)
+        monkeypatch.setitem(globals(), "rng", lambda: bits)
+
+
+each_source = pytest.mark.usefixtures("source")
+
+
 def drawn(noise, x, n):
-    """Copies by NumPy's stream, and which are void."""
+    """Copies by :func:`rng`, and which are void."""
     bits = ArrayBits(rng(), n)
     return noise.noisy(noise.checked(x), noise.level, n, bits), bits.void
 
@@ -62,6 +75,7 @@ def rng():
     return np.random.default_rng(2024)
 
 
+@each_source
 @pytest.mark.parametrize(("noise", "x", "law"), LAWS)
 def test_numpy_draws_the_law(noise, x, law):
     assert_follows(law_of(noise, x, law), law)
@@ -205,10 +219,12 @@ def test_splitting_shows_the_middle_of_the_interval():
             assert shown == np.float32(float(middle))
 
 
-def test_uniform_and_laplace_noise_have_their_quantiles():
+@each_source
+def test_uniform_laplace_and_exponential_noise_have_their_quantiles():
     for noise, law in (
         (Uniform(0.5), stats.uniform(-0.25, 1.0)),
         (Laplace(0.5), stats.laplace(0.25, 0.5)),
+        (Exponential(2.0), stats.expon(0.25, 0.5)),
     ):
         copies, void = drawn(noise, [0.25], N)
         assert copies.dtype == np.float32

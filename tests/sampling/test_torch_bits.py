@@ -12,6 +12,7 @@ from scipy import sparse, stats
 
 torch = pytest.importorskip("torch")
 
+from known_bits import known_bits  # noqa: E402
 from noise_laws import (  # noqa: E402
     HALF,
     LAWS,
@@ -25,6 +26,7 @@ from rsbounds._numerics.errors import ArgumentError  # noqa: E402
 from rsbounds.noises.blocks import Blocks  # noqa: E402
 from rsbounds.noises.categorical import Categorical  # noqa: E402
 from rsbounds.noises.deletion import Deletion  # noqa: E402
+from rsbounds.noises.exponential import Exponential  # noqa: E402
 from rsbounds.noises.flips import Flips  # noqa: E402
 from rsbounds.noises.laplace import Laplace  # noqa: E402
 from rsbounds.noises.mask import Mask  # noqa: E402
@@ -35,6 +37,7 @@ from rsbounds.sampling import (  # noqa: E402
     as_sampler,
     stream,
     torch_bits,
+    torch_noise,
 )
 from rsbounds.sampling.adapters import output_sampler  # noqa: E402
 from rsbounds.sampling.bits import (  # noqa: E402
@@ -46,12 +49,22 @@ from rsbounds.sampling.bits import (  # noqa: E402
 CPU = torch.device("cpu")
 
 
+def by_seed():
+    return torch.Generator()
+
+
+@pytest.fixture(params=["seed", "os"])
+def source(request, monkeypatch):
+    """Let :func:`drawn` take torch's generator, or the operating system's bits."""
+    if request.param == "os":
+        bits = torch_noise.SystemGenerator(known_bits(monkeypatch), CPU)
+        monkeypatch.setitem(globals(), "by_seed", lambda: bits)
+
+
 def drawn(noise, x, n, seed=2024):
     """Copies on the CPU, and which are void."""
     ready = torch_bits.on_device(noise.checked(x), CPU)
-    copies, void = torch_bits.copies(
-        noise, ready, noise.level, n, [seed], torch.Generator()
-    )
+    copies, void = torch_bits.copies(noise, ready, noise.level, n, [seed], by_seed())
     return copies[0], void
 
 
@@ -66,14 +79,17 @@ def law_of(noise, x, outcomes, n=10_000):
 
 
 @pytest.mark.parametrize(("noise", "x", "law"), LAWS)
+@pytest.mark.usefixtures("source")
 def test_torch_draws_the_law(noise, x, law):
     assert_follows(law_of(noise, x, law), law)
 
 
-def test_uniform_and_laplace_noise_have_their_quantiles():
+@pytest.mark.usefixtures("source")
+def test_uniform_laplace_and_exponential_noise_have_their_quantiles():
     for noise, law in (
         (Uniform(0.5), stats.uniform(-0.25, 1.0)),
         (Laplace(0.5), stats.laplace(0.25, 0.5)),
+        (Exponential(2.0), stats.expon(0.25, 0.5)),
     ):
         copies, void = drawn(noise, np.array([0.25]), 20_000)
         assert copies.dtype == torch.float32
