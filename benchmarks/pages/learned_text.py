@@ -84,10 +84,10 @@ quotient of the ACRs.
   normal score is above -t, and else the one that leads at s'
   ([theory](../theory/several-levels.md)). Of the lists that lose no ACR to their first
   level's constant and at most 2 % to the best one, the one that classifies most
-  calibration images rightly. **Soft labels**: the gate's network learns mostly uniform labels where
-  the plain one has no majority. **Reject class**: the gate's network has a class for
-  rejection, whose votes count for nothing. **Expert**: the second network is tuned on
-  what the gate passes on.
+  calibration images rightly. **Soft labels**: the gate's network learns mostly
+  uniform labels where the plain one has no majority. **Reject class**: the gate's
+  network has a class for rejection, whose votes count for nothing. **Expert**: the
+  second network is tuned on what the gate passes on.
 - **Best constant at each radius**: no single classifier does that.
 - **Locally biased**: half of the images of class 8, deterministic [Anderson, Sojoudi].
   g is linear, or a softplus network of 8 units whose gradient has a proven Lipschitz
