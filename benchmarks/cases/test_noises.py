@@ -1,4 +1,4 @@
-"""Radii and frontiers of discrete noise that searches find hard: a second each.
+"""Radii and frontiers of discrete noise that searches find hard, and arrays of radii.
 
 pytest benchmarks/cases/test_noises.py --benchmark-enable -s
 """
@@ -12,7 +12,8 @@ from rsbounds.noises.deletion import DeletionCurve
 from rsbounds.noises.flips import FlipsCurve
 from rsbounds.noises.mask import MaskCurve
 
-LIMIT = 1.0  # seconds
+LIMIT = 1.0  # seconds of a hard search
+ARRAY_LIMIT = 0.01  # of a thousand radii beside one change
 BLOCKS = [schemes.flips(0.2, 0.6), schemes.categorical(0.6, 2)]
 WEAK = [schemes.flips(0.4, 0.45), schemes.flips(0.45, 0.35)]
 P = np.linspace(0.5, 0.999, 100)
@@ -50,3 +51,22 @@ def test_a_call_ends_within_a_second(benchmark, name):
     if not benchmark.disabled:
         print(f"\n{name}: {benchmark.stats['mean']:.3f} s")
         assert benchmark.stats["mean"] < LIMIT
+
+
+#: What changes beside the numbers, with one way or two to make each change.
+BESIDE = {"values": schemes.categorical(0.8, 3), "flips": schemes.flips(0.1, 0.2)}
+
+
+@pytest.mark.benchmark(group="a thousand radii of mixed inputs")
+@pytest.mark.parametrize("changes", [0, 1, 2, 3])
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_thousand_radii_beside_changes(benchmark, name, changes):
+    parts = schemes.gaussian(0.5), BESIDE[name]
+    curve = schemes.blocks(*parts, splits=[4], changes=changes).curve
+    p = np.random.default_rng(0).uniform(0.9, 0.99999, 1000)
+    radii = benchmark(curve.radius, p)
+    assert (radii > 0).any()
+    if not benchmark.disabled:
+        print(f"\n{name}, {changes} changes: {benchmark.stats['min'] * 1e3:.1f} ms")
+        if changes == 1 and name == "values":
+            assert benchmark.stats["min"] < ARRAY_LIMIT

@@ -74,8 +74,9 @@ def certify_dataset(
         As in :class:`Procedure`; "auto" measures it, see :func:`measure_margin`, or
         takes the one measured for the file that is gone on with.
     noise_source : {"seed", "os"}
-        As in :class:`Procedure`; "os" needs sound noise. A run that goes on keeps the
-        rows that are there and draws the others fresh.
+        As in :class:`Procedure`; "os" needs noise that bits decide alone: sound noise,
+        or another law than Gaussian. A run that goes on keeps the rows that are there
+        and draws the others fresh.
     start, skip, max : int
         Certify every ``skip``-th input from index ``start``, below index ``max`` (-1:
         all).

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.answers import TopClass, class_counts, level_of, sampler_of
+from rsbounds.answers import TopClass, class_counts
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify._job import Job
 from rsbounds.certify._too_few import warn_if_hopeless
@@ -188,10 +188,11 @@ def predict(
     0
     """
     require_procedure(procedure)
-    sampler = sampler_of(sampler, scheme)
+    answer = TopClass(scheme)
+    (own,), (level,) = answer.samplers(sampler), answer.levels(x)
     # A phase of its own: a prediction never looks at the samples of a certificate.
     generator = stream(procedure.seed, index, Phase.PREDICT)
-    counts = class_counts(sampler(x, level_of(scheme, x), procedure.n, generator))
+    counts = class_counts(own(x, level, procedure.n, generator))
     _warn_of_too_few(procedure.n, procedure.alpha)
     second, first = np.sort(counts)[-2:]
     # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound

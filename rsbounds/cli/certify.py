@@ -164,7 +164,7 @@ def _add_procedure(group: Any) -> None:
         default="seed",
         help=(
             "os: bits of the noise from the operating system, through ChaCha20, that "
-            "no seed repeats; with --sound-noise (seed)"
+            "no seed repeats; Gaussian noise needs --sound-noise (seed)"
         ),
     )
     group.add_argument(

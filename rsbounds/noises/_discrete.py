@@ -28,6 +28,7 @@ class DiscreteNoise(NamedNoise):
     """
 
     norm: float | str = 0.0
+    of_bits = True
 
     @abstractmethod
     def made_curve(self) -> Any:

@@ -116,6 +116,7 @@ class AddedNoise(NamedNoise):
     """Noise that is added to real numbers, independent on every coordinate."""
 
     whole = False
+    of_bits = True
 
     def checked(self, x: Any) -> NDArray[np.float32]:
         return single(x)

@@ -1,4 +1,7 @@
-"""What a noise is, the random bits that it is drawn from, and inputs that it takes."""
+"""What a noise is, the random bits that it is drawn from, and inputs that it takes.
+
+Gaussian noise, which is drawn unless another is asked for, stands beside it.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,10 @@ Change = Callable[[Any, Any], Any]
 class Bits(Protocol):
     """Random bits that copies of one block are drawn from, and the arrays made of them.
 
-    NumPy's streams supply them, and torch's. Every probability is exact: an event is
-    decided by whole numbers, and where the bits of a draw decide nothing, its copy is
-    void. Arrays of shape ``(size, ...)`` hold one entry for each copy.
+    NumPy's streams supply them, torch's and the operating system. Every probability is
+    exact: an event is decided by whole numbers, and where the bits of a draw decide
+    nothing, its copy is void. Arrays of shape ``(size, ...)`` hold one entry for each
+    copy.
 
     Attributes
     ----------
@@ -117,6 +121,9 @@ class Noise(ABC):
         None where copies are drawn by chance.
     sound : bool
         Whether it is Gaussian noise on a grid, which whole numbers decide.
+    of_bits : bool
+        Whether the :class:`Bits` that it is handed decide its copies alone, and no
+        normal numbers among them: the bits may then be the operating system's.
     padding : int or None
         What a torch module sees behind the end of a copy, where copies are sequences of
         different lengths; None where all have one shape.
@@ -127,6 +134,7 @@ class Noise(ABC):
     whole: ClassVar[bool] = True
     outcomes: int | None = None
     sound: bool = False
+    of_bits: bool = False
     padding: int | None = None
 
     @abstractmethod
@@ -230,3 +238,31 @@ def noise_level(sigma: float, name: str = "sigma") -> float:
         ends = f"[{_TINY:.2g}, {_LARGEST:.2g}]"
         raise ArgumentError(name, f"must be in {ends} to draw noise; got {sigma}")
     return level
+
+
+def is_single(sigma: float) -> bool:
+    """Whether a level is one of float32's numbers; any other is multiplied in float64.
+
+    Rounded to float32 a level that follows the input would jump, which no envelope
+    allows.
+    """
+    return float(np.float32(sigma)) == sigma
+
+
+class Gaussian(Noise):
+    """x + sigma Z: the level is exact, each number is rounded to float32 at last."""
+
+    law = ""
+    level = None
+    whole = False
+
+    checked = staticmethod(single)
+
+    def noisy(self, x: Any, sigma: float, size: int, bits: Any) -> NDArray[np.float32]:
+        """Copies as NumPy's generators draw them; torch's are drawn by its own."""
+        level = noise_level(sigma)
+        drawn = bits.generator.standard_normal((size, *x.shape), dtype=np.float32)
+        batch: NDArray[Any] = drawn if is_single(level) else drawn.astype(np.float64)
+        batch *= batch.dtype.type(level)
+        batch += x
+        return batch.astype(np.float32, copy=False)

@@ -5,8 +5,8 @@ the noise can choose a model or an input that looks certain under this noise alo
 a key of 256 bits comes from the operating system, and ChaCha20 makes a stream of bits
 of it that cannot be told from random ones without the key. The key is never stored.
 
-Noise that whole numbers decide takes all of its bits from there. Normal numbers in
-floating point do not: their generators are NumPy's and torch's own.
+Noise that whole numbers and uniform ones decide takes all of its bits from there.
+Normal numbers in floating point do not: their generators are NumPy's and torch's own.
 
 References
 ----------
@@ -18,22 +18,30 @@ standards: randomised smoothing and PRNG-based attacks, USENIX Security 2024.
 from __future__ import annotations
 
 import os
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
+from rsbounds.noises import Noise
 
 _CIPHERS = "cryptography.hazmat.primitives.ciphers"
 _WHAT = "noise_source 'os'"
 _PIECE = 2**20  # bytes that are made at once: they fit a processor's cache
 _MOST = 2**32  # bytes under one key; its counter would allow 64 times as many
+_NORMAL = (
+    "normal numbers in floating point come from a generator of NumPy's or torch's own "
+    "(Gaussian noise by bits alone: sound_noise)"
+)
 
 
 class SystemBits:
-    """A stream of random whole numbers, of a key that the operating system gives.
+    """A stream of random numbers, of a key that the operating system gives.
+
+    Its methods are those of ``numpy.random.Generator`` that need whole bits alone, so
+    that what draws from one draws from the other.
 
     Parameters
     ----------
@@ -67,8 +75,45 @@ class SystemBits:
 
     def whole(self, count: int) -> NDArray[np.int64]:
         """So many whole numbers, uniform in [0, 2^63)."""
-        numbers = np.empty(count, dtype=np.int64)
-        as_bytes = numbers.view(np.uint8)
+        return self._words(count, np.int64)
+
+    def integers(
+        self, low: int, high: int, size: Any, dtype: Any = np.int64
+    ) -> NDArray[Any]:
+        """Independent whole numbers in [low, high), all exactly alike.
+
+        A word of the type that stands for no number, as the type's range is no multiple
+        of theirs, is drawn again.
+        """
+        numbers = self._words(size, dtype)
+        held = int(np.iinfo(dtype).max) + 1
+        ways = high - low
+        end = held // ways * ways
+        if end < held:
+            flat = numbers.reshape(-1)
+            again = np.flatnonzero(flat >= end)
+            while len(again):
+                flat[again] = self._words(len(again), dtype)
+                again = again[flat[again] >= end]
+        if ways < held:
+            numbers %= numbers.dtype.type(ways)
+        numbers += numbers.dtype.type(low)
+        return numbers
+
+    def random(self, size: Any) -> NDArray[np.float64]:
+        """Multiples of 2^-53 in [0, 1), all alike."""
+        first = (self._words(size, np.int64) >> 10).astype(np.float64)
+        first *= 2.0**-53
+        return first
+
+    def standard_normal(self, size: Any, dtype: Any = np.float64) -> NoReturn:
+        """Refuse: an ArgumentError says why."""
+        raise ArgumentError("noise_source", f"'os' draws none: {_NORMAL}")
+
+    def _words(self, size: Any, dtype: Any) -> NDArray[Any]:
+        """Whole numbers of a type, all those >= 0 alike."""
+        numbers = np.empty(size, dtype)
+        as_bytes = numbers.reshape(-1).view(np.uint8)
         for start in range(0, as_bytes.size, _PIECE):
             piece = as_bytes[start : start + _PIECE]
             if self._left < piece.size:
@@ -76,7 +121,7 @@ class SystemBits:
             # zeros, encrypted, are the stream itself
             self._stream.update_into(self._zeros[: piece.size], piece)
             self._left -= piece.size
-        numbers &= 2**63 - 1
+        numbers &= np.iinfo(dtype).max
         return numbers
 
 
@@ -87,16 +132,21 @@ Randomness: TypeAlias = np.random.Generator | SystemBits
 def require_system_noise(sampler: Any) -> None:
     """ArgumentError unless a sampler's noise can come from the operating system.
 
-    That is noise which whole numbers decide, and which a sampler of rsbounds draws:
+    That is noise which whole bits decide, and which a sampler of rsbounds draws:
     another one draws as it likes.
     """
-    if not (
-        getattr(sampler, "takes_system_bits", False)
-        and getattr(sampler, "sound_noise", False)
-    ):
-        raise ArgumentError(
-            "noise_source",
-            "'os' needs sound_noise, which random bits decide alone; got the sampler "
-            f"{type(sampler).__name__}, whose noise comes from a generator of its own",
-        )
-    need(_CIPHERS, _WHAT)
+    noise = getattr(sampler, "noise", None)
+    if getattr(sampler, "takes_system_bits", False):
+        need(_CIPHERS, _WHAT)
+        return
+    if not isinstance(noise, Noise):
+        problem = "whose noise comes from a generator of its own"
+    elif noise.outcomes is not None:
+        problem = f"under {noise!r}, which goes through all outcomes and draws none"
+    else:
+        problem = f"under {noise!r}: {_NORMAL}"
+    raise ArgumentError(
+        "noise_source",
+        "'os' needs noise that random bits decide alone; got the sampler "
+        f"{type(sampler).__name__}, {problem}",
+    )

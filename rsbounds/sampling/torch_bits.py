@@ -1,4 +1,6 @@
-"""Random bits of torch's generators, which :mod:`rsbounds.noises` draws copies from.
+"""Random bits on a device, which :mod:`rsbounds.noises` draws copies from.
+
+They are those of torch's generators, or the operating system's.
 
 As with the laws of :mod:`rsbounds.sampling.torch_noise` each block has one seed, and
 nothing waits for the device but the draws of sparse matrices. What is compared with a
@@ -19,20 +21,18 @@ from numpy.typing import NDArray
 
 from rsbounds.noises import Edges, Noise
 from rsbounds.sampling.bits import ArrayBits, outcome_block
-from rsbounds.sampling.torch_noise import wide_device
+from rsbounds.sampling.torch_noise import NoiseBits, fill, wide_device
 
 _ALL = 2**63  # what 63 bits hold
 END = -1  # behind the end of a sequence that has become shorter
 
 
 class TorchBits:
-    """:class:`rsbounds.noises.Bits` of a torch generator, for one block of copies."""
+    """:class:`rsbounds.noises.Bits` as tensors, for one block of copies."""
 
     xp: Any = torch
 
-    def __init__(
-        self, generator: torch.Generator, size: int, device: torch.device
-    ) -> None:
+    def __init__(self, generator: NoiseBits, size: int, device: torch.device) -> None:
         self._generator = generator
         self._device = device
         self._void = torch.zeros(size, dtype=torch.bool, device=device)
@@ -107,13 +107,21 @@ class TorchBits:
 
     def uniform(self, shape: tuple[int, ...]) -> torch.Tensor:
         """In float64, or in float32 where the device has no float64."""
-        return self._floats(shape).uniform_(generator=self._generator)
+        numbers = self._floats(shape)
+        if isinstance(self._generator, torch.Generator):
+            return numbers.uniform_(generator=self._generator)
+        digits = 53 if numbers.dtype == torch.float64 else 24
+        return numbers.copy_(self._bits(shape) >> (63 - digits)).mul_(2.0**-digits)
 
     def normal(self, shape: tuple[int, ...]) -> torch.Tensor:
         """In the type of :meth:`uniform`."""
+        if not isinstance(self._generator, torch.Generator):
+            self._generator.bits.standard_normal(shape)
         return self._floats(shape).normal_(generator=self._generator)
 
     def on_host(self) -> ArrayBits:
+        if not isinstance(self._generator, torch.Generator):
+            return ArrayBits(self._generator.bits, len(self._void))
         # 63 bits of the block's generator: what follows is a function of its seed
         bits = torch.empty(1, dtype=torch.int64, device=self._generator.device)
         seed = int(bits.random_(generator=self._generator))
@@ -160,7 +168,7 @@ class TorchBits:
     def _bits(self, shape: tuple[int, ...]) -> torch.Tensor:
         """63 random bits for each number."""
         u = torch.empty(shape, dtype=torch.int64, device=self._device)
-        return u.random_(generator=self._generator)
+        return fill(u, self._generator)
 
     def _leave(self, undecided: torch.Tensor) -> None:
         self._void |= undecided.flatten(1).any(1)
@@ -190,7 +198,7 @@ def copies(
     sigma: float,
     size: int,
     seeds: list[int],
-    generator: torch.Generator,
+    generator: NoiseBits,
 ) -> tuple[Any, torch.Tensor]:
     """Blocks of copies, one for each seed, and which copies are void.
 

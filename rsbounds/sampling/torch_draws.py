@@ -7,14 +7,10 @@ from typing import Any
 
 import torch
 
-from rsbounds.noises import Noise
+from rsbounds.noises import Gaussian, Noise
 from rsbounds.sampling import torch_bits, torch_noise
-from rsbounds.sampling.gaussian import Gaussian, OnGrid
-from rsbounds.sampling.system_bits import SystemBits
+from rsbounds.sampling.grid_noise import OnGrid
 
-#: What blocks of noise are drawn of: torch's generator, seeded for each, or the
-#: operating system.
-NoiseBits = torch.Generator | SystemBits
 #: Copies, block by block, and for each copy whether it is void.
 Blocks = tuple[Any, torch.Tensor]
 

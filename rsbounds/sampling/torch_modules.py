@@ -113,9 +113,9 @@ class TorchModule(Backend):
 
     def _run(self, call: Call, read: Read) -> None:
         # its own: another thread may be in a call of this backend
-        bits: torch_draws.NoiseBits = torch.Generator(self.device)
+        bits: torch_noise.NoiseBits = torch.Generator(self.device)
         if isinstance(call.generator, SystemBits):
-            bits = call.generator
+            bits = torch_noise.SystemGenerator(call.generator, self.device)
         if self.noise.outcomes is None:
             seeds = block_seeds(call.generator, call.blocks)
         else:
@@ -128,7 +128,7 @@ class TorchModule(Backend):
                 self.memory.halve(call.size, failure)
 
     def _drawn(
-        self, call: Call, x: Any, bits: torch_draws.NoiseBits, seeds: list[int]
+        self, call: Call, x: Any, bits: torch_noise.NoiseBits, seeds: list[int]
     ) -> torch_draws.Blocks:
         """The blocks of some seeds; in any thread, where autograd is on by default."""
         with torch.no_grad():

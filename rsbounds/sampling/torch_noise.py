@@ -5,15 +5,16 @@ copy whether it is void: a void copy counts for no class. None of them waits for
 device.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import torch
 
-from rsbounds.noises import noise_level
+from rsbounds.noises import is_single, noise_level
 from rsbounds.sampling import grid_noise
-from rsbounds.sampling.gaussian import is_single
 from rsbounds.sampling.grid_noise import LEVELS, STEP
 from rsbounds.sampling.system_bits import SystemBits
 
@@ -68,7 +69,7 @@ def on_grid(
     sigma: float,
     size: int,
     seeds: list[int],
-    generator: torch.Generator | SystemBits,
+    generator: NoiseBits,
     levels: int = LEVELS,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Draw x + sigma Z rounded to the grid of 1/255, exactly.
@@ -89,7 +90,7 @@ def moved(
     steps: Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]],
     size: int,
     seeds: list[int],
-    generator: torch.Generator | SystemBits,
+    generator: NoiseBits,
     levels: int = LEVELS,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Add to x the steps that 63 random bits give, over 255.
@@ -100,19 +101,36 @@ def moved(
     void = torch.zeros((len(seeds), size), dtype=torch.bool, device=x.device)
     u = torch.empty((size, *x.shape), dtype=torch.int64, device=x.device)
     for block, no, seed in zip(noisy, void, seeds, strict=True):
-        _fill(u, generator, seed)
+        fill(u, generator.manual_seed(seed))
         count, ambiguous = steps(u)
         no.copy_(ambiguous.view(size, -1).any(1))
         torch.div(count + x, levels, out=block)
     return noisy, void.flatten()
 
 
-def _fill(u: torch.Tensor, generator: torch.Generator | SystemBits, seed: int) -> None:
-    """Random whole numbers in [0, 2^63), those of a seed or of the operating system."""
-    if isinstance(generator, SystemBits):  # on the CPU, and moved
-        u.copy_(torch.from_numpy(generator.whole(u.numel())).view(u.shape))
-    else:
-        u.random_(generator=generator.manual_seed(seed))
+class SystemGenerator:
+    """The operating system's bits where torch's generator would draw on a device."""
+
+    def __init__(self, bits: SystemBits, device: torch.device) -> None:
+        self.bits = bits
+        self.device = device
+
+    def manual_seed(self, seed: int) -> SystemGenerator:
+        """Change nothing: no seed decides these bits."""
+        return self
+
+
+#: What blocks of noise are drawn of: torch's generator, seeded for each, or the
+#: operating system.
+NoiseBits = torch.Generator | SystemGenerator
+
+
+def fill(u: torch.Tensor, generator: NoiseBits) -> torch.Tensor:
+    """Random whole numbers in [0, 2^63) in place of those of an int64 tensor."""
+    if isinstance(generator, SystemGenerator):  # on the CPU, and moved
+        numbers = generator.bits.whole(u.numel())
+        return u.copy_(torch.from_numpy(numbers).view(u.shape))
+    return u.random_(generator=generator)
 
 
 def rounded(

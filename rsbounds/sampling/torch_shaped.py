@@ -18,8 +18,9 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.noises import Noise, single
 from rsbounds.sampling import torch_noise
 from rsbounds.sampling.grid_noise import LEVELS, on_grid
-from rsbounds.sampling.torch_draws import Blocks, NoiseBits, copies
+from rsbounds.sampling.torch_draws import Blocks, copies
 from rsbounds.sampling.torch_modules import TorchSampler
+from rsbounds.sampling.torch_noise import NoiseBits
 
 
 class _Shaped(Noise):
@@ -53,6 +54,7 @@ class ShapedOnGrid(_Shaped):
     """Sound noise: x + mean + noise rounded to the grid of 1/255."""
 
     sound = True
+    of_bits = True
 
     def checked(self, x: Any) -> NDArray[np.int32]:
         check_shape("x", x, self.shape.shape)

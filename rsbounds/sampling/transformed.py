@@ -41,17 +41,26 @@ class TransformedNoise(Noise):
         Names the law of a.
     level : float
         Its level.
+    of_bits : bool
+        Whether ``offsets`` takes no normal numbers.
     """
 
     whole = False
 
     def __init__(
-        self, transform: Transform, offsets: Offsets, *, law: str, level: float
+        self,
+        transform: Transform,
+        offsets: Offsets,
+        *,
+        law: str,
+        level: float,
+        of_bits: bool,
     ) -> None:
         self.transform = transform
         self.level: float = level
         self.law = f"{transform.name} of {law}"
         self._offsets = offsets
+        self.of_bits = of_bits
 
     def checked(self, x: Any) -> NDArray[np.float32]:
         point = self.transform.checked(x)

@@ -84,13 +84,17 @@ class Transformed(Scheme):
         self.scope = PARAMETER if is_own(transform) else ASSERTED_GROUP
         level = scheme.fixed_level()
         law = scheme.law
+        of_bits = False
         if isinstance(scheme, NoiseScheme):
             assert isinstance(scheme.noise, AddedNoise)
             offsets = offsets_of(scheme.noise)
+            of_bits = scheme.noise.of_bits
         else:
             offsets = gaussian_offsets(level)
             law = f"gaussian sigma={level!r}"
-        self.noise = TransformedNoise(transform, offsets, law=law, level=level)
+        self.noise = TransformedNoise(
+            transform, offsets, law=law, level=level, of_bits=of_bits
+        )
         self.law = self.noise.law
 
     @property

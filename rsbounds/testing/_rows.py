@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -212,6 +213,26 @@ def is_verified_or_refused(rows: Rows) -> None:
     raise AssertionError(f"verify passes rows that it can't prove: {audit}")
 
 
+def takes_bits_of_the_system(rows: Rows) -> None:
+    """Noise of the operating system's bits is certified and proved, or refused."""
+    if find_spec("cryptography") is None:
+        return
+    try:
+        path = rows.run("system", noise_source="os")
+    except ValueError as error:
+        message = str(error)
+        require("noise_source" in message, f"it refuses without a name: {message}")
+        require("\n" not in message, f"it refuses in several lines: {message}")
+        return
+    require(
+        [row.idx for row in timeless(path)] == list(range(INPUTS)),
+        f"it has the inputs {[row.idx for row in timeless(path)]}",
+    )
+    if rows.is_proved:
+        findings = verify(path, data=rows.data).findings
+        require(not findings, f"{len(findings)} findings, the first {findings[:1]}")
+
+
 def is_found_when_forged(rows: Rows) -> None:
     """Whatever column of a row is changed, verify finds it."""
     if not rows.is_proved:
@@ -273,5 +294,6 @@ ROWS: tuple[Property[Rows], ...] = (
     joins_shards,
     gives_its_rows_again,
     is_verified_or_refused,
+    takes_bits_of_the_system,
     is_found_when_forged,
 )

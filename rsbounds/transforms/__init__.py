@@ -95,13 +95,18 @@ def named(name: str) -> Transform | FiniteGroup:
     name : str
         A key of ``TRANSFORMS``; ArgumentError("transform", ...) for another.
     """
-    if not isinstance(name, str) or name not in {*TRANSFORMS, *REFUSED}:
-        raise ArgumentError(
-            "transform", f"must be one of {', '.join(TRANSFORMS)}; got {name!r:.60}"
-        )
+    if not isinstance(name, str):
+        raise _unknown(name)
     if name in REFUSED:
         raise ArgumentError("transform", f"can't be {name}: it {REFUSED[name]}")
+    if name not in TRANSFORMS:
+        raise _unknown(name)
     return TRANSFORMS[name]
+
+
+def _unknown(name: object) -> ArgumentError:
+    known = ", ".join(TRANSFORMS)
+    return ArgumentError("transform", f"must be one of {known}; got {name!r:.60}")
 
 
 def is_own(transform: Transform | FiniteGroup) -> bool:

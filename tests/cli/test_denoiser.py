@@ -142,6 +142,7 @@ def test_a_run_with_a_denoiser_is_resumed_with_it_alone(work, capsys):
     one_line(capsys, arguments(**WITH, out="without.tsv"), "model.denoiser")
 
 
+@pytest.mark.slow
 def test_a_rule_has_a_timestep_for_each_of_its_levels(work):
     item = [{"kind": "margin", "stage": k, "threshold": 0.0} for k in (0, 1)]
     rule = {"format": 1, "sigmas": [0.5, 0.25], "items": [item[:1], item[1:]]}

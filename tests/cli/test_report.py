@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from cases import slow_among
 from cli_models import (
     one_line,
     package,
@@ -40,7 +41,9 @@ def test_a_report_replaces_no_file_that_it_did_not_write(
     assert before == {p: p.read_bytes() for p in Path().iterdir() if p.is_file()}
 
 
-@pytest.mark.parametrize("ending", ["tex", "md", "html", "png", "pdf"])
+@pytest.mark.parametrize(
+    "ending", slow_among(["png"], ["tex", "md", "html", "png", "pdf"])
+)
 def test_an_ending_says_what_is_written(finished, capsys, ending):
     if ending in ("png", "pdf"):
         package("matplotlib")
@@ -69,6 +72,7 @@ def test_a_card_replaces_no_readme(finished, capsys):
     assert not Path("README.json").exists()
 
 
+@pytest.mark.slow
 def test_a_report_replaces_what_it_wrote(finished):
     package("matplotlib")
     every = "report out.tsv --html a.html --plot a.png --card a.json"

@@ -19,6 +19,7 @@ def lies():
         sys.modules.pop(name, None)
 
 
+@pytest.mark.slow
 def test_every_lie_is_found_and_no_honest_file_accused(lies):
     pytest.importorskip("flint")
     run = lies("run")

@@ -6,21 +6,25 @@ import sys
 import numpy as np
 import pytest
 import torch
-from mpmath import mp
+from known_bits import known_bits
+from noise_laws import assert_rounds_normal
 from refusals import refusals
 
-from rsbounds import certify_dataset, results
+from rsbounds import certify_dataset, results, schemes
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import TopK, Values
 from rsbounds.audit import verify
 from rsbounds.certify import Job, Procedure, Settings, certify
 from rsbounds.cli import main
-from rsbounds.results import merge, read
+from rsbounds.noises import Noise
+from rsbounds.results import read
 from rsbounds.sampling import (
     ArraySampler,
     SystemBits,
     draws,
     grid_noise,
     system_bits,
+    torch_bits,
     torch_noise,
 )
 from rsbounds.schemes import gaussian, sigma_range
@@ -48,8 +52,7 @@ EACH = pytest.mark.parametrize("make", SAMPLERS.values(), ids=list(SAMPLERS))
 
 @pytest.fixture
 def zero_key(monkeypatch):
-    """Keys of zeros: a stream that everybody knows, for tests alone."""
-    monkeypatch.setattr(system_bits.os, "urandom", bytes)
+    return known_bits(monkeypatch)
 
 
 def test_the_stream_is_that_of_the_standard(zero_key):
@@ -75,18 +78,17 @@ def test_noise_has_the_law_of_rounded_normal_numbers(zero_key):
     steps = np.arange(400, dtype=np.int32) - 90
     arrays, void = grid_noise.noisy(steps, sigma, 900, SystemBits())
     tensors, void_too = torch_noise.on_grid(
-        torch.from_numpy(steps), sigma, 300, [0, 1, 2], SystemBits()
+        torch.from_numpy(steps),
+        sigma,
+        300,
+        [0, 1, 2],
+        torch_noise.SystemGenerator(SystemBits(), torch.device("cpu")),
     )
     assert not void.any()
     assert not void_too.any()
     for noisy in (arrays, tensors.reshape(900, -1).numpy()):
         noise = np.rint(255 * noisy.astype(float)) - steps
-        with mp.workdps(20):
-            for k in range(-15, 16):
-                p = float(mp.ncdf((k + 0.5) / 5))
-                share = (noise <= k).mean()
-                # five standard deviations
-                assert abs(share - p) < 5 * (p * (1 - p) / noise.size) ** 0.5 + 1e-9
+        assert_rounds_normal(noise, 5)
     assert (arrays[0] == tensors[0, 0].numpy()).all()  # of one key
 
 
@@ -100,17 +102,17 @@ def test_rows_take_no_bit_from_anywhere_else(make, answer, monkeypatch):
         raise AssertionError("torch's own random numbers")
 
     drawn = []
-    whole = SystemBits.whole
+    words = SystemBits._words
 
-    def counted(self, count):
-        drawn.append(count)
-        return whole(self, count)
+    def counted(self, size, dtype):
+        drawn.append(np.prod(size))
+        return words(self, size, dtype)
 
     procedure = Procedure(n0=50, n=1000, noise_source="os")
     job = Job.of(make(), answer, procedure)
     monkeypatch.setattr(draws, "stream", no_stream)
     monkeypatch.setattr(torch.Tensor, "random_", no_random)
-    monkeypatch.setattr(SystemBits, "whole", counted)
+    monkeypatch.setattr(SystemBits, "_words", counted)
     answered = job.certify(X[0], 0, 0)
     assert sum(drawn) == 1050 * X[0].size
     assert sum(answered.certificate.counts) == 1000
@@ -159,23 +161,6 @@ def test_another_model_is_noticed_by_the_probe(tmp_path):
     assert "probe" in found[0].text
 
 
-def test_shards_are_merged(tmp_path):
-    paths = [tmp_path / f"{rank}.tsv" for rank in range(2)]
-    for rank, path in enumerate(paths):
-        certify_dataset(
-            ArraySampler(identity, sound_noise=True),
-            (X, Y),
-            gaussian(SIGMA),
-            n=500,
-            noise_source="os",
-            shard=f"{rank}/2",
-            out=path,
-        )
-    merge(tmp_path / "all.tsv", paths)
-    assert len(read(tmp_path / "all.tsv").rows) == 3
-    assert not verify(tmp_path / "all.tsv", data=(X, Y)).findings
-
-
 def test_a_commitment_does_not_fix_the_noise(tmp_path):
     path, said = tmp_path / "run.tsv", []
     certify_dataset(
@@ -198,22 +183,161 @@ def own(x, sigma, n, generator):
     return np.array([n, 0])
 
 
-@pytest.mark.parametrize(
-    ("sampler", "scheme"),
-    [
+BESIDE = schemes.blocks(gaussian(0.5), schemes.flips(0.1, 0.3), splits=[1])
+REFUSED = {
+    "normal": [
         (ArraySampler(identity), gaussian(SIGMA)),
         (TorchSampler(torch.nn.Identity()), gaussian(SIGMA)),
-        (own, gaussian(SIGMA)),
         (ArraySampler(identity), sigma_range(lambda x: 0.5, 0.4, 0.6, 2)),
+        (identity, schemes.transformed(gaussian(SIGMA), "brightness")),
+        (torch.nn.Identity(), schemes.transformed(gaussian(SIGMA), "brightness")),
+        (identity, schemes.brightness_contrast(0.4, 0.4)),
+        (identity, BESIDE),
     ],
+    "generator of its own": [(own, gaussian(SIGMA))],
+}
+
+
+@pytest.mark.parametrize(
+    ("why", "sampler", "scheme"),
+    [(why, *given) for why, cases in REFUSED.items() for given in cases],
 )
-def test_other_noise_is_refused(sampler, scheme):
-    with pytest.raises(ValueError, match="'os' needs sound_noise") as error:
+def test_other_noise_is_refused(why, sampler, scheme):
+    with pytest.raises(ArgumentError, match=why) as error:
         certify(sampler, X[0], scheme, n=100, noise_source="os")
+    assert error.value.name == "noise_source"
     assert "\n" not in str(error.value)
-    if sampler is not own:
-        with pytest.raises(ValueError, match="'os' needs sound_noise"):
+
+
+def test_noise_without_chance_takes_no_bits():
+    for scheme in (schemes.splitting(0.5, 255), schemes.orbit("shift", (1, 2))):
+        numbers = {"n": scheme.outcomes, "bound": "exact", "noise_source": "os"}
+        with pytest.raises(ArgumentError, match="draws none") as error:
+            certify(lambda batch: batch.reshape(-1, 2), X[:1], scheme, **numbers)
+        assert error.value.name == "noise_source"
+
+
+def test_a_sampler_refuses_the_bits_too():
+    for sampler in (ArraySampler(identity), TorchSampler(torch.nn.Identity())):
+        with pytest.raises(ArgumentError, match="normal"):
             sampler(X[0], SIGMA, 10, SystemBits())
+
+
+class Careless(Noise):
+    """Noise of another package that says of itself what isn't so."""
+
+    law, level, of_bits = "careless", None, True
+
+    def checked(self, x):
+        return np.asarray(x, np.float32)
+
+    def noisy(self, x, sigma, size, bits):
+        return bits.single(bits.normal((size, *x.shape)))
+
+
+@pytest.mark.parametrize("make", [ArraySampler, TorchSampler])
+def test_normal_numbers_are_refused_where_they_are_drawn(make):
+    sampler = make(torch.nn.Identity(), noise=Careless())
+    with pytest.raises(ArgumentError, match="'os' draws none"):
+        sampler(X[0], 1.0, 10, SystemBits())
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+@pytest.mark.parametrize("ways", [1, 2, 3, 6, 100, 127])
+def test_whole_numbers_are_exactly_alike(dtype, ways, monkeypatch):
+    """Of all words of a type each number gets as many; the others are drawn again."""
+    held = np.iinfo(dtype).max + 1
+    first = iter([np.arange(held)])
+    again = []
+
+    def words(self, size, kind):
+        given = next(first, None)
+        if given is None:  # once more one that stands for no number, then 0
+            again.append(size)
+            given = np.zeros(size) if len(again) > 1 else np.full(size, held - 1)
+        return given.astype(kind)
+
+    monkeypatch.setattr(SystemBits, "_words", words)
+    numbers = SystemBits().integers(5, 5 + ways, held, dtype)
+    each, left = divmod(held, ways)
+    expected = np.full(ways, each)
+    expected[0] += left
+    assert numbers.dtype == dtype
+    assert (np.bincount(numbers - 5, minlength=ways) == expected).all()
+    assert again == [left] * (2 if left else 0)
+
+
+def test_the_largest_ends_and_sizes_of_0(zero_key):
+    bits = SystemBits()
+    assert bits.integers(0, 2**63, 5).tolist() == SystemBits().whole(5).tolist()
+    assert bits.integers(0, 2**16, (2, 0), np.uint16).shape == (2, 0)
+    assert bits.integers(0, 3, ()).shape == ()
+    assert bits.random((0, 3)).size == 0
+
+
+def test_uniform_numbers_are_the_first_53_bits(monkeypatch):
+    edges = np.array([0, 2**10 - 1, 2**10, 2**63 - 1])
+    monkeypatch.setattr(SystemBits, "_words", lambda self, size, dtype: edges.copy())
+    expected = [0.0, 0.0, 2.0**-53, 1 - 2.0**-53]
+    assert SystemBits().random(4).tolist() == expected
+    generator = torch_noise.SystemGenerator(SystemBits(), torch.device("cpu"))
+    tensors = torch_bits.TorchBits(generator, 4, torch.device("cpu"))
+    assert tensors.uniform((4,)).tolist() == expected
+
+
+def columns(batch):
+    """Scores of a few classes by the first numbers of a copy."""
+    flat = [np.append(np.ravel(copy), [0, 0])[:2] for copy in batch]
+    first = np.array(flat, np.float64)
+    return np.column_stack([first, first.sum(1) / 2 + 0.1])
+
+
+class Columns(torch.nn.Module):
+    def forward(self, batch):
+        return torch.from_numpy(columns(batch.numpy()))
+
+
+#: Every scheme whose noise the operating system's bits decide, and its inputs.
+DRAWN = {
+    "laplace": (schemes.laplace(0.5), X),
+    "uniform": (schemes.uniform(0.5), X),
+    "exponential": (schemes.exponential(2.0), X),
+    "transformed": (schemes.transformed(schemes.exponential(2.0), "brightness"), X),
+    "categorical": (schemes.categorical(0.8, 3), np.array([[0, 2], [1, 0], [2, 2]])),
+    "flips": (schemes.flips(0.1, 0.3), np.array([[0, 1], [1, 0], [1, 1]])),
+    "mask": (schemes.mask(2, 1, hidden=7), np.array([[0, 2], [1, 0], [2, 2]])),
+    "mask of any length": (
+        schemes.mask(keep_probability=0.6, hidden=7),
+        np.array([[0, 2], [1, 0], [2, 2]]),
+    ),
+    "deletion": (schemes.deletion(0.2), np.array([[4, 2, 1], [1, 4, 2], [2, 2, 2]])),
+    "blocks": (
+        schemes.blocks(
+            schemes.flips(0.1, 0.3), schemes.categorical(0.8, 3), splits=[1]
+        ),
+        np.array([[0, 2], [1, 0], [0, 1]]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("model", [columns, Columns()], ids=["numpy", "torch"])
+def test_named_noises_are_certified_proved_and_gone_on_with(model, name, tmp_path):
+    scheme, x = DRAWN[name]
+    path, data = tmp_path / "run.tsv", (x, Y)
+    numbers = {"n": 300, "noise_source": "os", "out": path}
+    run = certify_dataset(model, data, scheme, **numbers)
+    assert read(path).manifest.procedure.noise_source == "os"
+    assert [row.n for row in run.rows] == [300] * 3
+    whole = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(whole[:2]))
+    again = certify_dataset(model, data, scheme, **numbers)
+    assert [row.idx for row in again.rows] == [0, 1, 2]
+    assert path.read_text().splitlines(keepends=True)[:2] == whole[:2]
+    assert "no seed draws these samples again" in " ".join(read(path).notes())
+    assert not verify(path, data=data).findings
+    with pytest.raises(ValueError, match="can't draw"):
+        verify(path, data=data, model=model, rerun=1)
 
 
 test_what_needs_the_seed_is_refused = refusals(
@@ -271,4 +395,7 @@ def test_the_command_line_records_it(tmp_path, capsys):
     assert "the counts (no seed draws them again)" in capsys.readouterr().out
     assert main(again)
     assert "--rerun can't draw the rows" in capsys.readouterr().err
+    laplace = str(tmp_path / "laplace.tsv")
+    assert not main([*words, "--method", "laplace", "--out", laplace])
+    assert read(laplace).manifest.procedure.noise_source == "os"
     assert not main([*again, "--margin"])

@@ -5,7 +5,6 @@ Laws by counting, with chi-square at 1e-6 and fixed seeds, as in
 """
 
 from fractions import Fraction
-from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -13,17 +12,21 @@ from scipy import sparse, stats
 
 torch = pytest.importorskip("torch")
 
+from known_bits import known_bits  # noqa: E402
 from noise_laws import (  # noqa: E402
+    HALF,
+    LAWS,
     SURE,
+    TENTH,
+    THIRD,
     assert_follows,
-    categorical_law,
-    flips_law,
 )
 
 from rsbounds._numerics.errors import ArgumentError  # noqa: E402
 from rsbounds.noises.blocks import Blocks  # noqa: E402
 from rsbounds.noises.categorical import Categorical  # noqa: E402
 from rsbounds.noises.deletion import Deletion  # noqa: E402
+from rsbounds.noises.exponential import Exponential  # noqa: E402
 from rsbounds.noises.flips import Flips  # noqa: E402
 from rsbounds.noises.laplace import Laplace  # noqa: E402
 from rsbounds.noises.mask import Mask  # noqa: E402
@@ -34,6 +37,7 @@ from rsbounds.sampling import (  # noqa: E402
     as_sampler,
     stream,
     torch_bits,
+    torch_noise,
 )
 from rsbounds.sampling.adapters import output_sampler  # noqa: E402
 from rsbounds.sampling.bits import (  # noqa: E402
@@ -45,12 +49,22 @@ from rsbounds.sampling.bits import (  # noqa: E402
 CPU = torch.device("cpu")
 
 
+def by_seed():
+    return torch.Generator()
+
+
+@pytest.fixture(params=["seed", "os"])
+def source(request, monkeypatch):
+    """Let :func:`drawn` take torch's generator, or the operating system's bits."""
+    if request.param == "os":
+        bits = torch_noise.SystemGenerator(known_bits(monkeypatch), CPU)
+        monkeypatch.setitem(globals(), "by_seed", lambda: bits)
+
+
 def drawn(noise, x, n, seed=2024):
     """Copies on the CPU, and which are void."""
     ready = torch_bits.on_device(noise.checked(x), CPU)
-    copies, void = torch_bits.copies(
-        noise, ready, noise.level, n, [seed], torch.Generator()
-    )
+    copies, void = torch_bits.copies(noise, ready, noise.level, n, [seed], by_seed())
     return copies[0], void
 
 
@@ -64,74 +78,18 @@ def law_of(noise, x, outcomes, n=10_000):
     return counts
 
 
-def keeps(probability, count, places):
-    return probability**count * (1 - probability) ** (places - count)
-
-
-THIRD, TENTH, HALF = Fraction(1, 3), Fraction(1, 10), Fraction(1, 2)
-GRAPH = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 0]])
-PAIRS = {
-    (1, a, b, a, 0, c, b, c, 0): chance
-    for (a, b, c), chance in flips_law((1, 0, 0), TENTH, THIRD).items()
-}
-SPARSE = {
-    (1, a, b, a, 0, c, b, c, 0): chance
-    for (a, b, c), chance in flips_law((1, 0, 0), Fraction(1, 40), THIRD).items()
-}
-LEFT_TWO = {
-    tuple(5 + k if k in left else -1 for k in range(4)): Fraction(1, 6)
-    for left in combinations(range(4), 2)
-}
-LEFT_ANY = {
-    tuple(5 + k if k in left else -1 for k in range(3)): keeps(THIRD, len(left), 3)
-    for count in range(4)
-    for left in combinations(range(3), count)
-}
-SHORTER = {
-    (*left, *[-1] * (3 - count)): keeps(1 - THIRD, count, 3)
-    for count in range(4)
-    for left in combinations((4, 5, 6), count)
-}
-JOINT = {
-    a + b: p * q
-    for (a, p), (b, q) in product(
-        categorical_law((2, 0), HALF, 3).items(), flips_law((1,), TENTH, THIRD).items()
-    )
-}
-
-
-@pytest.mark.parametrize(
-    ("noise", "x", "law"),
-    [
-        (Categorical(THIRD, 4), [0, 3], categorical_law((0, 3), THIRD, 4)),
-        (Categorical(HALF, 3), [1.0, 2.0], categorical_law((1, 2), HALF, 3)),
-        (Flips(TENTH, THIRD), [1, 0, 0], flips_law((1, 0, 0), TENTH, THIRD)),
-        (Flips(Fraction(0), Fraction(1, 4)), [1], {(0,): 1 / 4, (1,): 3 / 4}),
-        (Flips(TENTH, THIRD, symmetric=True), GRAPH, PAIRS),
-        (
-            Flips(Fraction(1, 40), THIRD, symmetric=True),
-            sparse.csr_array(GRAPH),
-            SPARSE,
-        ),
-        (Mask(4, 2, hidden=-1), [5, 6, 7, 8], LEFT_TWO),
-        (Mask(keep_probability=THIRD, hidden=-1), [5, 6, 7], LEFT_ANY),
-        (Deletion(THIRD), [4, 5, 6], SHORTER),
-        (
-            Blocks(Categorical(HALF, 3), Flips(TENTH, THIRD), splits=[2]),
-            [2, 0, 1],
-            JOINT,
-        ),
-    ],
-    ids=lambda value: getattr(value, "law", ""),
-)
+@pytest.mark.parametrize(("noise", "x", "law"), LAWS)
+@pytest.mark.usefixtures("source")
 def test_torch_draws_the_law(noise, x, law):
     assert_follows(law_of(noise, x, law), law)
 
 
-def test_uniform_and_laplace_noise_have_their_quantiles():
+@pytest.mark.usefixtures("source")
+def test_uniform_laplace_and_exponential_noise_have_their_quantiles():
     for noise, law in (
         (Uniform(0.5), stats.uniform(-0.25, 1.0)),
         (Laplace(0.5), stats.laplace(0.25, 0.5)),
+        (Exponential(2.0), stats.expon(0.25, 0.5)),
     ):
         copies, void = drawn(noise, np.array([0.25]), 20_000)
         assert copies.dtype == torch.float32

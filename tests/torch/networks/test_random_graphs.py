@@ -114,6 +114,7 @@ def test_no_ascent_finds_a_slope_above_the_bound(net):
     assert climbed(graph, 6) <= bound * (1 + 1e-9) + 1e-12
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(composed([*SMOOTH, "add", "sub", "mix", "broadcast"], most=5))
 def test_no_ascent_finds_a_change_of_the_derivative_above_its_bound(net):
