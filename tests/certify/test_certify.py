@@ -54,14 +54,6 @@ def test_linear_classifier_is_certified_below_its_true_radius():
     assert np.median(np.array(radii)[small] / margins[small]) > 0.8
 
 
-def test_abstains_on_the_boundary():
-    sampler, x = half_space(0.0)
-    found = certify(sampler, x, gaussian(0.5), n=1000)
-    assert found.abstained
-    assert found.radius == 0.0
-    assert predict(sampler, x, gaussian(0.5), Procedure(n=1000)) == ABSTAIN
-
-
 def test_selection_and_estimation_use_different_samples():
     drawn = []
 
@@ -72,15 +64,6 @@ def test_selection_and_estimation_use_different_samples():
     certify(sampler, np.zeros(1), gaussian(1.0), n0=100, n=100, index=3)
     certify(sampler, np.zeros(1), gaussian(1.0), n0=100, n=100, index=4)
     assert len(np.unique(np.concatenate(drawn))) == 400
-
-
-def test_same_names_give_the_same_certificate():
-    sampler, x = half_space(0.3)
-    one, two = (
-        certify(sampler, x, gaussian(0.5), n=500, seed=7, index=9) for _ in range(2)
-    )
-    assert one == two
-    assert one != certify(sampler, x, gaussian(0.5), n=500, seed=8, index=9)
 
 
 @pytest.mark.filterwarnings("ignore:n = .* abstains")  # for few samples
@@ -187,6 +170,7 @@ def test_bounds_on_scores_certify_the_classifier_that_votes_with_them(bound):
     for runner_up in (True, False):
         found = certify(sampler, x, scheme, n=4000, bound=bound, runner_up=runner_up)
         assert (found.predict, found.bound) == (0, bound)
+        assert found.select == found.counts == ()
         draws = 0.25 * np.random.default_rng(0).standard_normal(10**6) + 0.2
         mean = np.clip(0.5 + draws, 0, 1).mean()
         assert 0.8 * mean < found.p_a < mean
