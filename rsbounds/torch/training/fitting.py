@@ -2,8 +2,9 @@
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,6 @@ def fit(
     batch_size: int = 100,
     rate: float = 3e-3,
     seed: int = 0,
-    weight_decay: float = 0.01,
     optimizer: torch.optim.Optimizer | None = None,
     schedule: Schedule = "cosine",
     autocast: str | None = None,
@@ -54,10 +54,8 @@ def fit(
     seed : int
         Seed of order and noise, >= 0; torch's global generators are restored
         afterwards, and only those of the CPU and of the tensors' devices are touched.
-    weight_decay : float
-        Of AdamW, >= 0.
     optimizer : torch.optim.Optimizer, optional
-        Your own, in place of AdamW with ``rate`` and ``weight_decay``.
+        Your own, in place of AdamW with ``rate``.
     schedule : {"cosine", "constant"} or callable
         Of the learning rate, a step a batch: ``schedule(optimizer, steps)`` returns
         one of torch's schedulers.
@@ -98,16 +96,13 @@ def fit(
     epochs = count("epochs", epochs, 1)
     size = count("batch_size", batch_size, 1)
     rate = number("rate", rate, 0, closed="neither")
-    weight_decay = number("weight_decay", weight_decay, 0)
     seed = count("seed", seed)
     lengths = [len(column) for column in columns]
     if len(set(lengths)) != 1 or not lengths[0]:
         raise ValueError(f"columns must have one length, at least 1; got {lengths}")
     batches = -(-lengths[0] // size)
     if optimizer is None:
-        optimizer = torch.optim.AdamW(
-            module.parameters(), rate, weight_decay=weight_decay
-        )
+        optimizer = torch.optim.AdamW(module.parameters(), rate)
     training = _Training(
         module=module,
         loss=loss,
@@ -118,24 +113,18 @@ def fit(
         autocast=autocast_type(autocast),
     )
     settings = {"epochs": epochs, "batch_size": size, "rows": lengths[0], "seed": seed}
-    path = None if checkpoint is None else Path(checkpoint)
+    place = None
+    if checkpoint is not None:
+        place = _Checkpoint(Path(checkpoint), settings)
     _set_training(module)
     with seeded(seed, training.devices):
-        if path is not None and path.exists():
-            training.load(path, settings)
-        first = len(training.history)
-        bar = Progress(epochs, "epoch", done=first) if progress else None
-        numbers = range(first, epochs)
-        for epoch in numbers if bar is None else bar.over(numbers):
-            mean = training.epoch()
-            if not math.isfinite(mean):
-                raise ValueError(
-                    f"the loss must stay finite; got {mean} in epoch {epoch}"
-                )
-            if bar is not None:
-                bar.note(f"loss {mean:.4g}")
-            if path is not None:
-                training.save(path, settings)
+        if place is not None:
+            place.load_into(training)
+        done = len(training.history)
+        bar = Progress(epochs, "epoch", done=done) if progress else None
+        for epoch, mean in training.epochs(epochs, bar):
+            if place is not None:
+                place.save(training)
             if callback is not None and callback(epoch, mean):
                 break
     module.eval()
@@ -178,7 +167,20 @@ class _Training:
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaled)
         self.history: list[float] = []
 
-    def epoch(self) -> float:
+    def epochs(self, end: int, bar: Progress | None) -> Iterator[tuple[int, float]]:
+        """Train for the epochs that are missing; each with its mean loss."""
+        missing = range(len(self.history), end)
+        for epoch in missing if bar is None else bar.over(missing):
+            mean = self._epoch()
+            if not math.isfinite(mean):
+                raise ValueError(
+                    f"the loss must stay finite; got {mean} in epoch {epoch}"
+                )
+            if bar is not None:
+                bar.note(f"loss {mean:.4g}")
+            yield epoch, mean
+
+    def _epoch(self) -> float:
         """Train on each row once; the mean loss."""
         rows = len(self.columns[0])
         # the sum stays on its device: to read it at each batch would wait for that
@@ -207,10 +209,9 @@ class _Training:
             return nullcontext()
         return torch.autocast(self.device.type, self.autocast)
 
-    def save(self, path: Path, settings: dict[str, int]) -> None:
-        """Write what :meth:`load` reads, in one piece or not at all."""
-        state = {
-            "settings": settings,
+    def state(self) -> dict[str, Any]:
+        """What :meth:`go_on` needs."""
+        return {
             "history": self.history,
             "module": self.module.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -218,18 +219,9 @@ class _Training:
             "scaler": self.scaler.state_dict(),
             "generators": states(self.devices),
         }
-        part = path.with_name(path.name + ".part")
-        torch.save(state, part)
-        part.replace(path)
 
-    def load(self, path: Path, settings: dict[str, int]) -> None:
-        """Go on from a file, if it is of this training."""
-        state = torch.load(path, map_location="cpu", weights_only=True)
-        if state["settings"] != settings:
-            raise ArgumentError(
-                "checkpoint",
-                f"must be of a training with {settings}; got {state['settings']}",
-            )
+    def go_on(self, state: dict[str, Any]) -> None:
+        """Go on from a state of this training."""
         self.module.load_state_dict(state["module"])
         self.optimizer.load_state_dict(state["optimizer"])
         if self.schedule is not None:
@@ -237,6 +229,32 @@ class _Training:
         self.scaler.load_state_dict(state["scaler"])
         self.history = list(state["history"])
         restore(state["generators"], self.devices)
+
+
+@dataclass(frozen=True)
+class _Checkpoint:
+    """A file that holds the state of a training of these settings."""
+
+    path: Path
+    settings: dict[str, int]
+
+    def save(self, training: _Training) -> None:
+        """Write the file in one piece or not at all."""
+        part = self.path.with_name(self.path.name + ".part")
+        torch.save({"settings": self.settings, **training.state()}, part)
+        part.replace(self.path)
+
+    def load_into(self, training: _Training) -> None:
+        """Go on from the file if there is one; ValueError if it is of another."""
+        if not self.path.exists():
+            return
+        state = torch.load(self.path, map_location="cpu", weights_only=True)
+        if state["settings"] != self.settings:
+            raise ArgumentError(
+                "checkpoint",
+                f"must be of a training with {self.settings}; got {state['settings']}",
+            )
+        training.go_on(state)
 
 
 def _scheduler(schedule: Schedule, optimizer: torch.optim.Optimizer, steps: int) -> Any:
