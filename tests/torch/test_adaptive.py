@@ -12,7 +12,6 @@ from rsbounds import schemes
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.cli import main
 from rsbounds.noises.two_queries import combined, levels
-from rsbounds.procedure import Procedure
 from rsbounds.sampling import Phase, stream, torch_bits
 from rsbounds.torch import Adaptive, Smooth
 
@@ -361,11 +360,6 @@ def test_the_command_line_refuses_in_one_line(work, words, named, capsys):
     assert not (work / "out.tsv").exists()
 
 
-def test_a_model_of_another_level_is_refused_in_one_line(work, capsys):
-    assert main(command(sigma="0.5")) == 2
-    assert "Adaptive" in capsys.readouterr().err
-
-
 def test_a_level_that_the_queries_do_not_earn_is_a_finding(work, capsys):
     """Rows of a larger sigma than 1/sqrt(1/sigma_1^2 + 1/sigma_2^2)."""
     assert main(command()) == 0
@@ -375,13 +369,3 @@ def test_a_level_that_the_queries_do_not_earn_is_a_finding(work, capsys):
     assert first in text
     manifest.write_text(text.replace(first, str(levels(0.25, 0.4)[0] / 1.5)))
     assert main(["verify", "out.tsv"]) == 1
-
-
-def test_a_certificate_of_one_input_says_what_it_is_for():
-    adaptive = Adaptive(everything, best_guess((0.5, 0.5)), SIGMA)
-    smooth = Smooth(adaptive, 2, adaptive.scheme((3, 3)), procedure=Procedure(seed=3))
-    certificate = smooth.certificate(torch.ones(3, 3), 50, 500, 0.001, 500)
-    assert certificate.norm == math.inf
-    assert certificate.scope == "two queries"
-    assert certificate.method == "two-queries"
-    assert certificate.sigma == pytest.approx(SIGMA, rel=1e-12)
