@@ -6,12 +6,12 @@ A pretrained classifier of ImageNet (efficientnet-lite0), certified under fixed 
 and under two kinds of noise whose level follows the input, on twenty labelled
 photographs of 224 x 224 x 3 = {dim} numbers in [0, 1]; distances are l2.
 
-At this dimension the noncentral chi-square functions at hand fail, so the authors of
+At this dimension other noncentral chi-square functions fail, so the authors of
 input-dependent smoothing [Sukenik, Kuvshinov, Günnemann] clamp the noise level sigma1
-at the other point: it is kept away from sigma0 by a factor of at least
-t = c + log10(1 - p_A)/1000 (their Appendix D). Public code that extends theirs has
-c = .9993 for CIFAR-10 and c = .9988 for MNIST, and no constant for ImageNet. In ball
-coordinates nothing needs clamping ([theory](../theory/two-point.md)).
+at the other point: it stays away from sigma0 by a factor of at least
+t = c + log10(1 - p_A)/1000 (their Appendix D). Public code has c = .9993 for CIFAR-10
+and c = .9988 for MNIST. In ball coordinates nothing needs clamping
+([theory](../theory/two-point.md)).
 
 **The exact semi-elastic radius is {cifar:.2f} times what clamping leaves with the
 constant for CIFAR-10, and {mnist:.2f} times with the one for MNIST**. On the same
@@ -64,11 +64,11 @@ TAIL = """
   layer. A mean hardly moves with any one pixel, so this level ranges widely at almost
   no cost.
 - **clamped** and **Theorem 3** are other methods' radii on the same counts. Clamping
-  gets an exact search over real numbers and a sound check of both sides here; the code
-  named above takes a grid and by default checks sigma1 < sigma0 alone. It was made for
-  semi-elastic levels; the rows "lipschitz, clamped" apply it to the envelope of that
-  level. Theorem 3 is [Bergstrom, Sager, Anderson]'s, with p_min = {p_min} and 1000
-  classes. Neither allows for the rounding of sigma(x).
+  gets an exact search over real numbers and a check of both sides here; the public code
+  takes a grid and by default checks sigma1 < sigma0 alone. It was made for semi-elastic
+  levels; "lipschitz, clamped" applies it to the envelope of that level.
+  Theorem 3 is [Bergstrom, Sager, Anderson]'s, with p_min = {p_min} and 1000 classes.
+  Neither allows for the rounding of sigma(x).
 
 ## Losses
 

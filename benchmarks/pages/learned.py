@@ -72,15 +72,13 @@ SHOWN = (
     "MACER, 1.5",
     "SmoothAdv, 1",
     "noise-conditional, 1",
-    "sigma network, 0.5",
-    "sigma network, 1",
     "certified generator",
     "list, SmoothAdv",
     "list, soft labels",
 )  # on the page itself, beside the two unions; the CSV files have all rows
 
 # and of their columns
-_TOP = ("scheme", "> 0", "> 0.5", "> 1", "> 1.5", "> 2", "ACR")
+_TOP = ("scheme", "> 0", "> 0.5", "> 1", "> 2", "ACR")
 _PRICES = ("scheme", "sigma(x)", "ACR", "without price", f"d = {PIXELS}", "gain, %")
 _LISTS = ("list", "against", "> 0", "> 1", "> 2", "ACR, ratio")
 

@@ -49,11 +49,11 @@ TAIL = """
 **Sigma(x) before and after its price.** "Without price" is the ACR as if the level at
 the image held everywhere; it is not a certificate. "d = {pixels}" is the ACR that these
 counts would certify if the noise had as many coordinates as the image has pixels.
-"Gain" is the ACR's over the constant of the same mean level, trained in the same way,
-with the standard error of the paired difference. The certified radius is nearly the one
-without price over sqrt(1 + 2 d L^2), with L the Lipschitz constant of sigma (r sigma
-for the nearest images) and d the number of coordinates: the gain grows with L, the
-price with d L^2.
+"Gain" is how far the ACR is above that of the constant of the same mean level, trained
+in the same way, with the standard error of the paired difference. The certified radius
+is nearly the one without price over sqrt(1 + 2 d L^2), with L the Lipschitz constant of
+sigma (r sigma for the nearest images) and d the number of coordinates: the gain grows
+with L, the price with d L^2.
 
 **Decision lists.** The constant bounds the runner-up too. The last column is the
 quotient of the ACRs.
@@ -68,8 +68,8 @@ quotient of the ACRs.
   soft votes of 4 samples): all start from the Gaussian network of half the epochs.
 - **Noise-conditional**: one network for every level, trained twice as long.
 - **Sigma network**: sigma(x) over a floor of half the level, trained with the
-  classifier for the certified radius; "paper" with p_min = {p_min} and the scores of
-  Remark 2 [Bergstrom, Sager, Anderson].
+  classifier; "paper" with p_min = {p_min} and the scores of Remark 2 [Bergstrom, Sager,
+  Anderson].
 - **Nearest images**: sigma(x) from the distance to the nearest {neighbours} of 4,000
   training images, rate r [Sukenik, Kuvshinov, Günnemann].
 - **Fixed maps**: mean and level on every component, the same for all images, learned
@@ -82,12 +82,12 @@ quotient of the ACRs.
   was certified before.
 - **List**: "gate s > -t, argmax s'" returns the class that leads at level s if its
   normal score is above -t, and else the one that leads at s'
-  ([theory](../theory/several-levels.md)). Chosen is the list of most calibration images
-  rightly classified at no loss of ACR to its first level's constant and at most 2 % to
-  the best one. **Soft labels**: the gate's network learns mostly uniform labels where
-  the plain one has no majority. **Reject class**: the gate's network has a class for
-  rejection, whose votes count for nothing. **Expert**: the second network is tuned on
-  what the gate passes on.
+  ([theory](../theory/several-levels.md)). Of the lists that lose no ACR to their first
+  level's constant and at most 2 % to the best one, the one that classifies most
+  calibration images rightly. **Soft labels**: the gate's network learns mostly
+  uniform labels where the plain one has no majority. **Reject class**: the gate's
+  network has a class for rejection, whose votes count for nothing. **Expert**: the
+  second network is tuned on what the gate passes on.
 - **Best constant at each radius**: no single classifier does that.
 - **Locally biased**: half of the images of class 8, deterministic [Anderson, Sojoudi].
   g is linear, or a softplus network of 8 units whose gradient has a proven Lipschitz

@@ -186,7 +186,8 @@ def main_rows(benches: list[Bench]) -> list[list[str]]:
     return rows
 
 
-def ratio_table(benches: list[Bench]) -> str:
+def ratio_rows(benches: list[Bench]) -> list[list[str]]:
+    """Certificates relative to the union, with the head of the table."""
     rows = [["relative to the union", *(f"> {r:g}" for r in RADII), "least ratio"]]
     at = np.searchsorted(GRID, np.array(RADII) - 1e-9)
     top = ratios(benches, LIST)[1]
@@ -194,7 +195,7 @@ def ratio_table(benches: list[Bench]) -> str:
         ratio, least = intervals(benches, name)
         cells = [f"{ratio[k]:.3f}" if top[k] >= LEAST else "" for k in at]
         rows.append([name, *cells, "{:.3f} ({:.3f}, {:.3f})".format(*least)])
-    return table(rows)
+    return rows
 
 
 def limits(benches: list[Bench]) -> list[list[str]]:
@@ -278,33 +279,34 @@ def section(name: str, cases: list[Case], folder: Path) -> str:
         path = folder / f"{stem}.csv"
         with path.open("w", newline="", encoding="utf-8") as out:
             csv.writer(out, lineterminator="\n").writerows(rows)
-        return f"[{title}]({folder.name}/{path.name})."
+        return f"[{title}]({folder.name}/{path.name})"
 
     for n in sorted({N, *(case.about["drawn"] - N0 for case in cases)}):
         able = [k for k, case in enumerate(cases) if case.about["drawn"] >= N0 + n]
         benches = [bench(cases[k], n) for k in able]
-        body = ratio_table(benches)
+        ratio = ratio_rows(benches)
         title = (
             f"n = {n:,}, "
             f"{'one seed' if len(able) == 1 else f'mean of {len(able)} seeds'}"
         )
         if n != N:  # more samples: the ratios alone
-            parts += [f"### {title}", body]
+            parts += [f"### {title}", table(ratio)]
             continue
+        own = saved("Certified accuracies of all rows", main_rows(benches), file)
         parts += [
             f"### {title}",
-            saved("Certified accuracies of all rows", main_rows(benches), file),
-            body,
+            f"{own}, {saved('relative to the union', ratio, f'{file}-ratios')}.",
             f"The trained list of the first seed: {describe(cases[0], n)}.",
         ]
         rest = rest or [
             f"### What limits it, n = {n:,}",
-            saved("Images lost and won, and why", limits(benches), f"{file}-limits"),
+            saved("Images lost and won, and why", limits(benches), f"{file}-limits")
+            + ".",
             bounds(benches),
         ]
     head = f"\n## {name}\n\n{len(cases[0].labels)} images of each seed.\n\n"
     title = "Least ratios to the union of one recipe"
-    rest.append(saved(title, recipes(cases), f"{file}-recipes"))
+    rest.append(saved(title, recipes(cases), f"{file}-recipes") + ".")
     return head + "\n\n".join([*parts, *rest]) + "\n"
 
 

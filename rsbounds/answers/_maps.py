@@ -30,7 +30,6 @@ from rsbounds.answers._answer import (
     checked_alpha,
     require_fixed,
     require_rows,
-    unclassified,
 )
 from rsbounds.answers._votes import Recorded
 from rsbounds.certificate import ABSTAIN
@@ -279,9 +278,6 @@ class Maps(Answer):
     def sampler(self, model: Any, **options: Any) -> Sampler:
         return self.scheme.output_sampler(model, "maps", **options)
 
-    def samplers(self, model: Any) -> Sequence[Sampler]:
-        return [self.sampler(model)]
-
     def draw(self, draws: Draws, procedure: Procedure) -> Chosen:
         select = _position_counts(draws(Phase.SELECT, procedure.n0))
         counts = _position_counts(draws(Phase.ESTIMATE, procedure.n))
@@ -332,8 +328,7 @@ class Maps(Answer):
                 np.asarray(self.truth[index]).ravel(),
                 evidence.classes,
             )
-        certificate = unclassified(
-            self.scheme,
+        certificate = self.unclassified(
             procedure,
             sigma=evidence.sigma,
             bound=BOUND,

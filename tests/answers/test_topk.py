@@ -380,17 +380,6 @@ def test_no_classifier_beats_a_certificate(dim):
     assert closest < 3  # the climb came near
 
 
-def test_half_lines_attain_the_bound():
-    """The label on one half-line, t others in equal parts of the other end: tight for
-    any t.
-    """
-    for t in (1, 2, 3):
-        p_a, rest = 0.4, 0.3
-        radius = radius_of(Pair(ndtri(p_a), ndtri(rest), 0, 1), t, gaussian(1.0), 1.0)
-        low, high = ndtr(ndtri(p_a) - radius), ndtr(ndtri(rest) + radius) / t
-        assert abs(low - high) < 1e-9
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -166,13 +166,6 @@ def test_numbers_of_samples_are_bounded(finished, capsys, name):
     assert main(["verify", "out.tsv", *RERUN]) == 1
 
 
-def test_an_entry_of_the_manifest_stands_once(finished, capsys):
-    """Readers differ in which of two they take."""
-    place = Path("out.tsv.manifest.json")
-    place.write_text(place.read_text().replace('"alpha":', '"alpha": 1e-9, "alpha":'))
-    one_line(capsys, ["verify", "out.tsv"], "is not a manifest")
-
-
 def test_text_of_strangers_is_escaped_in_every_answer(finished, capsys):
     """One place prints errors, and answers are escaped: a file cannot write to a
     terminal.

@@ -51,21 +51,3 @@ def test_true_maps_are_compared_past_an_input_that_has_none(tmp_path):
     proof = PROOFS["maps"]
     findings = proof.against(list(enumerate(rows, 2)), file.manifest, truth)
     assert [finding.index for finding in findings] == [1, 2]
-
-
-def test_so_many_rows_are_proved_as_are_asked_for(tmp_path):
-    pytest.importorskip("flint")
-    out = tmp_path / "out.tsv"
-    certify_dataset(
-        lambda batch: batch[:, :2],
-        (INPUTS[:3], [0, 0, 0]),
-        schemes.gaussian(0.5),
-        out=out,
-        n=200,
-    )
-    assert [verify(out, sample=sample).proved for sample in (1, 2, 3, 99)] == [
-        1,
-        2,
-        3,
-        3,
-    ]

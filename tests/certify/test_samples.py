@@ -572,8 +572,8 @@ def test_plan_spends_no_more_than_the_hours(pilots, capsys):
 
 @pytest.mark.slow
 def test_plan_never_recommends_all_of_a_run_for_all_of_it(pilots, capsys):
-    for n in ("1000", "3000", "100000"):
-        for more in ([], ["--lose", "0"], ["--hours", "100"]):
+    for n in ("1000", "100000"):
+        for more in ([], ["--lose", "0"]):
             assert main(["plan", "pilot.tsv", "--n", n, *more]) == 0
             assert "with 100.0%" not in capsys.readouterr().out
 

@@ -5,15 +5,12 @@ it.
 import csv
 import fcntl
 import re
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import ENVIRONMENT, MODELS, arguments, inputs, python, savez, says
+from cli_models import MODELS, arguments, inputs, python, savez, says
 from result_table import manifest
 
 from rsbounds._numerics.progress import Progress
@@ -66,41 +63,6 @@ def test_the_command_writes_the_fields_columns_and_a_manifest(work):
         0,
     ]
     assert len(stated["model"]["source"]) == len(stated["data"]["labels"]) == 64
-
-
-def test_skip_and_max_choose_the_inputs(work):
-    assert main(arguments(skip=3, max="8", n="1e3", n0="5e1")) == 0
-    assert [row["idx"] for row in rows("out.tsv")] == ["0", "3", "6"]
-    assert {row["n"] for row in rows("out.tsv")} == {"1000"}
-
-
-def test_kill_and_resume_gives_the_complete_set(work):
-    assert main(arguments(model="models:slow", n=3000, out="whole.tsv")) == 0
-    Path("hold").touch()
-    words = [sys.executable, "-m", "rsbounds", *arguments(model="models:slow", n=3000)]
-    with subprocess.Popen(words, env=ENVIRONMENT) as process:
-        while (
-            not Path("out.tsv").exists()
-            or Path("out.tsv").read_bytes().count(b"\n") < 4
-        ):
-            time.sleep(0.01)
-            assert process.poll() is None
-        process.send_signal(signal.SIGKILL)
-    Path("hold").unlink()
-    before = rows("out.tsv")
-    assert 3 <= len(before) < 12
-    done = python("-m", "rsbounds", *arguments(model="models:slow", n=3000, batch=7))
-    assert done.stdout.startswith(f"out.tsv: 12 rows, {12 - len(before)} of them new\n")
-    assert rows("out.tsv") == rows("whole.tsv")
-
-
-@pytest.mark.parametrize("size", [1, 40, 80, 200, -1, -30])
-def test_file_cut_anywhere_is_completed(work, size):
-    assert main(arguments()) == 0
-    expected, content = rows("out.tsv"), Path("out.tsv").read_bytes()
-    Path("out.tsv").write_bytes(content[:size])
-    assert main(arguments()) == 0
-    assert rows("out.tsv") == expected
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from answer_runs import NOISE, RUNS, X, Y
+from answer_runs import NOISE, X, Y
 from cli_models import (
     arguments,
     models,
@@ -96,24 +96,6 @@ def test_a_manifest_that_was_changed_since_is_found(committed, change):
     assert any("is not the run that was committed" in text for text in findings())
 
 
-def test_an_accepted_change_is_told_by_verify(committed):
-    known = manifest()
-    state(versions={**known["versions"], "numpy": "1.0"})
-    PLACE.write_text(
-        PLACE.read_text().replace(f'"{known["versions"]["numpy"]}"', '"1.0"')
-    )
-    state(
-        run={
-            **known["run"],
-            "commitment": hashlib.sha256(PLACE.read_bytes()).hexdigest(),
-        }
-    )
-    assert not findings()
-    assert main([*arguments(), "--accept-change"]) == 0
-    assert manifest()["history"][0]["changes"]
-    assert any("is not the run that was committed" in text for text in findings())
-
-
 def test_an_extended_run_is_not_the_committed_one(work):
     assert main([*arguments(max=4), "--commit"]) == 0
     PLACE.unlink()
@@ -135,24 +117,6 @@ def test_shards_share_it_and_recertify_drops_it(work):
     Path("1.tsv.manifest.json").write_text(json.dumps(state_of))
     merge(Path("out.tsv"), [Path("0.tsv"), Path("1.tsv")])
     assert "commitment" not in manifest()["run"]
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("answers")
-    for name, (model, data, answer) in RUNS.items():
-        out = folder / f"{name}.tsv"
-        certify_dataset(model, data, answer, out=out, n0=50, n=1000)
-    return folder
-
-
-@pytest.fixture(params=RUNS)
-def run(request, runs, tmp_path, monkeypatch):
-    """The name of an answer; out.tsv is a run of it."""
-    monkeypatch.chdir(tmp_path)
-    for ending in (".tsv", ".tsv.manifest.json"):
-        shutil.copy(runs / f"{request.param}{ending}", f"out{ending}")
-    return request.param
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", "no JSON"])

@@ -191,7 +191,3 @@ def test_what_lies_beside_a_file_has_an_end(work, capsys, ending):
     place.unlink()
     os.mkfifo(place)
     assert "must be a regular file" in says(capsys, arguments(max=2), 2)
-
-
-def test_an_output_in_no_folder_is_told_before_the_model_runs(work, capsys):
-    one_line(capsys, arguments(out="o/sub/x.tsv"), "o/sub: there is no such folder")

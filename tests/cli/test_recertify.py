@@ -89,20 +89,6 @@ def test_a_rule_takes_runs_of_numbers_of_samples_fixed_in_advance(
     assert not Path("new.tsv").exists()
 
 
-@pytest.mark.parametrize(
-    "parameters", [{}, {"sigma": [1]}, {"sigma": "x"}, {"sigma": 0}]
-)
-@pytest.mark.parametrize("command", ["recertify", "fit-rule"])
-def test_a_run_without_its_level_is_one_line(finished, capsys, command, parameters):
-    rule = {"format": 1, "sigmas": [0.25], "items": [[]]}
-    rule["items"][0].append({"kind": "margin", "stage": 0, "threshold": 0.0})
-    Path("rule.json").write_text(json.dumps(rule))
-    state(parameters=parameters)
-    rule_option = ["--rule", "rule.json"] if command == "recertify" else []
-    argv = [command, "out.tsv", "--out", "new.tsv", *rule_option]
-    one_line(capsys, argv, "parameters.sigma ")
-
-
 @pytest.fixture
 def fitted(work):
     """A rule that two runs of 12 inputs chose."""

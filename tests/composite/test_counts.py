@@ -295,21 +295,6 @@ def test_more_classes_at_one_level_than_at_another():
         certify(samplers, None, CASCADE, Procedure(n=100))
 
 
-def test_alpha_of_a_narrow_type_keeps_its_value():
-    """It was divided among the items in its own type: 1.8e-4 too large."""
-    items = [[Cond("margin", 0)], [Cond("score", 1)], [Cond("margin", 1)]]
-    rule = Rule([1.0, 0.5], items)
-    select = [[50, 40, 10], [60, 30, 10]]
-    counts = [[2500, 2000, 500], [3000, 1500, 500]]
-    assert len(plan(rule, select, 5000, 0.01).items) == 3
-    for kind in (np.float16, np.float32, np.longdouble):
-        alpha = kind(np.float16(0.01))
-        result = certify_counts(rule, select, counts, Procedure(n=5000, alpha=alpha))
-        assert result == certify_counts(
-            rule, select, counts, Procedure(n=5000, alpha=float(alpha))
-        )
-
-
 def test_an_alpha_too_small_to_be_divided_is_named():
     select = [[50, 40, 10], [60, 30, 10]]
     with pytest.raises(ValueError, match=r"^alpha must.*5e-324"):

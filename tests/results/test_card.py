@@ -127,7 +127,9 @@ def test_a_card_that_is_none_is_refused_in_one_line(finished, capsys, change, pa
     one_line(capsys, ["report", "card.json"], "card.json", part)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", "[" * 10**5, '{"card": 1}', "\udc80"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", "[" * 10**5, '{"card": 1}', '{"a": 1, "a": 1}', "\udc80"]
+)
 def test_a_broken_card_is_refused_in_one_line(work, capsys, text):
     Path("card.json").write_bytes(text.encode(errors="surrogateescape"))
     one_line(capsys, ["report", "card.json"], "card.json")

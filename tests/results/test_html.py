@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 
 from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, THIS_INPUT
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Results, Row, card, html, read, table, write
+from rsbounds.results import Manifest, Results, Row, html, read, table, write
 from rsbounds.results._charts import charts, drawing
 
 
@@ -175,16 +175,6 @@ def test_shares_add_up():
     bounds = np.array([row.p_a if row.correct else 0.0 for row in file.rows])
     for p_a in (0.0, 0.6, 0.9, 0.99):
         assert height(curve, p_a) == pytest.approx((bounds >= p_a).mean(), abs=1e-6)
-
-
-def test_interval_is_that_of_clopper_and_pearson():
-    for count, n in ((0, 20), (7, 20), (20, 20), (431, 500)):
-        own = binomtest(count, n).proportion_ci(0.95, "exact")
-        rows = tuple(Row(i, 1, int(i < count), 0.5, i < count) for i in range(n))
-        (found,) = card(Results("run", rows), [0.0])["accuracy"]
-        np.testing.assert_allclose(
-            [found["low"], found["high"]], own, rtol=1e-9, atol=1e-12
-        )
 
 
 def test_table_of_the_runs(page):
