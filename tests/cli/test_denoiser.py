@@ -109,18 +109,6 @@ def test_a_denoiser_raises_what_is_certified_at_the_level_drawn(work):
     assert main(["verify", "out.tsv"]) == 0
 
 
-def test_the_rows_are_those_of_the_composition_in_python(work):
-    from rsbounds import certify_dataset, schemes
-    from rsbounds.loading import load_model, open_data
-    from rsbounds.loading.denoiser import denoised, load_denoiser
-
-    assert main(arguments(**WITH)) == 0
-    both = denoised(load_model("own:brittle"), load_denoiser("own:denoiser"), 0.5)
-    with open_data("squares.npz") as data:
-        found = certify_dataset(both.model, data, schemes.gaussian(0.5), n0=50, n=500)
-    assert [r.counts for r in found.rows] == [r.counts for r in rows()]
-
-
 def test_a_run_with_a_denoiser_is_resumed_with_it_alone(work, capsys):
     assert main(arguments(**WITH, max=4)) == 0
     one_line(
