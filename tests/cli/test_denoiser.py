@@ -162,21 +162,6 @@ def test_rows_are_drawn_again_with_it(work, capsys):
     )
 
 
-METHODS = {
-    "semi-elastic": {"anchors": "data.npz", "rate": 0.1},
-    "lipschitz": {"sigma-function": "own:brittle", "sigma": None},
-    "generator": {"noise": "own:wrong", "sigma": None},
-}
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_levels_that_follow_the_input_are_refused(work, capsys, method):
-    changes = {**WITH, "method": method, **METHODS[method]}
-    said = "--denoiser has one timestep, that of a fixed noise level"
-    one_line(capsys, arguments(**changes), said, f"got {method}")
-    assert not list(work.glob("out*"))
-
-
 BAD = {
     "no such": ("own:nothing", "--denoiser own:nothing: own has no 'nothing'"),
     "no denoiser": ("own:wrong", "must return (torch module"),
