@@ -493,9 +493,6 @@ def test_arrays_of_radii_are_read_with_their_norm(tmp_path):
     assert [(r.label, r.predict, r.radius, r.correct, r.norm) for r in rows] == [
         (1, 1, 0.5, True, 1.0), (0, -1, 0.0, False, 1.0), (0, 1, 0.25, False, 1.0)
     ]  # fmt: skip
-    np.save(tmp_path / "labels.npy", np.array([1.0]))
-    with pytest.raises(ValueError, match=r"radius_l1\.npy"):
-        read(tmp_path / "radius_l1.npy")
     for bad in (
         np.array(["a", "b", "c"]),
         np.array([1j, 0, 0]),
@@ -504,3 +501,7 @@ def test_arrays_of_radii_are_read_with_their_norm(tmp_path):
         np.save(tmp_path / "radius_l1.npy", bad)
         with pytest.raises(ValueError, match=r"radius_l1\.npy.*numbers"):
             read(tmp_path / "radius_l1.npy")
+    np.save(tmp_path / "radius_l1.npy", np.zeros(3))
+    np.save(tmp_path / "labels.npy", np.array([1.0]))
+    with pytest.raises(ValueError, match=r"radius_l1\.npy"):
+        read(tmp_path / "radius_l1.npy")
