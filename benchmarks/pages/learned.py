@@ -72,8 +72,6 @@ SHOWN = (
     "MACER, 1.5",
     "SmoothAdv, 1",
     "noise-conditional, 1",
-    "sigma network, 0.5",
-    "sigma network, 1",
     "certified generator",
     "list, SmoothAdv",
     "list, soft labels",

@@ -49,11 +49,11 @@ TAIL = """
 **Sigma(x) before and after its price.** "Without price" is the ACR as if the level at
 the image held everywhere; it is not a certificate. "d = {pixels}" is the ACR that these
 counts would certify if the noise had as many coordinates as the image has pixels.
-"Gain" is the ACR's over the constant of the same mean level, trained in the same way,
-with the standard error of the paired difference. The certified radius is nearly the one
-without price over sqrt(1 + 2 d L^2), with L the Lipschitz constant of sigma (r sigma
-for the nearest images) and d the number of coordinates: the gain grows with L, the
-price with d L^2.
+"Gain" is how far the ACR is above that of the constant of the same mean level, trained
+in the same way, with the standard error of the paired difference. The certified radius
+is nearly the one without price over sqrt(1 + 2 d L^2), with L the Lipschitz constant of
+sigma (r sigma for the nearest images) and d the number of coordinates: the gain grows
+with L, the price with d L^2.
 
 **Decision lists.** The constant bounds the runner-up too. The last column is the
 quotient of the ACRs.

@@ -83,7 +83,7 @@ def cases() -> list[Case]:
     rng = np.random.default_rng(0)
     z = 3 * rng.standard_normal(SIZE)
     log_p = scipy.special.log_ndtr(z)
-    laws = [(3, 0), (10, 0), (60, 0), (61, 0), (80, 0), (200, 0), (784, 0), (1e4, 0)]
+    laws = [(3, 0), (10, 0), (60, 0), (200, 0), (784, 0), (1e4, 0)]
     laws += [(1e5, 0), (784, 100), (150528, 1000)]
     return [
         *(tail(rng, df, nc) for df, nc in laws),

@@ -111,7 +111,7 @@ def verify(
     _require_together(data=data, model=model, scheme=scheme, rerun=rerun)
     if margin and not rerun:
         raise ArgumentError("margin", "needs rerun, the number of rows it compares")
-    file = File.read(path, rerun, margin=margin, seed=seed)
+    file = File.read(path, rerun, fresh=margin, seed=seed)
     if scheme is not None:
         _given.check_noise(scheme, file.manifest, path)
     chosen = file.chosen(sample)

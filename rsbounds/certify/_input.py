@@ -11,7 +11,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import TopClass, class_counts
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify._job import Job
-from rsbounds.certify._too_few import warn_of_too_few
+from rsbounds.certify._too_few import warn_if_hopeless
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import Phase, Sampler, stream
@@ -149,9 +149,8 @@ def certified(
     """The certificate of one input whose label nobody knows, by any procedure."""
     job = Job.of(sampler, TopClass(scheme), procedure)
     certificate = job.certify(x, index, ABSTAIN).certificate
-    # where all outcomes are gone through their number is no choice
-    if certificate.abstained and scheme.outcomes is None:
-        warn_of_too_few(job.answer, x, procedure)
+    if not certificate.radius > 0:
+        warn_if_hopeless(job.answer, x, procedure, stacklevel=3)
     return certificate
 
 

@@ -30,8 +30,7 @@ from rsbounds.certify import (
     Settings,
     Stopping,
     certify_dataset,
-    least_samples,
-    too_few,
+    hopeless,
 )
 from rsbounds.cli import _answers, _config, _engine, _methods
 from rsbounds.cli._methods import whole
@@ -507,26 +506,9 @@ def _hints(procedure: Procedure, answer: Answer, data: Data) -> None:
     """Warn before sampling where nothing good can come out."""
     x = _engine.first(data)
     # the scheme may be of others' code
-    largest = loading.guarded(
-        "the first input",
-        lambda: Stopping.of(procedure).largest_radius(answer, x),
-    )
-    target = procedure.target_radius or 0.0
-    nothing = largest is not None and largest <= 0
-    least = least_samples(answer, x, procedure) if nothing else None
-    if nothing and least is None:
-        say(
-            "warning: this noise certifies nothing, however many samples are drawn: "
-            f"{answer.scheme.name} needs a stronger one"
-        )
-    elif least is not None:
-        say(f"warning: {too_few(procedure, least)}")
-    elif largest is not None and largest < target:
-        say(
-            f"warning: the target radius {target} is above the largest that n = "
-            f"{procedure.n} samples can show for the first input, "
-            f"{truncated(largest, 4)}"
-        )
+    reason = loading.guarded("the first input", lambda: hopeless(answer, x, procedure))
+    if reason is not None:
+        warnings.warn(reason, stacklevel=2)
     if answer.scheme.law:
         return  # of whole numbers, or in a unit that is the user's to know
     reach = float(np.max(np.abs(x)))

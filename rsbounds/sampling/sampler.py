@@ -178,7 +178,8 @@ class ModelSampler:
         """What the model returns for the parts of a block, some of them looked at."""
         arrays = self.backend.arrays
         self._blocks += 1
-        due = _is_due(self._blocks)
+        # the blocks at which a look is due are spread evenly
+        due = self._blocks * ODD % 2**32 < _LOOKS
         kept = None if self.watch is None else self.backend.copied(block)
         outputs: list[Any] = []
         for part in self.backend.parts(block):
@@ -241,14 +242,6 @@ class ModelSampler:
 
 
 # --- looks
-
-
-def _is_due(number: int) -> bool:
-    """Whether rows are to be compared again, at a sampler's block of that number.
-
-    The numbers are 1, 2, ...: those at which a look is due are spread evenly.
-    """
-    return number * ODD % 2**32 < _LOOKS
 
 
 def _place_of(generator: Randomness, number: int) -> str:

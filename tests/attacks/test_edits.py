@@ -585,7 +585,9 @@ def attacked(files: Files, many: int, seed: int) -> tuple[Counter[str], list[Edi
     return ends, passed
 
 
-@pytest.mark.parametrize("name", slow_among(["generator", "orbit"], RUNS))
+@pytest.mark.parametrize(
+    "name", slow_among(["brightness and contrast", "generator", "orbit"], RUNS)
+)
 def test_a_few_edits_pass_only_as_stated(tmp_path, name):
     pytest.importorskip("flint")
     _, passed = attacked(Files.of(tmp_path, name), 10, seed=1)

@@ -74,7 +74,7 @@ PARAMETERS = [
     (schemes.gaussian(0.5), "k", 2.0),
     (schemes.laplace(0.5), "norm", "inf"),
     (schemes.flips(0.1, 0.2), "norm", 2.0),
-    (schemes.mask(keep_probability=0.5), "norm", 0.0),
+    (schemes.mask(keep_probability=0.25), "norm", 0.0),
 ]
 
 

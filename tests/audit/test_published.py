@@ -86,8 +86,9 @@ def test_lines_of_index_and_radius_are_read(tmp_path, header, capsys):
     path = tmp_path / "rad.txt"
     path.write_text(f"{header}0 0.0\n50 0.25 0.1 0.2\n100 1.5\n")
     file = read(path)
-    assert [(row.idx, row.radius, row.correct) for row in file.rows] == [
-        (0, 0.0, False), (50, 0.25, True), (100, 1.5, True)
+    shown = [(r.idx, r.label, r.predict, r.radius, r.correct) for r in file.rows]
+    assert shown == [
+        (0, 0, -1, 0.0, False), (50, 0, 0, 0.25, True), (100, 0, 0, 1.5, True)
     ]  # fmt: skip
     assert main(["report", str(path)]) == 0
     assert "an input with a radius counts as right" in capsys.readouterr().out

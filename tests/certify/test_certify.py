@@ -284,6 +284,30 @@ def test_too_few_samples_to_certify_are_a_warning_that_names_the_least(options, 
     assert certify(sampler, x, gaussian(0.01), n=least, **options).radius > 0
 
 
+@pytest.mark.parametrize("into", [None, "out.tsv"])
+def test_a_run_of_too_few_samples_warns_once_and_goes_on(tmp_path, into):
+    """Only `certify` and the command line named the least n."""
+    data = np.array([[0.9, 0.0]] * 3, np.float32), np.zeros(3, dtype=int)
+    options = {"out": into and tmp_path / into, "n0": 10}
+    model, scheme = ArraySampler(lambda batch: batch), gaussian(0.01)
+    with pytest.warns(UserWarning, match="n = 11$") as warned:
+        found = certify_dataset(model, data, scheme, n=10, **options)
+    assert len(warned) == 1
+    assert [row.predict for row in found.rows] == [ABSTAIN] * 3
+    options["out"] = None
+    found = certify_dataset(model, data, scheme, n=11, **options)
+    assert [row.predict for row in found.rows] == [0] * 3
+
+
+def test_a_target_that_no_votes_reach_is_a_warning_and_a_missed_one_is_none():
+    data = np.array([[0.9, 0.0], [0.0, 0.0]], np.float32), np.array([0, 0])
+    model, scheme = ArraySampler(lambda batch: batch), gaussian(0.5)
+    with pytest.warns(UserWarning, match="target radius 5"):
+        certify_dataset(model, data, scheme, n=1000, target_radius=5.0)
+    found = certify_dataset(model, data, scheme, n=1000, target_radius=0.4)
+    assert [row.radius for row in found.rows] == [0.4, 0.0]
+
+
 def test_abstention_that_more_votes_could_have_spared_is_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

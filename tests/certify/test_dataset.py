@@ -53,9 +53,10 @@ def test_a_bound_on_scores_writes_no_file(tmp_path):
 
 def test_a_target_beyond_all_scores_is_given_up_before_a_sample_is_drawn():
     model = ArraySampler(lambda batch: batch @ WEIGHTS)
-    found = certify_radius(
-        model, INPUTS[0], schemes.gaussian(0.25), Procedure(target_radius=1e6)
-    )
+    with pytest.warns(UserWarning, match="target radius 1000000"):
+        found = certify_radius(
+            model, INPUTS[0], schemes.gaussian(0.25), Procedure(target_radius=1e6)
+        )
     assert (found.predict, found.radius, found.n) == (ABSTAIN, 0.0, 0)
     # nothing is known of the class
     assert (found.z_a, found.p_a, found.z_b) == (-np.inf, 0.0, np.inf)

@@ -108,6 +108,13 @@ def test_a_radius_that_is_none_is_refused(radius):
         certify_radius(ARRAYS, X, mine(radius), Procedure(target_radius=0.1))
 
 
+def test_a_radius_of_zero_or_of_one_element_is_one():
+    with pytest.warns(UserWarning, match="mine needs a stronger"):
+        assert certify(ARRAYS, X, mine(0.0), n=100).radius == 0.0
+    assert certify(ARRAYS, X, mine(np.array([0.25])), n=100).radius == 0.25
+    assert certify(ARRAYS, X, mine(np.inf), n=100).radius == np.inf
+
+
 @pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf, [0.5, 0.5]])
 def test_a_level_that_is_none_is_refused(sigma):
     sampler = lambda x, sigma, n, generator: np.array([n, 0])  # noqa: E731

@@ -262,6 +262,7 @@ def test_a_method_of_others_is_never_verified(work, capsys):
     assert outcomes("all.tsv") == outcomes("out.tsv")
 
 
+@pytest.mark.slow
 def test_radii_of_code_are_computed_again_by_that_code(work, capsys):
     assert certify("foreign") == 0
     again = ["recertify", "out.tsv", "--out", "b.tsv"]

@@ -81,6 +81,7 @@ def test_a_full_disk_is_named_by_what_writes_pages_too(
     assert not list(Path().glob("*.new"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&- >&- 2>&-"])
 def test_closed_streams_lose_nothing(work, closed):
     command = " ".join(["rsbounds", *arguments(n=100)])
@@ -89,6 +90,7 @@ def test_closed_streams_lose_nothing(work, closed):
     assert Manifest.read(Path("out.tsv")).procedure.n == 100
 
 
+@pytest.mark.slow
 def test_a_full_standard_output_is_named(work):
     done = shell("rsbounds radius gaussian --score 1 --sigma 1 > /dev/full")
     assert done.returncode == 2

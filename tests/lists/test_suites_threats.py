@@ -144,7 +144,7 @@ def of_maps(name, scheme):
 
 ANSWERED = {"class": of_class, "top-k": of_best, "values": of_values, "maps": of_maps}
 REFUSED = {("splitting", answer) for answer in ("top-k", "values", "maps")}
-QUICK = {("flips", "class"), ("mask", "class")}
+QUICK = {("mask", "class")}
 #: What differs from a line above in the curve's parameters alone.
 ALIKE = {("mask of any length", answer) for answer in ("top-k", "values", "maps")}
 

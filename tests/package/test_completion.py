@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pydoc
+import subprocess
 import sys
 
 import pytest
@@ -34,6 +35,30 @@ def test_a_missing_package_is_an_attribute_error_that_names_it(monkeypatch):
     monkeypatch.delitem(sys.modules, "rsbounds.sampling.torch_modules", raising=False)
     with pytest.raises(AttributeError, match=r"torch.*pip"):
         rsbounds.torch  # noqa: B018
+
+
+STAR = """
+import sys
+
+EXTRAS = {"ada_verona", "art", "mpmath", "sklearn", "torch"}
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in EXTRAS:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+from rsbounds import *
+print(certify_dataset.__name__, schemes.gaussian(0.5).name)
+"""
+
+
+@pytest.mark.slow
+def test_a_star_brings_what_needs_no_extra():
+    """It raised where PyTorch or mpmath was missing."""
+    command = [sys.executable, "-c", STAR]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["certify_dataset", "gaussian"]
 
 
 def test_all_members_of_the_package_can_be_listed():

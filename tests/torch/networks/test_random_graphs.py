@@ -178,7 +178,7 @@ def truth(net, x):
     return held[-1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(composed([*EXACT, *EXACT_PAIRS]), st.integers(0, 2**20))
 def test_rounding_is_within_its_bound(net, seed):
     graph = freeze(net, SIZE)
