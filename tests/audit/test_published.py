@@ -111,21 +111,26 @@ def test_lines_of_index_and_radius_are_read(tmp_path, header, capsys):
     path = tmp_path / "rad.txt"
     path.write_text(f"{header}0 0.0\n50 0.25 0.1 0.2\n100 1.5\n")
     file = read(path)
-    assert [(row.idx, row.radius, row.correct) for row in file.rows] == [
-        (0, 0.0, False), (50, 0.25, True), (100, 1.5, True)
+    shown = [(r.idx, r.label, r.predict, r.radius, r.correct) for r in file.rows]
+    assert shown == [
+        (0, 0, -1, 0.0, False), (50, 0, 0, 0.25, True), (100, 0, 0, 1.5, True)
     ]  # fmt: skip
     assert main(["report", str(path)]) == 0
     assert "an input with a radius counts as right" in capsys.readouterr().out
 
 
 def test_arrays_of_radii_are_read_with_their_norm(tmp_path):
-    np.save(tmp_path / "radius_l1.npy", np.array([0.5, -1.0, 0.25]))
-    np.save(tmp_path / "labels.npy", np.array([1.0, 0.0, 0.0]))
-    np.save(tmp_path / "preds.npy", np.array([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]]))
+    scores = [[0.1, 0.9], [0.8, 0.2], [0.3, 0.7], [0.9, 0.1]]
+    np.save(tmp_path / "radius_l1.npy", np.array([0.5, -1.0, 0.25, 0.0]))
+    np.save(tmp_path / "labels.npy", np.array([1.0, 0.0, 0.0, 0.0]))
+    np.save(tmp_path / "preds.npy", np.array(scores))
     rows = read(tmp_path / "radius_l1.npy").rows
     assert [(r.label, r.predict, r.radius, r.correct, r.norm) for r in rows] == [
-        (1, 1, 0.5, True, 1.0), (0, -1, 0.0, False, 1.0), (0, 1, 0.25, False, 1.0)
-    ]  # fmt: skip
+        (1, 1, 0.5, True, 1.0),
+        (0, -1, 0.0, False, 1.0),
+        (0, 1, 0.25, False, 1.0),
+        (0, -1, 0.0, False, 1.0),
+    ]
     np.save(tmp_path / "labels.npy", np.array([1.0]))
     with pytest.raises(ValueError, match=r"radius_l1\.npy"):
         read(tmp_path / "radius_l1.npy")
