@@ -89,6 +89,58 @@ def test_a_mask_of_few_numbers_sees_them_with_less_noise():
     assert abs(second[:, weight == 0].mean()) < 5 * expected / math.sqrt(60_000)
 
 
+@pytest.mark.parametrize(
+    ("size", "dtype"),
+    [
+        *((size, torch.float32) for size in (1e-45, 1e-38, 1e-20, 1.0, 3e38)),
+        *((size, torch.float64) for size in (5e-324, 1e-310, 1.0, 1.7e308)),
+    ],
+)
+def test_weights_of_any_size_leave_the_noise_of_their_level(size, dtype):
+    """In float32 a level of 1e-45 would be 0, and 3e38 x infinite or not by x alone."""
+    adaptive = Adaptive(
+        lambda first: torch.full_like(first, size), lambda first, second: second, SIGMA
+    )
+    number = float(torch.tensor(size, dtype=dtype))
+    n = 20_000
+    generator = torch.Generator().manual_seed(3)
+    noise = torch.randn((n, DIM), generator=generator, dtype=dtype)
+    level = adaptive.query_levels[1]
+    for x in (1.2, 0.3):
+        copies = torch.stack([torch.zeros_like(noise), noise * 0 + x, noise], 1)
+        second = adaptive(copies)
+        # at a threshold of half a weight: rounding to 0 or one is on its other side
+        expected = ndtr((x - 0.5) / level)
+        share = float((second.double() / number > 0.5).double().mean())
+        assert share == pytest.approx(expected, abs=5 * 0.5 / math.sqrt(n * DIM))
+
+
+@pytest.mark.parametrize("weight", [math.inf, -math.inf, math.nan])
+def test_a_weight_that_is_not_finite_leaves_nothing_to_see(weight):
+    def mask(first):
+        weights = torch.ones_like(first)
+        weights[::2, 1] = weight
+        return weights
+
+    adaptive = Adaptive(mask, lambda first, second: second, SIGMA)
+    for x in (0.0, 1.0):
+        copies = torch.stack([torch.zeros(6, DIM), torch.full((6, DIM), x),
+                              torch.ones(6, DIM)], 1)  # fmt: skip
+        second = adaptive(copies)
+        assert second[::2].isnan().all()
+        assert second[1::2].isfinite().all()
+
+
+def test_a_mask_of_zeros_hides_the_signs():
+    adaptive = Adaptive(torch.zeros_like, lambda first, second: second, SIGMA)
+    for x in (-1.0, 1.0):
+        copies = torch.stack([torch.ones(2, DIM), torch.full((2, DIM), x),
+                              torch.full((2, DIM), -1.0)], 1)  # fmt: skip
+        second = adaptive(copies)
+        assert not second.any()
+        assert not second.signbit().any()
+
+
 def test_the_best_classifier_reaches_the_radius():
     """Where the mask keeps all, both answers together are one query of the level."""
     shares = 0.3, 0.7
