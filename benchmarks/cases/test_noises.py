@@ -3,6 +3,8 @@
 pytest benchmarks/cases/test_noises.py --benchmark-enable -s
 """
 
+from time import process_time
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,8 @@ ARRAY_LIMIT = 0.01  # of a thousand radii beside one change
 BLOCKS = [schemes.flips(0.2, 0.6), schemes.categorical(0.6, 2)]
 WEAK = [schemes.flips(0.4, 0.45), schemes.flips(0.45, 0.35)]
 P = np.linspace(0.5, 0.999, 100)
+THOUSAND = np.linspace(0.3, 1.0, 1000)
+RUNNER_UP = np.linspace(0.5, 0.0, 1000)
 
 
 def blocks(parts):
@@ -41,10 +45,23 @@ CALLS = {
     "masks by chance": lambda: MaskCurve(150528, probability=1e-6).radius(P),
     "masks by number": lambda: MaskCurve(10**9, 10).radius(P),
     "transport at 150 flips": lambda: FlipsCurve(0.01, 0.6).transport(0.0, 150),
+    "transport of 1,000 scores": lambda: FlipsCurve(0.2, 0.6).transport(THOUSAND, 150),
+    "low at 512 flips": lambda: FlipsCurve(0.0, 0.5).low(0.9, 512),
+    "threshold at 512 flips": lambda: FlipsCurve(0.0, 0.5).threshold(512),
+    "1,000 of a subnormal chance": lambda: CategoricalCurve(5e-324, 2).low(
+        THOUSAND, 400
+    ),
+    "2^31 values": lambda: CategoricalCurve(0.9, 2**31).radius(THOUSAND, RUNNER_UP),
+    "1,000 pairs of masks": lambda: MaskCurve(10**9, 10).radius(THOUSAND, RUNNER_UP),
+    "1,000 pairs of many kept": lambda: MaskCurve(150528, 1000).radius(
+        THOUSAND, RUNNER_UP
+    ),
+    "1,000 pairs of edits": lambda: DeletionCurve(0.99999).radius(THOUSAND, RUNNER_UP),
+    "frontier of nearly alike flips": lambda: FlipsCurve(0.475, 0.465).frontier(0.99),
 }
 
 
-@pytest.mark.benchmark(group="discrete noise")
+@pytest.mark.benchmark(group="discrete noise", timer=process_time)
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_ends_within_a_second(benchmark, name):
     benchmark.pedantic(CALLS[name], rounds=1, iterations=1)

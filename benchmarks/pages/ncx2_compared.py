@@ -34,7 +34,7 @@ NC = (0.0, 0.5, 4.0, 100.0, 1e4)
 TAILS = (0.3, 0.05, 1e-3, 1e-10, 1e-100)
 WRONG = 1e-6
 ROUNDS = 5
-SIZE = 1000
+SIZE = 4000
 
 Values = np.ndarray[Any, np.dtype[np.float64]]
 Ask = Callable[[str, Any], Values]
@@ -176,7 +176,10 @@ def quantile_error(x: float, q: Point) -> float:
 # --- times
 # ---------------------------------------------------------------------------------
 
-CASES = ((0.5, 1.0), (1.0, 4.0), (4.0, 0.0), (4.0, 100.0), (50.0, 1e4), (1000.0, 1e3))
+CASES = (
+    *((0.5, 1.0), (1.0, 4.0), (4.0, 100.0), (50.0, 1e4), (1000.0, 1e3)),
+    *((4.0, 0.0), (80.0, 0.0), (200.0, 0.0), (784.0, 0.0), (1e5, 0.0)),
+)
 OURS = (special.ncx2_cdf, special.ncx2_pdf, special.ncx2_ppf)
 
 
