@@ -220,33 +220,6 @@ def test_runs_of_numbers_come_back():
             from_runs(bad)
 
 
-def test_torch_modules_draw_values_and_maps():
-    torch = pytest.importorskip("torch")
-
-    class Outputs(torch.nn.Module):
-        def forward(self, x):
-            return x.sum(1)
-
-    class Scores(torch.nn.Module):
-        def forward(self, x):
-            return torch.stack([x, -x], 1)
-
-    numpy, own_rows = (
-        values(radii=[0.1]),
-        certify_values(Outputs(), X, SCHEME, radii=[0.1], n=500, alpha=0.01),
-    )
-    np.testing.assert_allclose(
-        intervals(own_rows.rows)[0][..., 0], intervals(numpy.rows)[0][..., 0], atol=0.2
-    )
-    results = certify_maps(Scores(), POINTS, SCHEME, truth=TRUTH, n=200)
-    assert (
-        abs(
-            map_summary(results.rows)["accuracy"] - map_summary(maps().rows)["accuracy"]
-        )
-        < 0.1
-    )
-
-
 def test_nan_of_a_torch_map_counts_for_no_class_there():
     torch = pytest.importorskip("torch")
     from rsbounds.sampling.adapters import output_sampler
@@ -398,3 +371,17 @@ def test_top_k_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert "less than the classes; got 7" in says(
         capsys, [*words[:-2], "7", "--out", "seven.tsv"], 2
     )
+
+
+def test_k_1_writes_the_rows_of_one_class(tmp_path):
+    labels = X.argmax(axis=1)
+    plain = certify_dataset(best, (X, labels), SCHEME, n=800)
+    other = certify_dataset(best, (X, labels), TopK(SCHEME, 1), n=800)
+    for a, b in zip(plain.rows, other.rows, strict=True):
+        if a.predict == a.label:
+            assert (a.predict, a.radius, a.z_a, a.z_b) == (
+                b.predict,
+                b.radius,
+                b.z_a,
+                b.z_b,
+            )

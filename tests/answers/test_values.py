@@ -121,16 +121,6 @@ def test_void_samples_count_against_both_ends():
     assert interval(np.full(50, np.nan), 0.1, alpha=0.1) == (-np.inf, np.inf)
 
 
-def test_outputs_are_intervals_of_their_own():
-    rng = np.random.default_rng(2)
-    samples = rng.normal(size=(500, 3))
-    samples[::7, 1] = np.nan
-    low, high = interval(samples, 0.1, alpha=0.01)
-    for i in range(3):
-        assert (low[i], high[i]) == interval(samples[:, i], 0.1, alpha=0.01)
-    assert low.shape == high.shape == (3,)
-
-
 def test_intervals_grow_with_the_radius_and_are_infinite_where_n_does_not_reach():
     samples = np.random.default_rng(3).normal(size=200)
     at = [interval(samples, r, alpha=0.01) for r in (0.0, 0.1, 0.3, 0.6)]

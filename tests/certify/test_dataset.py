@@ -12,7 +12,6 @@ from rsbounds.answers import (
 from rsbounds.certificate import ABSTAIN
 from rsbounds.certify import (
     ArraySampler,
-    Selection,
     certify_radius,
 )
 from rsbounds.procedure import Procedure
@@ -63,14 +62,6 @@ def test_a_target_beyond_all_scores_is_given_up_before_a_sample_is_drawn():
     assert (found.z_a, found.p_a, found.z_b) == (-np.inf, 0.0, np.inf)
 
 
-def test_a_target_that_is_no_number_is_refused():
-    model = ArraySampler(lambda batch: batch @ WEIGHTS)
-    with pytest.raises(ValueError, match="target"):
-        certify_radius(
-            model, INPUTS[0], schemes.gaussian(0.25), Procedure(target_radius=np.nan)
-        )
-
-
 @pytest.mark.parametrize("shape", [(199, 2), (201, 2), (200,), (200, 1, 2)])
 def test_order_statistics_are_of_as_many_samples_as_are_stated(shape):
     def sampler(x, sigma, n, generator):
@@ -79,14 +70,6 @@ def test_order_statistics_are_of_as_many_samples_as_are_stated(shape):
     answer = Values(schemes.gaussian(0.5), radii=[0.1])
     with pytest.raises(ValueError, match="200 rows"):
         certify_dataset(sampler, INPUTS[:2], answer, n=200)
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong"), [("start", -1), ("skip", 0), ("max", -2), ("shard", "2/2")]
-)
-def test_a_selection_is_checked(name, wrong):
-    with pytest.raises(ValueError, match=name):
-        Selection(**{name: wrong})
 
 
 def test_more_inputs_than_a_file_holds_are_refused_at_the_start(tmp_path):

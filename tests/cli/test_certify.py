@@ -65,30 +65,6 @@ def test_the_command_writes_the_fields_columns_and_a_manifest(work):
     assert len(stated["model"]["source"]) == len(stated["data"]["labels"]) == 64
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"sigma": 0.5}, "parameters.sigma was 0.25 and is now 0.5"),
-        ({"n": 2000, "seed": 1}, "n was 1000 and is now 2000; seed was 0 and is now 1"),
-        (
-            {"model": "models:other"},
-            'spec was "models:linear" and is now "models:other"',
-        ),
-        ({"shard": "0/2"}, 'shard was "0/1" and is now "0/2"'),
-    ],
-)
-def test_other_arguments_are_refused(work, capsys, changes, said):
-    assert main(arguments(max=3)) == 0
-    before = Path("out.tsv").read_bytes()
-    capsys.readouterr()
-    assert main(arguments(max=3, **changes)) == 2
-    message = capsys.readouterr().err
-    assert message.startswith("rsbounds certify: out.tsv belongs to another run (")
-    assert said in message
-    assert "choose another output file" in message
-    assert Path("out.tsv").read_bytes() == before
-
-
 def test_changed_model_and_data_are_refused(work, capsys, monkeypatch):
     assert main(arguments(max=3)) == 0
     # a comment is no other model
@@ -204,3 +180,9 @@ def test_a_resumed_run_counts_all_rows(work, capsys, monkeypatch):
     monkeypatch.setattr(Progress, "note", lambda self, text: notes.append(text))
     assert "certify: next 3 inputs: base accuracy" in says(capsys, arguments())
     assert notes[-1].startswith(f"accuracy {read('out.tsv').clean_accuracy():.3f}, ")
+
+
+def test_skip_and_max_choose_the_inputs(work):
+    assert main(arguments(skip=3, max="8", n="1e3", n0="5e1")) == 0
+    assert [row["idx"] for row in rows("out.tsv")] == ["0", "3", "6"]
+    assert {row["n"] for row in rows("out.tsv")} == {"1000"}

@@ -77,13 +77,6 @@ def test_a_run_that_is_resumed_keeps_it(committed):
     assert hashlib.sha256(PLACE.read_bytes()).hexdigest() == before
 
 
-@pytest.mark.parametrize("change", [{"seed": 1}, {"max": 4}])
-def test_another_run_is_refused(committed, change, capsys):
-    one_line(capsys, arguments(**change), "commits to another run")
-    Path("out.tsv").unlink()  # a luckier seed in its place
-    one_line(capsys, arguments(**change), "commits to another run")
-
-
 def test_a_file_with_rows_can_not_be_committed(finished, capsys):
     one_line(capsys, [*arguments(), "--commit"], "without a commitment")
     assert not PLACE.exists()

@@ -72,16 +72,6 @@ def test_a_card_replaces_no_readme(finished, capsys):
     assert not Path("README.json").exists()
 
 
-@pytest.mark.slow
-def test_a_report_replaces_what_it_wrote(finished):
-    package("matplotlib")
-    every = "report out.tsv --html a.html --plot a.png --card a.json"
-    assert main(every.split()) == main(every.split()) == 0
-    for ending in ("pdf", "svg"):
-        picture = ["report", "out.tsv", "--plot", f"a.{ending}"]
-        assert main(picture) == main(picture) == 0
-
-
 def test_a_report_says_what_it_wrote(finished, capsys):
     """``--plot`` and ``--html`` said nothing; with --json they would have ended it."""
     package("matplotlib")

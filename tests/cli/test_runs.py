@@ -110,28 +110,6 @@ def test_counts_certify_again_without_the_model(finished, capsys):
     assert "same.tsv exists" in says(capsys, "recertify out.tsv --out same.tsv", 2)
 
 
-def test_a_rule_is_certified_and_certified_again(finished, capsys):
-    Path("rule.json").write_text(json.dumps(RULE))
-    listed = arguments(sigma=None, rule="rule.json", out="list.tsv")
-    assert main(listed) == 0
-    assert main(["verify", "list.tsv"]) == 0
-    assert main(arguments(sigma=0.5, out="wide.tsv")) == 0
-    command = [
-        "recertify",
-        "out.tsv",
-        "wide.tsv",
-        "--rule",
-        "rule.json",
-        "--out",
-        "again.tsv",
-    ]
-    assert main(command) == 0
-    assert main(["verify", "again.tsv"]) == 0
-    assert "no file is of noise level 0.5" in says(
-        capsys, "recertify out.tsv --rule rule.json --out no.tsv", 2
-    )
-
-
 @pytest.mark.parametrize(
     "command", [["recertify", "--rule", "rule.json"], ["fit-rule"]]
 )

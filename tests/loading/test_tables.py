@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rsbounds import certify_dataset, results, schemes
+from rsbounds import results
 from rsbounds.cli import main
 from rsbounds.loading import read_table
 
@@ -74,20 +74,6 @@ def test_numbers_may_be_categories_and_groups_have_one_size(path):
     table = read_table(path, "ill", categories=["income"])
     assert table.categories == ("job", "income")
     assert (table.splits, table.alphabets) == ([1, 2], [2, 3])
-
-
-def test_a_table_is_certified_by_its_blocks(path):
-    table = read_table(path, "ill")
-    values = [schemes.categorical(0.9, number) for number in table.alphabets]
-    scheme = schemes.blocks(schemes.gaussian(0.1), *values, splits=table.splits)
-
-    def model(batch):
-        older = batch[:, 0] > 45 / table.units[0]
-        return np.stack([~older, older], axis=1).astype(float)
-
-    run = certify_dataset(model, (table.x, table.y), scheme, n=500)
-    assert [row.predict for row in run.rows] == [0, 1, 0, 1]
-    assert all(row.radius > 0 for row in run.rows)
 
 
 def test_one_command_from_a_table_to_a_report(path, capsys):

@@ -329,54 +329,28 @@ def test_copies_follow_the_law_of_each_column(framework):
     assert abs(z[same, 0].mean() - z[~same, 0].mean()) < 5 * math.sqrt(1 / (0.16 * n))
 
 
+VALUES, BITS = schemes.categorical(0.8, 3), schemes.flips(0.1, 0.2)
+
+
+def beside(*parts, **more):
+    """Makes blocks of these parts, a column each."""
+    splits = list(range(1, len(parts)))
+    return lambda: schemes.blocks(*parts, splits=splits, **more)
+
+
 @pytest.mark.parametrize(
     ("make", "name", "word"),
     [
         (
-            lambda: schemes.blocks(
-                schemes.gaussian(1.0),
-                schemes.gaussian(2.0),
-                schemes.categorical(0.8, 3),
-                splits=[1, 2],
-            ),
+            beside(schemes.gaussian(1.0), schemes.gaussian(2.0), VALUES),
             "parts",
             "one gaussian block",
         ),
-        (
-            lambda: schemes.blocks(
-                schemes.laplace(1.0), schemes.categorical(0.8, 3), splits=[1]
-            ),
-            "parts",
-            "gaussian",
-        ),
-        (
-            lambda: schemes.blocks(
-                schemes.uniform(1.0), schemes.categorical(0.8, 3), splits=[1]
-            ),
-            "parts",
-            "gaussian",
-        ),
-        (
-            lambda: schemes.blocks(
-                schemes.gaussian(1.0, norm=1), schemes.categorical(0.8, 3), splits=[1]
-            ),
-            "parts",
-            "l2",
-        ),
-        (
-            lambda: schemes.blocks(
-                schemes.anisotropic([0.1, 0.2]), schemes.flips(0.1, 0.2), splits=[2]
-            ),
-            "parts",
-            "gaussian",
-        ),
-        (
-            lambda: schemes.blocks(
-                schemes.flips(0.1, 0.2), schemes.flips(0.1, 0.3), splits=[1], changes=1
-            ),
-            "changes",
-            "gaussian",
-        ),
+        (beside(schemes.laplace(1.0), VALUES), "parts", "gaussian"),
+        (beside(schemes.uniform(1.0), VALUES), "parts", "gaussian"),
+        (beside(schemes.gaussian(1.0, norm=1), VALUES), "parts", "l2"),
+        (beside(schemes.anisotropic([0.1, 0.2]), BITS), "parts", "gaussian"),
+        (beside(BITS, BITS, changes=1), "changes", "gaussian"),
         (lambda: TABLE.curve.low(0.9, 1), "r", "distance"),
         (lambda: TABLE.curve.low(0.9, (-1.0, 1)), "r", "in [0"),
     ],

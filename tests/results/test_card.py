@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from cli_models import arguments, one_line
 from pages import BROWSER, OWNED, dom, run
-from result_table import best, save, table
 from scipy.stats import binomtest
 
 from rsbounds import audit
@@ -62,18 +61,6 @@ def test_a_card_says_what_its_file_shows(made):
         "12 of 12 rows",
     ):
         assert part in text
-
-
-def test_a_card_tells_what_verify_found(finished):
-    pytest.importorskip("flint")
-    rows = table()
-    best(rows)["radius"] = "9.5"
-    save(rows)
-    assert main(CARD) == 0
-    own = json.loads(Path("card.json").read_text())["verified"]
-    assert own["findings"] == len(own["first"]) >= 1
-    assert "9.5" in own["first"][0]
-    assert "9.5" in Path("card.md").read_text()
 
 
 def test_a_file_without_manifest_or_audit_is_not_verified(
