@@ -44,7 +44,12 @@ _MODULES = (
     "votes",
 )
 
-__all__ = ["__version__", "certify_dataset", *_MODULES]
+#: They import a package of an extra: ``from rsbounds import *``, which must work
+#: everywhere, leaves them out.
+_OF_EXTRAS = ("art", "oracle", "sklearn", "torch", "verona")
+_SHOWN = ("__version__", "certify_dataset", *_MODULES)
+
+__all__ = [name for name in _SHOWN if name not in _OF_EXTRAS]
 
 
 def __getattr__(name: str) -> Any:
@@ -62,4 +67,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(_SHOWN)

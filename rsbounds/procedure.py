@@ -179,10 +179,17 @@ class Procedure:
         )
 
     @property
+    def ends_at_target(self) -> bool:
+        """Whether sampling ends once a target radius is decided.
+
+        By a bound for a number of samples fixed in advance such counts have no level.
+        """
+        return self.target_radius is not None
+
+    @property
     def may_stop(self) -> bool:
         """Whether some inputs may have fewer samples than n."""
-        stops = self.target_radius is not None or self.tolerance is not None
-        return stops or self.only_correct
+        return self.ends_at_target or self.tolerance is not None or self.only_correct
 
     @property
     def void_against(self) -> bool:

@@ -9,6 +9,7 @@ import hashlib
 import math
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,7 +66,12 @@ class Group(NamedTuple):
 
 def groups() -> dict[Path, Group]:
     """Folder -> group, in the order of ``groups.toml``."""
-    entries = tomllib.loads(GROUPS.read_text(encoding="utf-8"))
+    return dict(_read(GROUPS.read_text(encoding="utf-8")))
+
+
+@cache  # each of some 200 cards asks for its group
+def _read(text: str) -> Mapping[Path, Group]:
+    entries = tomllib.loads(text)
     by_folder = {}
     for data, of_data in entries["data"].items():
         for threat, of_threat in entries["threat"].items():

@@ -10,6 +10,7 @@ The counts are in composite/ beside the page; they are drawn where the file is m
 from __future__ import annotations
 
 import argparse
+import csv
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from rsbounds.procedure import Procedure
 ALPHA = 0.001
 GATES = (0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 UNION = "union of the constants"
+SHOWN = ("certificate", "> 0", "> 0.5", "> 1", "> 1.5", "> 2", "ACR", "samples")
 HEAD = """# Bounds and decision lists from the same counts
 
 **What was found.**
@@ -42,10 +44,9 @@ HEAD = """# Bounds and decision lists from the same counts
 - No list comes near the best constant of each radius: at the worst it is 9 % and 17 %
   below.
 
-Certified accuracy is the part of all images that is classified rightly and certified
-beyond the radius; ACR is the mean certified radius, 0 where the class is wrong or the
-classifier abstains; samples are those that one image uses on average. Pixels are in
-[0, 1], distances are l2.
+"> r" is the share of images that are classified rightly and certified beyond r; ACR is
+the mean certified radius, 0 where the class is wrong or the classifier abstains;
+samples are those of one image on average. Pixels are in [0, 1], distances are l2.
 
 ```sh
 python benchmarks/pages/composite.py docs/benchmarks/composite.md
@@ -71,16 +72,14 @@ TAIL = """
 - A list's **constant** is the runner-up certificate at the level of its first item.
 - "Of any" is on a grid of radii of .05 as far as the constant certifies {least:.0%} of
   the images. Figures in bold type miss what was wanted.
-- The **union** takes, at each radius, the constant that is best there; no single
-  classifier does that ([how near one certificate comes](union.md)).
+- The **union** takes, at each radius, the constant that is best there
+  ([how near one certificate comes](union.md)).
 - Differences of a list to its constant are paired; points at 0 have their standard
   error.
 
-Tried on other runs, without gain: routers (an argmax over routing votes, "dual
-smoothing"), learned potentials, lists of more than three items, lumping rare classes
-together, Holm's procedure, and choosing between Cohen's bound and the pair by the
-selection samples. Classes for rejection are on two other pages: [learned
-smoothing](learned.md), [the union](union.md).
+Tried on other runs, without gain: routers (an argmax over routing votes), learned
+potentials, lists of more than three items, lumping rare classes together, Holm's
+procedure, and choosing between Cohen's bound and the pair by the selection samples.
 """
 
 
@@ -201,7 +200,8 @@ def chosen(case: Case) -> Rule | None:
     return max(found, key=lambda each: each[0])[1] if found else None
 
 
-def section(case: Case) -> str:
+def section(case: Case, file: Path) -> str:
+    """One data set's part of the page; the accuracies at all radii go to a file."""
     bench = Bench(case)
     cohen = bench.constant("Cohen, sigma 1", 1, runner_up=False)
     fitted = bench.fitted()
@@ -209,7 +209,14 @@ def section(case: Case) -> str:
     curve = [f"{max(r.accuracy(x) for r in bench.constants):.3f}" for x in RADII]
     body = [row.cells() for row in [*rows, *(row for _, row in fitted)]]
     main = ["certificate", *(f"> {r:g}" for r in RADII), "ACR", "samples"]
-    parts = [_table([main, *body, [UNION, *curve, "", ""]])]
+    whole = [main, *body, [UNION, *curve, "", ""]]
+    with file.open("w", newline="", encoding="utf-8") as out:
+        csv.writer(out, lineterminator="\n").writerows(whole)
+    shown = [main.index(name) for name in SHOWN]
+    parts = [
+        _table([[row[k] for k in shown] for row in whole]),
+        f"[At more radii]({file.parent.name}/{file.name}).",
+    ]
     lists = [(row, bench.first(rule)) for rule, row in fitted if len(rule.items) > 1]
     for rule, row in fitted:
         if len(rule.items) == 1:
@@ -249,7 +256,7 @@ def main() -> None:
         ):
             print(f"{name} is skipped: apt-get install dataset-fashion-mnist")
             continue
-        found = section(load(file, name))
+        found = section(load(file, name), file.with_suffix(".csv"))
         text += (
             f"\n## {name}\n\n{size.images} images; {size.train} to train "
             f"on.\n\n{found}\n"

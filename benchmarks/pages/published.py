@@ -15,8 +15,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from machine import machine
@@ -32,6 +33,11 @@ from rsbounds.results import read
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "published.md"
 SPLITTING = PAGE.with_name("published-splitting.csv")
+FIELD_FILE = PAGE.with_name("published-field.csv")
+FIELD_HEAD = [
+    "repository", "sigma", "files", "rows", "certified", "rounded up", "by up to",
+    "no count's", "above all", "ACR printed", "ACR cut",
+]  # fmt: skip
 N, ALPHA, OTHER = 100_000, 0.001, 0.01
 FIELD = {
     "locuslab+smoothing": "Cohen et al. 2019",
@@ -156,14 +162,12 @@ def field(root: Path) -> list[str]:
         "of every count that prints so (where several counts print alike and one of "
         "them earns the radius, nothing can be said); **no count's** if no count of "
         f"{N:,} prints so at alpha = {ALPHA}; **above all** if it is above the radius "
-        "that all samples earn. Each is proved in ball arithmetic. ACR is that of the "
-        "printed radii, and of the largest exact radius of a count below each. A file "
-        "that several repositories or folders have is counted once.",
+        "that all samples earn. Each is proved in ball arithmetic. In the file, ACR is "
+        "that of the printed radii, and that of the largest exact radius of a count "
+        "below each. Copies of a file count once.",
         "",
-        "| repository | sigma | files | rows | certified | rounded up | by up to | no "
-        "count's | above all | ACR printed | ACR cut |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
+    table: list[tuple[Any, ...]] = []
     notes, seen = [], set[str]()
     for name, paper in FIELD.items():
         groups: dict[float, list[Printed]] = {}
@@ -200,8 +204,7 @@ def field(root: Path) -> list[str]:
                 f"{excess:.1e}",
                 lots,
             )
-            cells = *cells, above, f"{acr:.4f}", f"{cut:.4f}"
-            text.append("| " + " | ".join(map(str, cells)) + " |")
+            table.append((*cells, above, f"{acr:.4f}", f"{cut:.4f}"))
         fits = [path for path, own in other if own.fits]
         if other:
             notes.append(
@@ -220,7 +223,24 @@ def field(root: Path) -> list[str]:
                 f"- {paper}: {lost} files are left out: they have no rows, other "
                 "columns, an index twice or a row that contradicts itself."
             )
-    return [*text, "", *notes]
+    with FIELD_FILE.open("w", newline="", encoding="utf-8") as out:
+        csv.writer(out, lineterminator="\n").writerows([FIELD_HEAD, *table])
+    link = f"[Each noise level, with average radii]({FIELD_FILE.name})."
+    return [*text, *totals(table), "", link, "", *notes]
+
+
+def totals(table: list[tuple[Any, ...]]) -> list[str]:
+    """A row for each repository, over its noise levels."""
+    head = FIELD_HEAD[:1] + FIELD_HEAD[2:9]
+    lines = [head, ["---", *["---:"] * (len(head) - 1)]]
+    for paper, each in groupby(table, key=lambda row: row[0]):
+        rows = list(each)
+        files, total, held, up, lots, above = (
+            f"{sum(row[k] for row in rows):,}" for k in (2, 3, 4, 5, 7, 8)
+        )
+        excess = max((row[6] for row in rows), key=float)
+        lines.append([paper, files, total, held, up, excess, lots, above])
+    return ["| " + " | ".join(line) + " |" for line in lines]
 
 
 def top_k(folder: Path) -> list[str]:
@@ -365,9 +385,9 @@ def main() -> None:
         "`benchmarks/pages/published.py`, which stores none of these files. On "
         f"{machine()}. The largest score at alpha = {ALPHA} is "
         f"{scores(ALPHA)[-1]:.5f} (and {norm.ppf(ALPHA ** (1 / N)):.5f} by SciPy). "
-        "Any of these files can be checked with `rsbounds verify FILE --sigma S --n N "
-        "--alpha A`, and read by `rsbounds report`. [A table](../leaderboard.md) has "
-        "cards of the best of them.",
+        "`rsbounds verify FILE --sigma S --n N --alpha A` checks such a file, "
+        "`rsbounds report` reads it; [a table](../leaderboard.md) has cards of the "
+        "best.",
         "",
         *field(root),
     ]

@@ -240,6 +240,15 @@ def certified(radius: np.ndarray, inputs: Inputs, at: np.ndarray) -> np.ndarray:
     return (len(held) - np.searchsorted(held, at)) / len(radius)
 
 
+_MEAN = [
+    "mean of ImageNet's three levels",
+    "samples",
+    "average radius",
+    "loss at printed radii",
+    "loss at any radius",
+]
+
+
 def main(root: Path) -> None:
     everything = [*published(root), *ours()]
     lines = [
@@ -258,8 +267,8 @@ def main(root: Path) -> None:
         f"- [the page on unions](union.md): networks trained by {RECIPE}, seed 0, "
         "with the runner-up's bound.",
         "",
-        "A cell has samples, average radius (both as shares of the full run's) and "
-        "the largest loss of certified accuracy in points: at the radii that papers "
+        "Samples and average radius are shares of the full run's; a loss is the "
+        "largest of certified accuracy, in points: at the radii that papers "
         f"print (multiples of {STEP}), and at any radius. A file of 500 inputs has "
         "radii where several inputs certify nearly the same, so that the last is of "
         "the file more than of the plan. Left out is what no choice avoids: the last "
@@ -284,14 +293,16 @@ def main(root: Path) -> None:
         average = np.mean(np.array(each), axis=0)
         cells.append("{:.2f}, {:.4f}, {:.2f}, {:.2f}".format(*average))
     rows.append(["mean of ImageNet's three", *cells])
+    shown = [_MEAN, ["---"] * len(_MEAN)]
+    for plan, cell in zip(chosen, cells, strict=True):
+        shown.append([plan.name, *cell.split(", ")])
     with (DOCS / "samples.csv").open("w", newline="", encoding="utf-8") as out:
         csv.writer(out, lineterminator="\n").writerows(rows)
-    few = [row for row in rows[1:] if "ImageNet" in row[0]]
-    shown = [rows[0], ["---"] * len(rows[0]), *few]
     lines += [f"| {' | '.join(row)} |" for row in shown]
     lines += [
         "",
-        "[All rows](samples.csv), with the networks of the page on unions.",
+        "[Each level, and the networks of the page on unions](samples.csv), a cell for "
+        "these four figures.",
         "",
         *TEXT,
         "",
@@ -308,12 +319,10 @@ def cap(share: float) -> float:
 TEXT = (
     "The default has looks at n/100, 3n/100, n/10, 3n/10 and n with .01, .01, .03, .05",
     "and .9 of alpha, and T = 0.04: about half of ImageNet's samples for .994 of its",
-    "radius. A radius depends on alpha by its logarithm alone, so early looks need",
-    "little of it; what the last look lacks costs every input that needs all samples.",
-    "More looks save hardly more. A bound that holds at any time pays for looks that",
-    "nobody takes. Fewer samples of every input lose most at large radii. At n =",
-    "10,000 hardly an input stops early, because the last two thirds of its samples",
-    "add more than 0.04 sigma to most radii.",
+    "radius. More looks save hardly more. A bound that holds at any time pays for",
+    "looks that nobody takes. Fewer samples of every input lose most at large radii.",
+    "At n = 10,000 hardly an input stops early, because the last two thirds of its",
+    "samples add more than 0.04 sigma to most radii.",
     "",
     "**Values and maps** refuse the bound: their radius is given, so that no tolerance",
     "says when it is enough.",

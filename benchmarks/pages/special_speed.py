@@ -83,7 +83,7 @@ def cases() -> list[Case]:
     rng = np.random.default_rng(0)
     z = 3 * rng.standard_normal(SIZE)
     log_p = scipy.special.log_ndtr(z)
-    laws = [(3, 0), (10, 0), (60, 0), (61, 0), (80, 0), (200, 0), (784, 0), (1e4, 0)]
+    laws = [(3, 0), (10, 0), (60, 0), (200, 0), (784, 0), (1e4, 0)]
     laws += [(1e5, 0), (784, 100), (150528, 1000)]
     return [
         *(tail(rng, df, nc) for df, nc in laws),
@@ -147,10 +147,8 @@ none of them states an error bound.
 
 Where the proofs cost time: tails carry their exponent in two doubles, without which the
 error would grow with the logarithm of the tail. Mills's ratio in `log_ndtr` is one
-polynomial of 28 terms whose error is proved once for all z; arrays take 16 values at a
-time (8 without AVX), alone a value waits for each term. `confidence.lower_bound`
-carries an error bound of the binomial tail through every step of its search, and
-returns only a point at which the tail is beyond alpha by more than that.
+polynomial of 28 terms for all z. `confidence.lower_bound` carries an error bound of the
+binomial tail through its search.
 """
 
 

@@ -1,4 +1,4 @@
-"""docs/benchmarks/tss.md: the published files of TSS, one table a transformation.
+"""docs/benchmarks/tss.md, and a row for each published file of TSS in tss/ beside it.
 
     python benchmarks/pages/tss.py FOLDER
 
@@ -6,6 +6,7 @@ FOLDER has a clone of AI-secure/semantic-randomized-smoothing under OWNER+NAME, 
 file ``.commit``. ``benchmarks/certificates/tss.py`` says which file is of what.
 """
 
+import csv
 import math
 import re
 import sys
@@ -26,92 +27,121 @@ from rsbounds.gaussian import brightness_radius  # noqa: E402
 from rsbounds.results import Results, read  # noqa: E402
 
 PAGE = ROOT / "docs" / "benchmarks" / "tss.md"
+FOLDER = PAGE.with_suffix("")
 _BY = {
     "chain": "two bounds",
     "second_chain": "two bounds, mended since",
     "first_chain": "two bounds, mended twice since",
 }
+_PARAMETERS: list[object] = [
+    "transformation", "data", "noise", "sigma", "rows", "certified", "largest", "n",
+    "of all n", "rounded up", "no count's",
+]  # fmt: skip
+_TOTALS: list[object] = [
+    "transformation", "noise", "files", "rows", "certified", "rounded up", "no count's"
+]  # fmt: skip
+_CHAINED: list[object] = [
+    "data", "sigma", "contrasts", "bound", "n", "largest", "of all n", "exact",
+    "above the exact one", "rounded up", "no count's",
+]  # fmt: skip
+_IN_STEPS: list[object] = [
+    "transformation", "up to", "data", "sigma", "rows", "certified"
+]  # fmt: skip
+_ENUMERATED: list[object] = [
+    "transformation", "data", "training sigma", "rows", "certified", "rounded up",
+    "no displacement's",
+]  # fmt: skip
 _HEAD = """\
 # Transformations as TSS published them
 
 What the result files of
-[TSS](https://github.com/AI-secure/semantic-randomized-smoothing) (Li et al. 2021)
-say, and what can be computed of it. Written by `benchmarks/pages/tss.py`, which
-stores none of them; [the table](../leaderboard.md) has cards of the best run of each
-training and noise level. Commit `{commit}`.
+[TSS](https://github.com/AI-secure/semantic-randomized-smoothing) (Li et al. 2021,
+commit `{commit}`) say, and what can be recomputed from them.
+[The table](../leaderboard.md) has a card for the best run of each training and noise
+level. `benchmarks/pages/tss.py` writes this page; the files are not stored here.
 
 **{files} files have the field's columns, with {rows:,} rows**: {distinct} of them
-differ, the others are copies in other folders. `rsbounds report` reads {read}. It
-refuses {refused}: two whose `correct` is False where the prediction is the label, and
-one that has an index twice. {short} of the different ones were cut off before the end
-of their inputs. {study} are not among the tables here: they try how many steps a
-rotation needs, allow for changes in l2 beside an interval, or have paths that don't
-state it. No file states n or alpha.
+differ, the others are copies. `rsbounds report` reads {read} and refuses {refused}:
+two whose `correct` is False where the prediction is the label, and one that has an
+index twice. {short} of the different ones end before the last of their inputs. {study}
+are left out below: they try how many steps a rotation needs, combine an interval with
+changes in l2, or have paths that don't say what they are of. No file states n or alpha.
 
 ## Radii of a parameter
 
-A radius is **rounded up** if it is above that of the largest count that prints so,
-and **no count's** if none prints so at alpha = {alpha}. n is the least of {samples}
-whose full count reaches the largest radius, as printed.
+A radius is **rounded up** if it is above that of the largest count that prints so, and
+**no count's** if no count prints so at alpha = {alpha}. n is taken to be the least of
+{samples} whose full count reaches the file's largest radius.
 
 """
 _CHAINS = """\
 
-Blur is by sampled kernels, which are no group: those radii hold for the exact law
-alone, and the table calls them "as printed". Translations went around the border by
-whole pixels, with rounded noise: they are an exact group for whole shifts.
+[Each file](tss/parameters.csv).
 
-## Brightness beside contrast
+TSS blurs by sampled kernels, which form no group: these radii hold for the exact blur
+alone, and the table calls them "as printed". Translations go around the border by whole
+pixels, with rounded noise: for whole shifts that is an exact group.
+
+## Brightness and contrast
 
 Copies are e^k (x + b), brightness first. The files chain two bounds: a contrast of c
-divides the noise of the brightness by c, and then both are shifted. The formula was
-mended twice; files of all three stand in the repository, and in each the radii fit
-one of them. The last one is for e^kappa (x + beta) and for e^kappa x + beta, the
-others for the first of these alone. Beside it stands the exact radius of these laws,
-by Neyman and Pearson's lemma (`kept` in `benchmarks/certificates/tss.py`: a
-quadrature at {grid} contrasts, without an error bound). **No radius of any of these
-files is above the exact one of its own count**, whichever formula it is of.
-
-The .677 that TSS is quoted with stands here: sigma .4, contrasts from .6 to 1.4 in
-factors, so from -.511 to .336 in logarithms, by the last formula. [Our
-noise](../theory/transformations.md) is e^k x + b, for the attack e^kappa x + beta,
-and earns {ours} for all logarithms within .511, and 1.4089 within .4; a chain of two
-bounds of ours gives 1.0685 there. The three differ in noise, attack and contrasts,
-and are no errors of one another.
+divides the noise of the brightness by c, and then both are shifted. There are files by
+three versions of the formula. The last version holds for e^kappa (x + beta) and for
+e^kappa x + beta, the others for the first of these alone. "Exact" is the exact radius
+of these laws, by Neyman and Pearson's lemma (`kept` in
+`benchmarks/certificates/tss.py`: a quadrature at {grid} contrasts, without an error
+bound). **No radius of these files is above the exact one of its own count**, whichever
+version it is by. The table has the last version.
 
 """
 _STEPS = """\
 
-## Intervals gone through in steps
+[Each file, of all versions](tss/brightness-contrast.csv).
 
-Rotations and scalings interpolate pixels and are no group. The authors sample at many
-angles, each until its l2 radius is above what can lie between two of them; the column
-`radius` is what was left at the last, below 0 where it ended there. So a row
-certifies its whole interval or nothing, and `rsbounds report` reads it so. Neither
-samples nor the bound between steps are in the files: nothing of it can be computed
-again, and the table calls such a card "as printed". {sums} of the files below end
-with a line of their own sums: the share that is certified agrees in {agree}.
+TSS is quoted with .677, for sigma .4 and factors of contrast from .6 to 1.4, which are
+-.511 to .336 in logarithms. [The library's noise](../theory/transformations.md) is
+e^k x + b, for the attack e^kappa x + beta. At the same n and sigma it certifies {ours}
+for all logarithms within .511, and 1.4089 within .4; a chain of two bounds certifies
+1.0685 there. Noise, attack and contrasts differ, so none of these figures corrects
+another.
+
+## Intervals covered in steps
+
+Rotations and scalings interpolate pixels and form no group. TSS samples at many angles,
+each until its l2 radius is above what can lie between two of them. The column `radius`
+is what was left at the last angle, below 0 where it failed. So a row certifies its
+whole interval or nothing, and `rsbounds report` reads it so. The files hold neither the
+samples nor the bound between steps, so nothing can be recomputed, and the table calls
+such a card "as printed". {sums} of the files end with their own certified share; it
+agrees with the rows in {agree}.
 
 """
 _DISPLACEMENTS = """\
 
+[Each file](tss/steps.csv), with those that allow for brightness too.
+
 ## All displacements
 
 Where every whole displacement was tried, a radius is the length of the first that
-failed: below it all are certified, without samples. A length is the root of a sum of
-two squares, and printing can only have lifted it.
-
+failed: all shorter ones are certified, without samples. In {enumerated} files
+{rows:,} rows certify {certified:,}; printing rounded {rounded:,} of these lengths up,
+and {unearned} are no displacement's length. [Each file](tss/displacements.csv).
 """
 
 
-def head(*names: str) -> str:
-    """The head of a table; a colon behind a name sets its column to the right."""
-    under = ["---:" if name.endswith(":") else "---" for name in names]
-    return line(*(name.rstrip(":") for name in names)) + line(*under)
+Rows = list[list[object]]
 
 
-def line(*cells: object) -> str:
-    return f"| {' | '.join(map(str, cells))} |\n"
+def markdown(rows: Rows, right: int) -> str:
+    """A table whose columns are set to the right from number ``right`` on."""
+    under = ["---" if k < right else "---:" for k in range(len(rows[0]))]
+    each = [rows[0], under, *rows[1:]]
+    return "".join(f"| {' | '.join(map(str, cells))} |\n" for cells in each)
+
+
+def save(name: str, rows: Rows) -> None:
+    with (FOLDER / name).open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def certified(held: Results) -> int:
@@ -124,21 +154,21 @@ def title(file: tss.File) -> str:
     return f"{name}, {file.training}" if file.training else name
 
 
-def sampled(each: list[tuple[tss.File, Results]]) -> Iterator[str]:
+def sampled(each: list[tuple[tss.File, Results]]) -> Iterator[list[object]]:
     for file, held in each:
         if not file.kind.laws or file.kind.laws[0] is tss.chain:
             continue
         found = tss.earned(held, file)
         told = tss.findings(held, found)
         largest = max(row.radius for row in held.rows)
-        yield line(
+        yield [
             title(file), file.data, file.kind.method, f"{file.given['sigma']:g}",
-            len(held.rows), certified(held), largest, f"{found.n:,}",
+            len(held.rows), certified(held), largest, found.n,
             truncated(float(found.radii[-1]), 4), told["rounded"], told["unearned"],
-        )  # fmt: skip
+        ]  # fmt: skip
 
 
-def chained(each: list[tuple[tss.File, Results]]) -> Iterator[str]:
+def chained(each: list[tuple[tss.File, Results]]) -> Iterator[list[object]]:
     for file, held in each:
         if not file.kind.laws or file.kind.laws[0] is not tss.chain:
             continue
@@ -146,33 +176,47 @@ def chained(each: list[tuple[tss.File, Results]]) -> Iterator[str]:
         most, above = tss.exact(held, found, file)
         told = tss.findings(held, found)
         contrast = file.given["contrast"]
-        yield line(
+        yield [
             file.data, f"{file.given['sigma']:g}",
             f"{1 - contrast:g} to {1 + contrast:g}", _BY[found.law.__name__],
-            f"{found.n:,}", max(row.radius for row in held.rows),
+            found.n, max(row.radius for row in held.rows),
             truncated(float(found.radii[-1]), 4), truncated(most, 4), above,
             told["rounded"], told["unearned"],
-        )  # fmt: skip
+        ]  # fmt: skip
 
 
-def in_steps(each: list[tuple[tss.File, Results]]) -> Iterator[str]:
+def in_steps(each: list[tuple[tss.File, Results]]) -> Iterator[list[object]]:
     for file, held in each:
         if file.kind.extent:
             share = f"{certified(held) / len(held.rows):.3f}"
-            yield line(
+            yield [
                 title(file), f"{file.kind.extent:g}", file.data,
                 f"{file.given['sigma']:g}", len(held.rows), share,
-            )  # fmt: skip
+            ]  # fmt: skip
 
 
-def enumerated(each: list[tuple[tss.File, Results]]) -> Iterator[str]:
+def enumerated(each: list[tuple[tss.File, Results]]) -> Iterator[list[object]]:
     for file, held in each:
         if not file.kind.laws and not file.kind.extent:
             told = tss.enumerated(held)
-            yield line(
+            yield [
                 title(file), file.data, f"{file.given['sigma']:g}", len(held.rows),
                 certified(held), told["rounded"], told["unearned"],
-            )  # fmt: skip
+            ]  # fmt: skip
+
+
+def of_each(rows: Rows, *columns: int) -> Iterator[tuple[list[object], Rows]]:
+    """The rows that agree in these columns, but for the training behind a comma."""
+    groups: dict[tuple[object, ...], Rows] = defaultdict(list)
+    for row in rows:
+        key = (re.sub(", (consistency|cohen)$", "", str(row[k])) for k in columns)
+        groups[tuple(key)].append(row)
+    for key, group in groups.items():
+        yield list(key), group
+
+
+def total(rows: Rows, column: int) -> int:
+    return sum(int(str(row[column])) for row in rows)
 
 
 def own_share(path: Path) -> float | None:
@@ -218,59 +262,41 @@ def main() -> None:
         **numbers, distinct=len(contents), commit=commit, alpha=tss.ALPHA,
         samples=samples,
     )  # fmt: skip
-    text += head(
-        "transformation",
-        "data",
-        "noise",
-        "sigma:",
-        "rows:",
-        "certified:",
-        "largest:",
-        "n:",
-        "of all n:",
-        "rounded up:",
-        "no count's:",
-    )
-    text += "".join(sampled(each))
+    FOLDER.mkdir(exist_ok=True)
+    parameters = [*sampled(each)]
+    save("parameters.csv", [_PARAMETERS, *parameters])
+    totals: Rows = [
+        [*key, len(rows), *(f"{total(rows, k):,}" for k in (4, 5, 9, 10))]
+        for key, rows in of_each(parameters, 0, 2)
+    ]
+    text += markdown([_TOTALS, *totals], right=2)
     ours = brightness_radius(
         lower_bound(100_000, 100_000, tss.ALPHA), 0.4, 0.4, contrast=-math.log(0.6)
     )
-    text += _CHAINS.format(grid=tss.GRID, ours=truncated(float(ours), 4))
-    text += head(
-        "data",
-        "sigma:",
-        "contrasts",
-        "bound",
-        "n:",
-        "largest:",
-        "of all n:",
-        "exact:",
-        "above the exact one:",
-        "rounded up:",
-        "no count's:",
+    text += _CHAINS.format(grid=tss.GRID)
+    chains = [*chained(each)]
+    save("brightness-contrast.csv", [_CHAINED, *chains])
+    last = [row for row in chains if row[3] == _BY["chain"]]
+    shown: Rows = [[*row[:3], f"{row[4]:,}", *row[5:8]] for row in last]
+    text += markdown([[*_CHAINED[:3], *_CHAINED[4:8]], *shown], right=3)
+    text += _STEPS.format(**numbers, ours=truncated(float(ours), 4))
+    steps = [*in_steps(each)]
+    save("steps.csv", [_IN_STEPS, *steps])
+    shares: Rows = []
+    alone = [row for row in steps if "brightness" not in str(row[0])]
+    for key, rows in of_each(alone, 0, 2):
+        found = sorted(str(row[5]) for row in rows)
+        shares.append([*key, len(rows), f"{found[0]} to {found[-1]}"])
+    text += markdown([["transformation", "data", "files", "certified"], *shares], 2)
+    displacements = [*enumerated(each)]
+    save("displacements.csv", [_ENUMERATED, *displacements])
+    text += _DISPLACEMENTS.format(
+        enumerated=len(displacements),
+        rows=total(displacements, 3),
+        certified=total(displacements, 4),
+        rounded=total(displacements, 5),
+        unearned=total(displacements, 6),
     )
-    text += "".join(chained(each))
-    text += _STEPS.format(**numbers)
-    text += head(
-        "transformation",
-        "up to:",
-        "data",
-        "sigma:",
-        "rows:",
-        "certified:",
-    )
-    text += "".join(in_steps(each))
-    text += _DISPLACEMENTS
-    text += head(
-        "transformation",
-        "data",
-        "training sigma:",
-        "rows:",
-        "certified:",
-        "rounded up:",
-        "no displacement's:",
-    )
-    text += "".join(enumerated(each))
     PAGE.write_text(text, encoding="utf-8")
 
 

@@ -28,7 +28,6 @@ from union_case import (
     load,
 )
 from union_choice import GRID, LEAST, LEVELS, curve
-from union_gaussian import sharper
 from union_gaussian import table as gaussian_table
 from union_text import HEAD, TAIL
 
@@ -38,7 +37,6 @@ from rsbounds.certify import certify_counts
 from rsbounds.composite import Rule
 from rsbounds.procedure import Procedure
 
-GOAL = 0.97
 RADII = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 DRAWS = 400  # of the bootstrap
 
@@ -188,7 +186,8 @@ def main_rows(benches: list[Bench]) -> list[list[str]]:
     return rows
 
 
-def ratio_table(benches: list[Bench]) -> tuple[str, list[float], Floats]:
+def ratio_rows(benches: list[Bench]) -> list[list[str]]:
+    """Certificates relative to the union, with the head of the table."""
     rows = [["relative to the union", *(f"> {r:g}" for r in RADII), "least ratio"]]
     at = np.searchsorted(GRID, np.array(RADII) - 1e-9)
     top = ratios(benches, LIST)[1]
@@ -196,7 +195,7 @@ def ratio_table(benches: list[Bench]) -> tuple[str, list[float], Floats]:
         ratio, least = intervals(benches, name)
         cells = [f"{ratio[k]:.3f}" if top[k] >= LEAST else "" for k in at]
         rows.append([name, *cells, "{:.3f} ({:.3f}, {:.3f})".format(*least)])
-    return table(rows), least, ratio
+    return rows
 
 
 def limits(benches: list[Bench]) -> list[list[str]]:
@@ -270,21 +269,9 @@ def recipes(cases: list[Case]) -> list[list[str]]:
     ]
 
 
-def verdict(ratio: Floats, top: Floats, least: list[float]) -> str:
-    counted = np.flatnonzero(top >= LEAST)
-    met = 100 * np.mean(ratio[counted] >= GOAL)
-    where = GRID[counted[ratio[counted].argmin()]]
-    return (
-        f"The union certifies 5 % up to {GRID[counted[-1]]:.2f}. The trained list is "
-        f"within 3 % of it at {met:.0f} % of these radii; at the worst, {where:.2f}, "
-        f"it reaches {least[0]:.3f} of it (95 % interval {least[1]:.3f} to "
-        f"{least[2]:.3f})."
-    )
-
-
-def section(name: str, cases: list[Case], folder: Path) -> tuple[str, str]:
-    """A data set's part of the page, and its answers; its curves go into a file."""
-    parts, answers, rest = [], [], []
+def section(name: str, cases: list[Case], folder: Path) -> str:
+    """A data set's part of the page; its curves go into a file."""
+    parts, rest = [], []
     file = name.lower()
 
     def saved(title: str, rows: list[list[str]], stem: str) -> str:
@@ -292,38 +279,35 @@ def section(name: str, cases: list[Case], folder: Path) -> tuple[str, str]:
         path = folder / f"{stem}.csv"
         with path.open("w", newline="", encoding="utf-8") as out:
             csv.writer(out, lineterminator="\n").writerows(rows)
-        return f"[{title}]({folder.name}/{path.name})."
+        return f"[{title}]({folder.name}/{path.name})"
 
     for n in sorted({N, *(case.about["drawn"] - N0 for case in cases)}):
         able = [k for k, case in enumerate(cases) if case.about["drawn"] >= N0 + n]
         benches = [bench(cases[k], n) for k in able]
-        body, least, ratio = ratio_table(benches)
+        ratio = ratio_rows(benches)
         title = (
             f"n = {n:,}, "
             f"{'one seed' if len(able) == 1 else f'mean of {len(able)} seeds'}"
         )
-        answers.append(
-            f"**{name}, {title}.** {verdict(ratio, ratios(benches, LIST)[1], least)}"
-        )
         if n != N:  # more samples: the ratios alone
-            parts += [f"### {title}", body]
+            parts += [f"### {title}", table(ratio)]
             continue
+        own = saved("Certified accuracies of all rows", main_rows(benches), file)
         parts += [
             f"### {title}",
-            saved("Certified accuracies of all rows", main_rows(benches), file),
-            body,
+            f"{own}, {saved('relative to the union', ratio, f'{file}-ratios')}.",
             f"The trained list of the first seed: {describe(cases[0], n)}.",
         ]
         rest = rest or [
             f"### What limits it, n = {n:,}",
-            saved("Images lost and won, and why", limits(benches), f"{file}-limits"),
+            saved("Images lost and won, and why", limits(benches), f"{file}-limits")
+            + ".",
             bounds(benches),
         ]
     head = f"\n## {name}\n\n{len(cases[0].labels)} images of each seed.\n\n"
     title = "Least ratios to the union of one recipe"
-    rest.append(saved(title, recipes(cases), f"{file}-recipes"))
-    text = head + "\n\n".join([*parts, *rest]) + "\n"
-    return text, "\n\n".join(answers)
+    rest.append(saved(title, recipes(cases), f"{file}-recipes") + ".")
+    return head + "\n\n".join([*parts, *rest]) + "\n"
 
 
 def describe(case: Case, n: int) -> str:
@@ -367,10 +351,8 @@ def main() -> None:
             for seed in options.seeds
         ]
         parts.append(section(name, cases, folder))
-    answer = "\n\n".join(told for _, told in parts)
-    text = text.replace("ANSWER", answer).replace("GAUSSIAN", gaussian_table(folder))
-    text = text.replace("SHARPER", sharper(folder))
-    options.page.write_text(text + "".join(p for p, _ in parts) + TAIL)
+    text = text.replace("GAUSSIAN", gaussian_table(folder))
+    options.page.write_text(text + "".join(parts) + TAIL)
 
 
 if __name__ == "__main__":

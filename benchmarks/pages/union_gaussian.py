@@ -208,28 +208,6 @@ def loaded(folder: Path, name: str, n: int) -> list[Bench]:
     return [load(file, n) for file in files if file.exists()]
 
 
-def sharper(folder: Path) -> str:
-    """The sentences in front of the table, one for each data set."""
-    told = []
-    for name in SETS:
-        ratios_of = {}
-        for n in COUNTS:
-            benches = loaded(folder, name, n)
-            if benches:
-                ratios_of[n] = ratios(benches, "consistency")
-        if ratios_of:
-            shares = ", ".join(
-                f"{mean:.3f} and {least:.3f} with n = {n:,}"
-                for n, (least, mean) in ratios_of.items()
-            )
-            told.append(
-                f"On {name}, one list over the levels of consistency training "
-                f"certifies, as shares of that union on average and at "
-                f"the least, {shares}."
-            )
-    return "**" + " ".join(told) + "**"
-
-
 def table(folder: Path) -> str:
     """Least and mean ratio with 95 % intervals, from the files that are there."""
     columns = [

@@ -2,52 +2,42 @@
 
 HEAD = """# One certificate against the best level at every radius
 
-At each radius one may pick the constant noise level that certifies most there. No
-single classifier does that: this union of the constants is a bar, not a model. The page
-shows how near **one** [decision list](../theory/several-levels.md) over several levels
-comes.
+At each radius one may pick the constant noise level that certifies most there. This
+union of the constants is a bar, not a model: no single classifier does that. How near
+does **one** [decision list](../theory/several-levels.md) over several levels come?
 
 **What was found.**
 
 - A list over the levels of consistency training has .99 to 1.06 of the union of
   Gaussian constants on average over the radii, and is a tenth to a seventh below it at
   the worst radius. A list over the Gaussian constants themselves does not reach the
-  union: a gate costs radius, far out and near.
-- No list comes within 3 % of the union of **all** recipes everywhere; at the worst
-  radius the best reach .78 to .86 of it. Lists with trained stages are not shown to be
-  better than lists of constants.
+  union.
+- At the worst radius the best list reaches .78 to .86 of the union of **all** recipes.
+  Lists with trained stages are not shown to be better than lists of constants.
 - An oracle that sees the labels exceeds the union at every radius with the same
-  networks. What is missing is a gate that knows where to step aside.
+  networks: the gate is what is missing.
 
 ## Against the union of Gaussian constants
-
-SHARPER
 
 This union is that of the four constants trained by Gaussian augmentation. At each
 radius at which it certifies 5 % or more, the certified accuracy of the list is divided
 by that of the union; the table has the least and the mean of these ratios, of curves
-averaged over three seeds. The levels of a list are constants of one recipe. For each n,
-the list of at most two gates with the best least ratio on calibration images was
-chosen.
+averaged over three seeds. A list's levels are constants of one recipe. For each n, the
+list of at most two gates with the best least ratio on calibration images was chosen.
 
 GAUSSIAN
 
-Ten times as many samples lift the least ratios by a hundredth. Counts of this table
-that are not stored are drawn by `python benchmarks/pages/union_gaussian.py
-docs/benchmarks/union`.
+`python benchmarks/pages/union_gaussian.py docs/benchmarks/union` draws the counts of
+this table that are not stored.
 
 ## Against the union of all recipes
 
 Here the bar is the best of all recipes at all levels, at each radius. The list may have
-stages that are trained, by {{py:func}}`rsbounds.torch.training.cascade`, to be sure of
+stages trained by {{py:func}}`rsbounds.torch.training.cascade`, to be sure of
 some images and to step aside on others.
 
-ANSWER
-
 The intervals of the trained list and of the list of constants overlap on both data
-sets. On two other splits of the digits the trained list had .728 against .748, and with
-a list chosen by average radius constants had the larger ACR on all three seeds (1.489,
-1.536, 1.406 against 1.457, 1.510, 1.351).
+sets. On two other splits of the digits the trained list had .728 against .748.
 
 ```sh
 python benchmarks/pages/union.py docs/benchmarks/union.md
@@ -57,12 +47,11 @@ python benchmarks/pages/union.py docs/benchmarks/union.md
 "x 2" has twice SmoothAdv's radius), {epochs} epochs of Gaussian noise and as many of
 the recipe; {components} principal components, {hidden} hidden units. A list's stages
 are the same network with one more output, for no class. Calibration images choose all
-else, for each n; held-out images are only certified: {n0} samples a level choose, n
-estimate, alpha = .001 in total for every row. Seeds {seeds}. Intervals are 95 %, by
+else, for each n: {n0} samples a level choose, n estimate, alpha = .001 in total for
+every row. Seeds {seeds}. Intervals are 95 %, by
 {draws} draws of the images with replacement. rsbounds {version}. The folder `union/`
 has the three largest counts of each image and network, which is all that these bounds
-read; `--seeds 7` draws and shows another seed in about five minutes of a core for a
-set.
+read; `--seeds 7` draws and shows another seed.
 """
 
 TAIL = """

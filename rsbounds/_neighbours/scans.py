@@ -7,6 +7,11 @@ their error, to spare. What is returned is recomputed from differences, in block
 terms whose sums are added with compensation: such a sum of d terms is within ERROR of
 the sum of their sizes, whatever d.
 
+The order of every sum that is returned is written here, and no compiler may change it
+or fuse a product with a sum: the same function is compiled into each of its callers,
+and which copy runs differs between a process that compiles and one that loads its code
+from the cache.
+
 All functions that call each other live in this file: numba's cache does not see an edit
 of a callee in another one (nor of BLOCK, which sieve.py takes from here). Blocks are
 passed as slices: with a start index the compiler has to allow for negative ones and
@@ -22,32 +27,39 @@ BLOCK = 64
 # the rivals nearest to x, tried first: nearly always the one that counts is there
 SEEDS = 4
 ERROR = 40 * EPS  # a block in any order: 64 roundings; terms and outer sum: the rest
-# what LLVM may do to sums and minima of finite numbers
-_SUMS = {"reassoc", "contract", "nsz", "nnan"}
 
 
-@compiled(fastmath=_SUMS)
-def _block(a, b, norm):
+@compiled(fastmath={"nsz", "nnan"})
+def _block(a, b, norm, terms):
     """Dual norm of a block of a - b, squared for norm 2.
 
-    The largest term for norm 1, the sum of squares for 2, the sum for inf.
+    The largest term for norm 1, the sum of squares for 2, the sum for inf. ``terms``
+    has room for a whole block.
     """
-    total = 0.0
+    if norm == 1.0:
+        most = 0.0
+        for k in range(a.size):
+            side = abs(a[k] - b[k])
+            most = side if side > most else most
+        return most
     for k in range(a.size):
         side = abs(a[k] - b[k])
-        if norm == 1.0:
-            total = side if side > total else total
-        else:
-            total += side * side if norm == 2.0 else side
-    return total
+        terms[k] = side * side if norm == 2.0 else side
+    return _sum(terms, a.size)
 
 
-@compiled(fastmath=_SUMS)
-def _sum(terms):
-    total = 0.0
-    for term in terms:
-        total += term
-    return total
+@compiled()
+def _sum(terms, size):
+    """The sum of the first terms by halves, which are added to each other in place."""
+    width = 1
+    while width < size:
+        width *= 2
+    terms[size:width] = 0.0
+    while width > 1:
+        width //= 2
+        for k in range(width):
+            terms[k] += terms[width + k]
+    return terms[0]
 
 
 @compiled()
@@ -62,8 +74,9 @@ def _two_sum(a, b):
 def _length(a, b, norm):
     """|a - b|_* within a relative ERROR, for the l_2 norm its square."""
     total, lost = 0.0, 0.0
+    terms = np.empty(BLOCK)
     for start in range(0, a.size, BLOCK):
-        term = _block(a[start : start + BLOCK], b[start : start + BLOCK], norm)
+        term = _block(a[start : start + BLOCK], b[start : start + BLOCK], norm, terms)
         if norm == 1.0:
             total = max(total, term)
         else:
@@ -89,7 +102,7 @@ def _dual(p, q, norm):
 def _bisector(x, p, q):
     """|x - q|^2 - |x - p|^2 within ERROR |p - q| (|x - p| + |x - q|)."""
     total, lost = 0.0, 0.0
-    terms = np.empty(min(x.size, BLOCK))
+    terms = np.empty(BLOCK)
     for start in range(0, x.size, BLOCK):
         u = x[start : start + BLOCK]
         v = p[start : start + BLOCK]
@@ -97,7 +110,7 @@ def _bisector(x, p, q):
         for k in range(u.size):
             # from differences: 2 x - (p + q) would round at the size of x
             terms[k] = (v[k] - w[k]) * ((u[k] - v[k]) + (u[k] - w[k]))
-        total, error = _two_sum(total, _sum(terms[: u.size]))
+        total, error = _two_sum(total, _sum(terms, u.size))
         lost += error
     return total + lost
 
@@ -157,9 +170,9 @@ def _reaches(p, q, norm, length):
     """
     limit = length * length if norm == 2.0 else length
     reached = 0.0
-    for start in range(0, p.size, 2 * BLOCK):
-        a, b = p[start : start + 2 * BLOCK], q[start : start + 2 * BLOCK]
-        part = _block(a, b, norm)
+    terms = np.empty(BLOCK)
+    for start in range(0, p.size, BLOCK):
+        part = _block(p[start : start + BLOCK], q[start : start + BLOCK], norm, terms)
         reached = max(reached, part) if norm == 1.0 else reached + part
         if reached >= limit:
             return True

@@ -51,7 +51,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own or name in self._others()
+        return name in self._own or name in self._loaded or name in self._others()
 
     def _others(self) -> dict[str, EntryPoint]:
         return {point.name: point for point in entry_points(group=self.group)}

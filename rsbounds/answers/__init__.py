@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rsbounds._numerics.registry import Registry
-from rsbounds.answers._answer import Answer, Answered, Summary, sampler_of, voted
-from rsbounds.answers._answer import level_of as level_of
-from rsbounds.answers._answer import unclassified as unclassified
+from rsbounds.answers._answer import Answer, Answered, Summary
 from rsbounds.answers._class import TopClass, certify_counts
 from rsbounds.answers._list import DecisionList
 from rsbounds.answers._list import Stages as Stages
@@ -61,11 +59,9 @@ __all__ = [
     "intervals",
     "map_summary",
     "predict_set",
-    "sampler_of",
     "set_rule",
     "top_k_radius",
     "value_interval",
-    "voted",
 ]
 
 

@@ -125,13 +125,27 @@ class Answer:
     def samplers(self, model: Any) -> Sequence[Sampler]:
         """The samplers of a model: one, or one for each of several noise levels.
 
-        ``model`` may be a sampler already, such as one of :meth:`sampler`.
+        ``model`` may be a sampler already, such as one of :meth:`sampler`. ValueError
+        if its noise is not that of the radius, or is sound and the radius isn't.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no samplers")
+        scheme = self.scheme
+        sampler = model if is_sampler(model) else self.sampler(model)
+        require_law(sampler, scheme.law)
+        if getattr(sampler, "sound_noise", False) and not scheme.sound:
+            raise ValueError(
+                "sound_noise needs a scheme whose radius allows for the rounding of "
+                f"sigma(x), made with sound=True; got one of method {scheme.name!r} "
+                "without"
+            )
+        grid = getattr(sampler, "grid", LEVELS)
+        if grid != LEVELS and scheme.own_level is None:
+            raise ArgumentError("grid", "must be 255 where the level follows the input")
+        return [sampler]
 
     def levels(self, x: Any) -> Sequence[float]:
-        """The noise level of each sampler at an input."""
-        return [level_of(self.scheme, x)]
+        """The noise level of each sampler at an input: ValueError unless positive."""
+        name = f"sigma(x) of the scheme {self.scheme.name!r}"
+        return [POSITIVE.one(name, self.scheme.sigma(x))]
 
     def draw(self, draws: Draws, procedure: Procedure) -> Any:
         """The evidence: what it asks for of the samples of one input."""
@@ -161,6 +175,77 @@ class Answer:
             random number of the input's own.
         """
         raise NotImplementedError(f"{type(self).__name__} certifies nothing")
+
+    def voted(
+        self,
+        votes: Votes,
+        procedure: Procedure,
+        *,
+        of: int,
+        pair: Pair,
+        predict: Any,
+        radius: float,
+    ) -> Certificate:
+        """The certificate of class counts.
+
+        Parameters
+        ----------
+        votes : Votes
+            The counts.
+        procedure : Procedure
+            Which gives the bound's name.
+        of : int
+            The class whose count and bounds are stated.
+        pair : Pair
+            Bounds of that class and of the others.
+        predict : int
+            The class that is certified, or ABSTAIN.
+        radius : float
+            In the scheme's norm.
+
+        Returns
+        -------
+        Certificate
+        """
+        select = tuple(votes.select.tolist())
+        counts = tuple(votes.counts.tolist())
+        void = procedure.n0 + votes.n - sum(select) - sum(counts)
+        return Certificate(
+            predict=predict,
+            radius=radius,
+            z_a=pair.z_a,
+            p_a=pair.p_a,
+            count=counts[of] if of < len(counts) else 0,
+            n=votes.n,
+            sigma=votes.sigma,
+            method=self.scheme.name,
+            scope=self.scheme.scope,
+            norm=self.scheme.norm,
+            bound=procedure.bound,
+            z_b=pair.z_b,
+            select=select,
+            counts=counts,
+            void=void if counts else 0,
+        )
+
+    def unclassified(
+        self, procedure: Procedure, *, sigma: float, bound: str, void: int
+    ) -> Certificate:
+        """The certificate where no class is predicted: its columns say the rest."""
+        return Certificate(
+            predict=ABSTAIN,
+            radius=0.0,
+            z_a=np.nan,
+            p_a=np.nan,
+            count=0,
+            n=procedure.n,
+            sigma=sigma,
+            method=self.scheme.name,
+            scope=self.scheme.scope,
+            norm=self.scheme.norm,
+            bound=bound,
+            void=void,
+        )
 
     def largest_radius(self, x: Any, procedure: Procedure) -> float | None:
         """The most that the samples can show at an input; None: not known."""
@@ -246,46 +331,6 @@ def _one(name: str, array: Array) -> float:
     return float(array)
 
 
-def level_of(scheme: Scheme, x: Any) -> float:
-    """The noise level at an input; ValueError unless it is one positive number."""
-    return POSITIVE.one(f"sigma(x) of the scheme {scheme.name!r}", scheme.sigma(x))
-
-
-def sampler_of(model: Any, scheme: Scheme) -> Sampler:
-    """The sampler of a model under a scheme's noise; a sampler stays as it is.
-
-    Parameters
-    ----------
-    model : callable, torch.nn.Module or Sampler
-        As :func:`rsbounds.sampling.as_sampler` takes it.
-    scheme : Scheme
-        Whose noise is drawn.
-
-    Returns
-    -------
-    Sampler
-        Of the noise that the scheme's radius is for.
-
-    Raises
-    ------
-    ValueError
-        If a sampler's noise is not that of the radius, or is sound and the radius
-        isn't.
-    """
-    require_scheme(scheme)
-    sampler = model if is_sampler(model) else scheme.sampler(model)
-    require_law(sampler, scheme.law)
-    if getattr(sampler, "sound_noise", False) and not scheme.sound:
-        raise ValueError(
-            "sound_noise needs a scheme whose radius allows for the rounding of "
-            f"sigma(x), made with sound=True; got one of method {scheme.name!r} without"
-        )
-    grid = getattr(sampler, "grid", LEVELS)
-    if grid != LEVELS and scheme.own_level is None:
-        raise ArgumentError("grid", "must be 255 where the level follows the input")
-    return sampler
-
-
 def require_scheme(scheme: Any) -> None:
     """ValueError for anything but a scheme."""
     if not isinstance(scheme, Scheme):
@@ -296,84 +341,11 @@ def require_scheme(scheme: Any) -> None:
         raise ArgumentError("scheme", f"must be {expected}; got {scheme!r:.80}")
 
 
-def require_rows(rows: Any) -> None:
-    """ValueError for anything but rows with the columns of an answer."""
+def require_rows(rows: Any, answer: str, columns: Sequence[str]) -> None:
+    """ValueError for anything but rows of an answer, which have its columns."""
     instance("rows", rows, Sequence, "a sequence of rows")
     for row in rows:
         if not hasattr(row, "extra"):
             raise ArgumentError("rows", f"must hold rows; got {row!r:.60}")
-
-
-def voted(
-    scheme: Scheme,
-    votes: Votes,
-    procedure: Procedure,
-    *,
-    of: int,
-    pair: Pair,
-    predict: Any,
-    radius: float,
-) -> Certificate:
-    """The certificate of class counts.
-
-    Parameters
-    ----------
-    scheme : Scheme
-        Which gives method, scope and norm.
-    votes : Votes
-        The counts.
-    procedure : Procedure
-        Which gives the bound's name.
-    of : int
-        The class whose count and bounds are stated.
-    pair : Pair
-        Bounds of that class and of the others.
-    predict : int
-        The class that is certified, or ABSTAIN.
-    radius : float
-        In the scheme's norm.
-
-    Returns
-    -------
-    Certificate
-    """
-    select = tuple(votes.select.tolist())
-    counts = tuple(votes.counts.tolist())
-    void = procedure.n0 + votes.n - sum(select) - sum(counts)
-    return Certificate(
-        predict=predict,
-        radius=radius,
-        z_a=pair.z_a,
-        p_a=pair.p_a,
-        count=counts[of] if of < len(counts) else 0,
-        n=votes.n,
-        sigma=votes.sigma,
-        method=scheme.name,
-        scope=scheme.scope,
-        norm=scheme.norm,
-        bound=procedure.bound,
-        z_b=pair.z_b,
-        select=select,
-        counts=counts,
-        void=void if counts else 0,
-    )
-
-
-def unclassified(
-    scheme: Scheme, procedure: Procedure, *, sigma: float, bound: str, void: int
-) -> Certificate:
-    """The certificate of an answer that predicts no class: its columns say the rest."""
-    return Certificate(
-        predict=ABSTAIN,
-        radius=0.0,
-        z_a=np.nan,
-        p_a=np.nan,
-        count=0,
-        n=procedure.n,
-        sigma=sigma,
-        method=scheme.name,
-        scope=scheme.scope,
-        norm=scheme.norm,
-        bound=bound,
-        void=void,
-    )
+    if not rows or not all(name in row.extra for row in rows for name in columns):
+        raise ArgumentError("rows", f"must be of the answer {answer!r}, at least one")

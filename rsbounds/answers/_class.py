@@ -22,8 +22,6 @@ from rsbounds.answers._answer import (
     Answered,
     Options,
     require_scheme,
-    sampler_of,
-    voted,
 )
 from rsbounds.answers._votes import (
     ClassCounts,
@@ -37,7 +35,7 @@ from rsbounds.answers._votes import (
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.confidence import BOUNDS, Pair
 from rsbounds.procedure import Procedure, require_procedure
-from rsbounds.sampling import Draws, Phase, Sampler, stream
+from rsbounds.sampling import Draws, Phase, stream
 from rsbounds.schemes import Scheme
 
 LARGEST = 40.0  # no number of samples gives a larger score
@@ -94,10 +92,29 @@ class TopClass(Answer):
         return cls(scheme)
 
     def check(self, procedure: Procedure) -> None:
-        require_evidence(self.scheme, procedure)
-
-    def samplers(self, model: Any) -> Sequence[Sampler]:
-        return [sampler_of(model, self.scheme)]
+        """ValueError unless the bound "exact" and noise of few outcomes go together."""
+        scheme = self.scheme
+        exact = BOUNDS[procedure.bound].evidence == "outcomes"
+        if exact and scheme.outcomes is None:
+            raise ArgumentError(
+                "bound",
+                f"must be one on samples: the noise of the scheme {scheme.name!r} has "
+                f"outcomes that are not evaluated; got {procedure.bound!r}",
+            )
+        if scheme.outcomes is None:
+            return
+        if not exact:
+            raise ArgumentError(
+                "bound",
+                f"must be 'exact' for the scheme {scheme.name!r}, all of whose "
+                f"outcomes are evaluated; got {procedure.bound!r}",
+            )
+        if procedure.n != scheme.outcomes:
+            raise ArgumentError(
+                "n",
+                f"must be {scheme.outcomes}, all outcomes of the noise; got "
+                f"{procedure.n}",
+            )
 
     def draw(self, draws: Draws, procedure: Procedure) -> Votes | Scores:
         evidence = getattr(draws.samplers[0], "evidence", "counts")
@@ -179,8 +196,7 @@ class TopClass(Answer):
         if evidence.n:
             uniform = uniform_of(procedure, index) if bound.uniform else None
             pair = self._bounds(evidence, top, procedure, uniform)
-        certificate = voted(
-            self.scheme,
+        certificate = self.voted(
             evidence,
             procedure,
             of=top,
@@ -222,8 +238,7 @@ class TopClass(Answer):
             procedure.alpha,
             runner_up=procedure.runner_up,
         )
-        return voted(
-            self.scheme,
+        return self.voted(
             Votes(scores.sigma, NONE, NONE, scores.n),
             procedure,
             of=top,
@@ -261,30 +276,6 @@ class TopClass(Answer):
             return 0.0
         name = f"the radius of the scheme {self.scheme.name!r}"
         return RADIUS.one(name, self.scheme.radius(z_a, sigma, z_b))
-
-
-def require_evidence(scheme: Scheme, procedure: Procedure) -> None:
-    """ValueError unless the bound "exact" and noise with few outcomes go together."""
-    exact = BOUNDS[procedure.bound].evidence == "outcomes"
-    if exact and scheme.outcomes is None:
-        raise ArgumentError(
-            "bound",
-            f"must be one on samples: the noise of the scheme {scheme.name!r} has "
-            f"outcomes that are not evaluated; got {procedure.bound!r}",
-        )
-    if scheme.outcomes is None:
-        return
-    if not exact:
-        raise ArgumentError(
-            "bound",
-            f"must be 'exact' for the scheme {scheme.name!r}, all of whose outcomes "
-            f"are evaluated; got {procedure.bound!r}",
-        )
-    if procedure.n != scheme.outcomes:
-        raise ArgumentError(
-            "n",
-            f"must be {scheme.outcomes}, all outcomes of the noise; got {procedure.n}",
-        )
 
 
 def uniform_of(procedure: Procedure, index: int) -> float:

@@ -30,8 +30,6 @@ from rsbounds.answers._answer import (
     Answered,
     Options,
     require_fixed,
-    sampler_of,
-    voted,
 )
 from rsbounds.answers._topk_plan import Choice, Counts, Floats, Plan, plan
 from rsbounds.answers._votes import (
@@ -45,7 +43,7 @@ from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import BOUNDS, Pair
 from rsbounds.confidence.bound import capped_end, divided
 from rsbounds.procedure import Procedure
-from rsbounds.sampling import Draws, Phase, Sampler
+from rsbounds.sampling import Draws, Phase
 from rsbounds.schemes import Option, Scheme
 from rsbounds.special import log_ndtr
 
@@ -413,9 +411,6 @@ class TopK(Answer):
     def check(self, procedure: Procedure) -> None:
         procedure.require_defaults(self.name, counts_votes=True)
 
-    def samplers(self, model: Any) -> Sequence[Sampler]:
-        return [sampler_of(model, self.scheme)]
-
     def draw(self, draws: Draws, procedure: Procedure) -> Votes:
         select = class_counts(draws(Phase.SELECT, procedure.n0))
         counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
@@ -448,8 +443,7 @@ class TopK(Answer):
         )
         selected = self.selected(select)
         if not evidence.n:
-            certificate = voted(
-                self.scheme,
+            certificate = self.voted(
                 Votes(evidence.sigma, select, counts, 0),
                 procedure,
                 of=label,
@@ -470,8 +464,7 @@ class TopK(Answer):
         )
         predict: Any = selected if self.k > 1 else selected[0]
         # it abstains where the label was selected and isn't shown to be among the k
-        certificate = voted(
-            self.scheme,
+        certificate = self.voted(
             Votes(evidence.sigma, select, counts, procedure.n),
             procedure,
             of=label,

@@ -32,7 +32,6 @@ from rsbounds.answers._answer import (
     require_fixed,
     require_rows,
     require_scheme,
-    unclassified,
 )
 from rsbounds.answers._votes import Recorded
 from rsbounds.confidence import upper_bound
@@ -279,9 +278,6 @@ class Values(Answer):
     def sampler(self, model: Any, **options: Any) -> Sampler:
         return self.scheme.output_sampler(model, "values", **options)
 
-    def samplers(self, model: Any) -> Sequence[Sampler]:
-        return [self.sampler(model)]
-
     def ranks(self, procedure: Procedure, sigma: float) -> list[Ranks]:
         """The order statistics at each radius."""
         return [
@@ -306,8 +302,7 @@ class Values(Answer):
         ordered = sorted_samples(evidence.samples)
         ranks = self.ranks(procedure, evidence.sigma)
         ends = [interval(ordered, pair) for pair in ranks]
-        certificate = unclassified(
-            self.scheme,
+        certificate = self.unclassified(
             procedure,
             sigma=evidence.sigma,
             bound=BOUND,
@@ -374,9 +369,7 @@ def intervals(rows: Sequence[Recorded]) -> tuple[Array, Array]:
     ValueError
         If rows are of another answer.
     """
-    require_rows(rows)
-    if not all("low" in row.extra and "high" in row.extra for row in rows) or not rows:
-        raise ArgumentError("rows", "must be of the answer 'values', at least one")
+    require_rows(rows, Values.name, ("low", "high"))
     low = np.array([table(row.extra["low"]) for row in rows])
     high = np.array([table(row.extra["high"]) for row in rows])
     return low, high

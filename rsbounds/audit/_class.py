@@ -126,7 +126,7 @@ def _too_many(row: Row, manifest: Manifest) -> bool:
     """Whether a row's changes are beyond what is proved."""
     if is_mixed(manifest.method, manifest.parameters):
         return too_many_beside(stated_changes(manifest.parameters))
-    return too_many(manifest.method, row.radius)
+    return too_many(manifest.method, manifest.parameters, row.radius)
 
 
 def _frontier(row: Row, manifest: Manifest, frontier: str) -> Iterator[Said]:

@@ -1,67 +1,52 @@
-"""Radii that count changes, proved in rational numbers.
+"""Radii that count changes, proved in balls.
 
 Written from the theory page on discrete noise alone: the laws at x and at an x' that
-some changes away are products over the changed coordinates, so the masses of their
-regions of constant likelihood ratio are products, too. They are filled in the order of
-the ratio (Neyman and Pearson), for every way in which the changes can be made.
+some changes away are products over the changed coordinates, for every way in which the
+changes can be made. Fewer changes leave an event at least as much, for what comes out
+of the further coordinates may be left aside: so many ways are proved at once, by
+changes that contain all of them.
 """
 
+from __future__ import annotations
+
 import json
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate, product
-from math import comb, inf
-from typing import Any, NamedTuple, Self
+from itertools import accumulate, chain, pairwise
+from math import inf
+from typing import Any, NamedTuple
 
 from rsbounds.audit._balls import Arb, Event, arb, ctx, event
+from rsbounds.audit._laws import Cells, Law, chance_of_none, law_of, precision
 
-PRECISION = 256
-#: Changes, by method, of which more take minutes to prove.
-_MOST = {
-    "categorical": 400,
-    "flips": 400,
-    "blocks": 400,
-    "mask": 20_000,
-    "deletion": 20_000,
-}
-_EACH = 400  # edits of which every mixture is looked at
 Parameters = Mapping[str, Any]
-#: Probabilities of what comes out, at x and at x'.
-Cells = Sequence[tuple[Fraction, Fraction]]
-#: By their likelihood ratio at x' over that at x, the masses of regions at both.
-Masses = dict[Fraction, tuple[Fraction, Fraction]]
 Counts = tuple[int, ...]
+#: Changes that are proved: as many as a curve certifies, or more.
+_MOST = {
+    "categorical": 2**17,
+    "flips": 2**17,
+    "blocks": 1024,
+    "mask": 2**53,
+    "deletion": 2**53,
+}
+_MOST_OF_VALUES = 4096  # of coordinates of three values or more
+_LAWS = 20_000  # that are looked at for one radius
 
 
-class Regions(NamedTuple):
-    """Regions by rising ratio: the masses before each at x and at x', and its ratio."""
+class _Group(NamedTuple):
+    """A number of changes, the kinds it is split over, and how many each has.
 
-    masses: Masses
-    before: list[Fraction]
-    shifted_before: list[Fraction]
-    ratios: list[Fraction]
+    ``ends`` are the least and the largest number of each kind.
+    """
 
-    @classmethod
-    def of(cls, masses: Masses) -> Self:
-        """Regions in any order."""
-        ratios = sorted(masses)
-        mass = [masses[ratio][0] for ratio in ratios]
-        shifted_mass = [masses[ratio][1] for ratio in ratios]
-        zero = Fraction(0)
-        before = list(accumulate(mass, initial=zero))
-        shifted_before = list(accumulate(shifted_mass, initial=zero))
-        return cls(masses, before, shifted_before, ratios)
+    total: int
+    kinds: tuple[int, ...]
+    ends: tuple[tuple[int, int], ...]
 
-    def low(self, p: Fraction) -> Fraction:
-        """The least probability at x' of an event of probability p at x."""
-        place = bisect_right(self.before, p) - 1
-        if place == len(self.ratios):
-            return self.shifted_before[-1]
-        return self.shifted_before[place] + self.ratios[place] * (
-            p - self.before[place]
-        )
+
+#: Ways to make some changes: those of all groups together.
+_Box = tuple[_Group, ...]
 
 
 def proved_discrete(
@@ -72,194 +57,243 @@ def proved_discrete(
     ``radius`` is a number of changes whatever their kind, or numbers kind by kind as a
     frontier has them.
     """
-    cases = ways_of(method, parameters, radius)
-    if cases is None or not z_a > (-z_a if z_b is None else z_b):
+    return _proved(method, json.dumps(dict(parameters)), radius, z_a, z_b)
+
+
+@lru_cache(maxsize=4096)
+def _proved(
+    method: str, parameters: str, radius: Any, z_a: float, z_b: float | None
+) -> bool:
+    """The same for parameters as text: many rows have the same scores."""
+    changes = _Changes(method, json.loads(parameters))
+    ways = changes.ways(radius)
+    if ways is None or not z_a > (-z_a if z_b is None else z_b):
         return False
-    top = _share(z_a)
-    rest = top if z_b is None else _share(-z_b)
-    return all(regions.low(top) + regions.low(rest) > 1 for regions in cases)
+    with ctx.workprec(precision(z_a, z_a if z_b is None else z_b)):
+        top = _complement(z_a)
+        rest = top if z_b is None else _complement(-z_b)
+
+        def kept(law: Law) -> Arb:
+            first = law.least(top)
+            return first + (first if z_b is None else law.least(rest))
+
+        return bool(changes.least(kept, ways, enough=arb(1)) > 1)
 
 
-def too_many(method: str, radius: float) -> bool:
+def too_many(method: str, parameters: Parameters, radius: float) -> bool:
     """Whether a radius of discrete noise is beyond what is proved here."""
-    return method in _MOST and radius > _MOST[method]
+    return method in _MOST and not radius <= _most(method, parameters)
 
 
 def least_discrete(method: str, parameters: Parameters, radius: float, z: Arb) -> Event:
     """The least that an event of Phi(z) can have within a number of changes."""
-    return least_of_ways(method, parameters, float(int(radius)), z)
-
-
-def least_of_ways(method: str, parameters: Parameters, radius: float, z: Arb) -> Event:
-    """The same of whole numbers of changes."""
-    cases = ways_of(method, parameters, radius)
-    if cases is None:
+    changes = _Changes(method, parameters)
+    ways = changes.ways(float(int(radius)))
+    if ways is None:
         return Event(arb(0), arb(1))
-    share = _lower_end(event(z).p)
-    low = min(regions.low(share) for regions in cases)
-    with ctx.workprec(PRECISION):
-        p = arb(low.numerator) / low.denominator
+    with ctx.workprec(precision(float(z))):
+        q = event(z).q
+        p = changes.least(lambda law: law.least(q), ways)
         return Event(p, 1 - p)
 
 
-def ways_of(method: str, parameters: Parameters, radius: Any) -> list[Regions] | None:
-    """The regions of every way to make so many changes; None beyond ``_MOST``."""
-    text = json.dumps(dict(parameters), sort_keys=True)
-    most = _MOST[method]
-    if isinstance(radius, tuple):
-        if not all(0 <= part <= most for part in radius):
+def laws_of(method: str, parameters: Parameters, radius: int) -> Iterator[Law]:
+    """The laws of every way to make so many changes."""
+    changes = _Changes(method, parameters)
+    ways = changes.ways(radius)
+    boxes = [] if ways is None else [ways]
+    while boxes:
+        box = boxes.pop()
+        halves = _halves(box)
+        boxes += halves
+        if not halves:
+            yield changes.law(box)
+
+
+def _complement(z: float) -> Arb:
+    """1 - Phi(z)."""
+    return arb(0) if z == inf else event(arb(z)).q
+
+
+def _most(method: str, parameters: Parameters) -> int:
+    if method == "categorical" and parameters["values"] > 2:
+        return _MOST_OF_VALUES
+    return _MOST[method]
+
+
+class _Changes:
+    """What changes do under one noise."""
+
+    def __init__(self, method: str, parameters: Parameters) -> None:
+        self._method = method
+        self._parameters = parameters
+        blocks = parameters["blocks"] if method == "blocks" else ()
+        own = [_kinds(block["method"], block) for block in blocks]
+        # what one change does, kind by kind
+        self._kinds = list(chain(*own)) if blocks else _kinds(method, parameters)
+        # where the numbers of a frontier begin among the kinds
+        sizes = [len(kinds) for kinds in own] or [1] * len(self._kinds)
+        self._starts = list(accumulate(sizes, initial=0))
+
+    def ways(self, radius: Any) -> _Box | None:
+        """Every way to make so many changes; None beyond what is proved."""
+        shares = radius if isinstance(radius, tuple) else (radius,)
+        most = _most(self._method, self._parameters)
+        if not all(0 <= share <= most and share == int(share) for share in shares):
             return None
-        ways = _ways_of(method, parameters, radius)
-    else:
-        if not (0 <= radius <= most and radius == int(radius)):
+        if len(shares) == 1:
+            places = [range(len(self._kinds))]
+        elif len(shares) == len(self._starts) - 1:
+            places = [range(*ends) for ends in pairwise(self._starts)]
+        else:
             return None
-        ways = list(_WAYS[method](parameters, int(radius)))
-    return [_regions(method, text, way) for way in ways]
+        return tuple(
+            self._group(int(share), place)
+            for share, place in zip(shares, places, strict=True)
+        )
 
+    def _group(self, total: int, kinds: range) -> _Group:
+        """All ways to split a number of changes over the worst of some kinds."""
+        worst = _worst({kind: self._kinds[kind] for kind in kinds})
+        if len(worst) == 1:
+            return _Group(total, worst, ((total, total),))
+        return _Group(total, worst, ((0, total),) * len(worst))
 
-def _share(z: float) -> Fraction:
-    """A rational number at most Phi(z), and hardly less."""
-    if z == inf:
-        return Fraction(1)
-    with ctx.workprec(PRECISION):
-        return _lower_end(event(arb(z)).p)
+    def least(self, kept: Callable[[Law], Arb], ways: _Box, enough: Arb = None) -> Arb:
+        """The least that is kept over all ways, or more than enough of it.
 
+        0 where it would take long to see.
+        """
+        least = arb(inf)
+        boxes = [ways]
+        for _ in range(_LAWS):
+            if not boxes or (enough is not None and not least > enough):
+                return least
+            box = boxes.pop()
+            # every way of the box keeps at least this
+            bound = kept(self.law(box))
+            halves = _halves(box)
+            if halves and not bound > (least if enough is None else enough):
+                boxes += halves
+            else:
+                least = least.min(bound)
+        return arb(0)
 
-def _lower_end(ball: Arb) -> Fraction:
-    mantissa, exponent = (int(part) for part in ball.lower().man_exp())
-    share = Fraction(mantissa) * Fraction(2) ** exponent
-    return min(max(share, Fraction(0)), Fraction(1))
+    def law(self, box: _Box) -> Law:
+        """The law of changes that contain every way of a box."""
+        if self._method == "mask" and "dim" in self._parameters:
+            dim, kept = (int(self._parameters[k]) for k in ("dim", "keep_count"))
+            chance = chance_of_none(dim, kept, box[0].total)
+            return Law(chance, chance)
+        parts = [
+            (self._kinds[kind], most)
+            for group in box
+            for kind, (_, most) in zip(group.kinds, group.ends, strict=True)
+            if most
+        ]
+        return law_of(tuple(sorted(parts)))
 
 
 # --- ways to make a number of changes
 
 
-def _alike(parameters: Parameters, changes: int) -> Iterator[Counts]:
-    yield (changes,)
-
-
-def _of_two_kinds(parameters: Parameters, changes: int) -> Iterator[Counts]:
-    """Added and deleted ones."""
-    for added in range(changes + 1):
-        yield added, changes - added
-
-
-def _edits(parameters: Parameters, changes: int) -> Iterator[Counts]:
-    """Elements of x, and of x', outside of a common subsequence."""
-    if changes > _EACH:
-        # the bound falls with either number, and each is at most that of the edits
-        yield changes, changes
-        return
-    for inserted in range(changes + 1):
-        for substituted in range(changes - inserted + 1):
-            deleted = changes - inserted - substituted
-            yield deleted + substituted, inserted + substituted
-
-
-def _in_blocks(parameters: Parameters, changes: int) -> Iterator[Counts]:
-    """Numbers of changes of all kinds of all blocks, one after the other."""
-    blocks = parameters["blocks"]
-    for shares in product(range(changes + 1), repeat=len(blocks) - 1):
-        if sum(shares) <= changes:
-            yield from _joined(blocks, (*shares, changes - sum(shares)))
-
-
-def _joined(blocks: Any, shares: Counts) -> Iterator[Counts]:
-    kinds = [
-        list(_WAYS[block["method"]](block, share))
-        for block, share in zip(blocks, shares, strict=True)
+def _halves(box: _Box) -> list[_Box]:
+    """The ways of a box in two parts, by the kind that varies most; none of one way."""
+    sides = [
+        (most - least, i, j)
+        for i, group in enumerate(box)
+        for j, (least, most) in enumerate(group.ends)
     ]
-    for parts in product(*kinds):
-        yield tuple(number for part in parts for number in part)
+    width, i, j = max(sides)
+    if not width:
+        return []
+    group = box[i]
+    least, most = group.ends[j]
+    middle = (least + most) // 2
+    parts = []
+    for half in ((least, middle), (middle + 1, most)):
+        ends = (*group.ends[:j], half, *group.ends[j + 1 :])
+        tight = _tight(group._replace(ends=ends))
+        parts += [(*box[:i], tight, *box[i + 1 :])]
+    return parts
 
 
-def _ways_of(method: str, parameters: Parameters, radius: Counts) -> list[Counts]:
-    """The ways that an entry of a frontier stands for."""
-    if method == "blocks" and len(radius) == len(parameters["blocks"]):
-        return list(_joined(parameters["blocks"], radius))
-    if method == "blocks":
-        return list(_in_blocks(parameters, *radius))
-    return [radius]
+def _tight(group: _Group) -> _Group:
+    """The same ways, with ends that they reach."""
+    low = sum(least for least, _ in group.ends)
+    high = sum(most for _, most in group.ends)
+    spare, lack = group.total - low, high - group.total
+    ends = tuple(
+        (max(least, most - lack), min(most, least + spare))
+        for least, most in group.ends
+    )
+    return group._replace(ends=ends)
 
 
-_WAYS: Mapping[str, Callable[[Parameters, int], Iterator[Counts]]] = {
-    "categorical": _alike,
-    "mask": _alike,
-    "flips": _of_two_kinds,
-    "deletion": _edits,
-    "blocks": _in_blocks,
-}
-
-# --- regions of a way
+# --- what one change does
 
 
-@lru_cache(maxsize=4096)
-def _regions(method: str, text: str, counts: Counts) -> Regions:
-    return Regions.of(_masses(method, text, counts))
-
-
-def _masses(method: str, text: str, counts: Counts) -> Masses:
-    parameters = json.loads(text)
-    regions: Masses = {Fraction(1): (Fraction(1), Fraction(1))}
-    if method == "blocks":
-        rest = counts
-        for block in parameters["blocks"]:
-            kinds = 2 if block["method"] == "flips" else 1
-            own = _regions(block["method"], json.dumps(block), rest[:kinds])
-            regions = _times(regions, list(own.masses.values()))
-            rest = rest[kinds:]
-        return regions
-    for cells, times in _cells(method, parameters, counts):
-        for _ in range(times):
-            regions = _times(regions, cells)
-    return regions
-
-
-def _times(regions: Masses, cells: Cells) -> Masses:
-    """Regions with one more independent part, those of one ratio joined."""
-    joined: Masses = {}
-    for p, q in regions.values():
-        for mass, shifted_mass in cells:
-            if not p * mass:
-                continue  # x doesn't produce it
-            ratio = (q * shifted_mass) / (p * mass)
-            one, other = joined.get(ratio, (Fraction(0), Fraction(0)))
-            joined[ratio] = (one + p * mass, other + q * shifted_mass)
-    return joined
-
-
-def _cells(
-    method: str, parameters: Parameters, counts: Counts
-) -> list[tuple[Cells, int]]:
-    """What comes out of a changed coordinate, and of how many of them."""
+def _kinds(method: str, parameters: Parameters) -> list[Cells]:
+    """What comes out of one changed coordinate, for each kind of changes."""
     if method == "categorical":
         keep = Fraction(parameters["keep"])
         other = (1 - keep) / (parameters["values"] - 1)
         elsewhere = 1 - keep - other
-        cells = [(keep, other), (other, keep), (elsewhere, elsewhere)]
-        return [(cells, counts[0])]
+        return [((keep, other), (other, keep), (elsewhere, elsewhere))]
     if method == "flips":
         add, delete = Fraction(parameters["add"]), Fraction(parameters["delete"])
-        added = [(add, 1 - delete), (1 - add, delete)]
-        deleted = [(shifted_mass, mass) for mass, shifted_mass in added]
-        return [(added, counts[0]), (deleted, counts[1])]
+        added = ((add, 1 - delete), (1 - add, delete))
+        return [added, tuple((shifted, mass) for mass, shifted in added)]
     if method == "deletion":
-        delete = Fraction(parameters["delete"])
-        return [(_common(delete ** counts[0], delete ** counts[1]), 1)]
-    hidden = _hidden(parameters, counts[0])
-    return [(_common(hidden, hidden), 1)]
-
-
-def _common(mass: Fraction, shifted_mass: Fraction) -> Cells:
-    """What x alone produces, and what both do."""
-    return [(1 - mass, Fraction(0)), (mass, shifted_mass)]
-
-
-def _hidden(parameters: Parameters, changes: int) -> Fraction:
-    """The probability that all changed coordinates are hidden."""
+        # an edit is at most one element of x and one of x' outside of what they share
+        return [_common(Fraction(parameters["delete"]))]
     if "keep_probability" in parameters:
-        return (1 - Fraction(parameters["keep_probability"])) ** changes
-    dim, kept = int(parameters["dim"]), int(parameters["keep_count"])
-    if changes > dim:
-        return Fraction(0)
-    return Fraction(comb(dim - changes, kept), comb(dim, kept))
+        return [_common(1 - Fraction(parameters["keep_probability"]))]
+    return [()]
+
+
+def _common(chance: Fraction) -> Cells:
+    """What x alone produces, and with some chance what both do."""
+    return ((1 - chance, Fraction(0)), (chance, chance))
+
+
+def _worst(kinds: Mapping[int, Cells]) -> Counts:
+    """The kinds that are worse than no other, and of equal ones the first.
+
+    What comes out of a change that is less than another is made of what comes out of
+    that one, by chance (Blackwell): so it is with any further changes.
+    """
+    worst: list[int] = []
+    for kind, cells in kinds.items():
+        if not any(_is_worse(kinds[other], cells) for other in worst):
+            worst = [other for other in worst if not _is_worse(cells, kinds[other])]
+            worst.append(kind)
+    return tuple(worst)
+
+
+def _is_worse(first: Cells, second: Cells) -> bool:
+    """Whether any event keeps at most as much by the first change as by the second."""
+    # both curves are convex, and the second is straight between its corners
+    p = shifted = Fraction(0)
+    for mass, shifted_mass in _by_ratio(second):
+        p += mass
+        shifted += shifted_mass
+        if _kept(first, p) > shifted:
+            return False
+    return True
+
+
+def _kept(cells: Cells, p: Fraction) -> Fraction:
+    """What an event of probability p keeps by one change, at least."""
+    kept = Fraction(0)
+    for mass, shifted_mass in _by_ratio(cells):
+        share = min(p / mass, Fraction(1))
+        kept += share * shifted_mass
+        p -= share * mass
+    return kept
+
+
+def _by_ratio(cells: Cells) -> Cells:
+    """What x can produce, by rising ratio."""
+    produced = (cell for cell in cells if cell[0])
+    return tuple(sorted(produced, key=lambda cell: cell[1] / cell[0]))

@@ -9,25 +9,28 @@ and the bound is evaluated in balls.
 """
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from math import erfc, inf, log, sqrt
-from typing import Any, NamedTuple
+from math import erfc, inf, sqrt
+from typing import Any, NamedTuple, Self
 
 from rsbounds.audit._balls import Arb, Event, arb, ctx, event
-from rsbounds.audit._discrete import least_of_ways, proved_discrete, ways_of
+from rsbounds.audit._discrete import laws_of, least_discrete, proved_discrete
+from rsbounds.audit._laws import FAR_SCORE, Law, Region, precision
 
 Parameters = Mapping[str, Any]
-_PRECISION = 192
 _MOST = 400  # changes of which more take minutes to prove
 _STEPS = 120  # of the search for t
 
 
-class _Region(NamedTuple):
-    """Masses at x, above 0, and at x', and the logarithm of their ratio as a double."""
+class _Way(NamedTuple):
+    """The regions of one way to make the changes, and the mass of what x alone has."""
 
-    mass: Fraction
-    shifted_mass: Fraction
-    log: float
+    law: Law
+    regions: list[Region]
+    alone: Arb
+
+    @classmethod
+    def of(cls, law: Law) -> Self:
+        return cls(law, list(law.regions()), 1 - law.mass)
 
 
 def is_mixed(method: str, parameters: Parameters) -> bool:
@@ -61,15 +64,13 @@ def proved_mixed(
     discrete = _discrete(parameters)
     if radius == 0:
         return proved_discrete("blocks", discrete, float(changes), z_a, z_b)
-    ways = _regions(discrete, changes)
     scores = [z_a, z_a if z_b is None else -z_b]
-    if radius == inf:
-        return inf in scores and all(_stays(regions, scores) for regions in ways)
-    with ctx.workprec(_PRECISION):
+    with ctx.workprec(precision(*scores)):
+        ways = [_Way.of(law) for law in laws_of("blocks", discrete, changes)]
+        if radius == inf:
+            return inf in scores and all(_stays(way, scores) for way in ways)
         shift = arb(radius) / arb(_level(parameters))
-        return all(
-            bool(sum(_least(regions, shift, z) for z in scores) > 1) for regions in ways
-        )
+        return all(bool(sum(_least(way, shift, z) for z in scores) > 1) for way in ways)
 
 
 def least_mixed(parameters: Parameters, radius: float, z: Arb) -> Event:
@@ -79,11 +80,12 @@ def least_mixed(parameters: Parameters, radius: float, z: Arb) -> Event:
     """
     discrete, changes = _discrete(parameters), stated_changes(parameters)
     if radius == 0:
-        return least_of_ways("blocks", discrete, float(changes), z)
-    with ctx.workprec(_PRECISION):
+        return least_discrete("blocks", discrete, float(changes), z)
+    with ctx.workprec(precision(float(z))):
         shift = arb(radius) / arb(_level(parameters))
         score = float(z.lower())
-        bounds = [_least(way, shift, score) for way in _regions(discrete, changes)]
+        ways = [_Way.of(law) for law in laws_of("blocks", discrete, changes)]
+        bounds = [_least(way, shift, score) for way in ways]
         least = bounds[0]
         for bound in bounds[1:]:
             least = least.min(bound)
@@ -105,71 +107,44 @@ def _level(parameters: Parameters) -> float:
     return float(level)
 
 
-def _regions(discrete: Parameters, changes: int) -> list[list[_Region]]:
-    """The regions of every way to make so many changes."""
-    ways = ways_of("blocks", discrete, float(changes))
-    if ways is None:
-        raise ValueError(f"{changes} changes are more than are proved here")
-    return [
-        [
-            _Region(p, q, _log(p) - _log(q) if q else inf)
-            for p, q in regions.masses.values()
-        ]
-        for regions in ways
-    ]
-
-
-def _log(share: Fraction) -> float:
-    return log(share.numerator) - log(share.denominator)
-
-
-def _stays(regions: Sequence[_Region], scores: Sequence[float]) -> bool:
+def _stays(way: _Way, scores: Sequence[float]) -> bool:
     """Whether a sure event leads at any distance."""
-    kept = sum((region.shifted_mass for region in regions), Fraction(0))
-    return kept == 1 or (scores == [inf, inf] and 2 * kept > 1)
+    kept = way.law.shifted_mass
+    return bool(kept == 1) or (scores == [inf, inf] and bool(2 * kept > 1))
 
 
-def _least(regions: Sequence[_Region], shift: Arb, score: float) -> Arb:
+def _least(way: _Way, shift: Arb, score: float) -> Arb:
     """A lower bound of the least probability of an event of Phi(score)."""
     if score == inf:
-        return sum((_ball(region.shifted_mass) for region in regions), arb(0))
-    if not score > -37:
+        return way.law.shifted_mass
+    if not score > -FAR_SCORE:
         return arb(0)
-    z = arb(min(score, 37.0))
-    t = arb(_tilt(regions, float(shift), float(z)))
-    bound = t.exp() * event(z).p
-    for region in regions:
-        mass = _ball(region.mass)
-        if not region.shifted_mass:
-            bound -= t.exp() * mass
-            continue
-        shifted_mass = _ball(region.shifted_mass)
-        end = (t + (mass / shifted_mass).log()) / shift + shift / 2
+    z = arb(min(score, FAR_SCORE))
+    t = arb(_tilt(way, float(shift), float(z)))
+    bound = t.exp() * (event(z).p - way.alone)
+    for mass, shifted_mass, ratio in way.regions:
+        end = (t - ratio) / shift + shift / 2
         bound += shifted_mass * event(end - shift).p - t.exp() * mass * event(end).p
     return bound if bound > 0 else arb(0)
 
 
-def _ball(share: Fraction) -> Arb:
-    return arb(share.numerator) / share.denominator
-
-
-def _tilt(regions: Sequence[_Region], shift: float, z: float) -> float:
+def _tilt(way: _Way, shift: float, z: float) -> float:
     """The t at which the event has about Phi(z): of its smaller tail, by halving."""
-    shared = [region for region in regions if region.shifted_mass]
-    if not shared:
+    if not way.regions:
         return -700.0
+    shared = [(float(region.mass), -float(region.log)) for region in way.regions]
     side = 1 if z < 0 else -1
-    alone = sum(float(r.mass) for r in regions if not r.shifted_mass)
-    target = erfc(-side * z / sqrt(2)) / 2 - (alone if side > 0 else 0.0)
+    target = erfc(-side * z / sqrt(2)) / 2 - (float(way.alone) if side > 0 else 0.0)
     middle = shift * (z - shift / 2)
-    low = middle - max(region.log for region in shared) - 40 * shift
-    high = middle - min(region.log for region in shared) + 40 * shift
+    logs = [ratio for _, ratio in shared]
+    low = middle - max(logs) - 40 * shift
+    high = middle - min(logs) + 40 * shift
     for _ in range(_STEPS):
         t = (low + high) / 2
         held = 0.0
-        for region in shared:
-            end = (t + region.log) / shift + shift / 2
-            held += float(region.mass) * erfc(-side * end / sqrt(2)) / 2
+        for mass, ratio in shared:
+            end = (t + ratio) / shift + shift / 2
+            held += mass * erfc(-side * end / sqrt(2)) / 2
         if (held < target) == (side > 0):
             low = t
         else:

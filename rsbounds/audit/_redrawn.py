@@ -81,6 +81,23 @@ def votes_changed(
     return difference
 
 
+def changed(votes: Difference, manifest: Manifest) -> Iterator[Finding]:
+    """Describe what refutes a margin.
+
+    Votes that count by it and change, or scores that differ by more than those of two
+    programs can, each within half of it of the exact ones.
+    """
+    if not manifest.procedure.void_against:
+        return
+    if not votes.largest <= votes.margin:
+        text = f"scores differ by {votes.largest:.4g} under other settings, more than "
+        yield Finding(Kind.COUNTS, None, f"{text}the margin {votes.margin:.4g} allows")
+    if votes.changed:
+        text = f"{votes.changed} votes that lead by the margin {votes.margin:.4g} are "
+        text += f"for another class under other settings ({', '.join(votes.settings)})"
+        yield Finding(Kind.COUNTS, None, text)
+
+
 def of_several_models(manifest: Manifest) -> bool:
     """Tell whether rows are from before a change.
 

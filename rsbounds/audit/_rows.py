@@ -118,8 +118,8 @@ def _may_stop(row: Row, procedure: Procedure) -> bool:
     """Whether a run may have as few samples of an input as its row states."""
     if procedure.only_correct and not row.n:
         return True  # of an input whose selected class is wrong
-    if procedure.target_radius is not None:
-        return row.n <= procedure.n  # it stops when the target is decided
+    if procedure.ends_at_target:
+        return row.n <= procedure.n
     return procedure.bound in _looks.LOOKS and row.n in _looks.levels_of(procedure)
 
 

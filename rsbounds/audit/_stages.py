@@ -53,12 +53,15 @@ class File:
     findings: list[Finding] = field(default_factory=list)
 
     @classmethod
-    def read(cls, path: Path, rerun: int, *, margin: bool, seed: int | None) -> Self:
-        """The file, or ValueError where nothing here can prove or redraw it."""
+    def read(cls, path: Path, rerun: int, *, fresh: bool, seed: int | None) -> Self:
+        """The file, or ValueError where nothing here can prove or redraw it.
+
+        ``fresh``: samples that no seed repeats are worth drawing, too.
+        """
         manifest = Manifest.read(path)
         check_manifest(manifest, path)
         require_provable(manifest, path)
-        if rerun and not margin and manifest.procedure.noise_source != "seed":
+        if rerun and not fresh and not manifest.procedure.repeats:
             raise ArgumentError(
                 "rerun",
                 f"can't draw the rows of {path} again: their noise is of the operating "
@@ -166,7 +169,7 @@ class File:
     ) -> Difference:
         """The scores of rows drawn again beside those of other settings."""
         votes = _redrawn.votes_changed(redrawn, self.manifest, source, model, scheme)
-        self.findings += _changed(votes, self.manifest)
+        self.findings += _redrawn.changed(votes, self.manifest)
         return votes
 
     def _sound(self, rows: Sequence[Numbered]) -> list[Numbered]:
@@ -180,23 +183,6 @@ class File:
             if finding.kind == Kind.CONTRADICTION
         }
         return [numbered for numbered in rows if numbered[0] not in wrong]
-
-
-def _changed(votes: Difference, manifest: Manifest) -> Iterator[Finding]:
-    """Describe what refutes a margin.
-
-    Votes that count by it and change, or scores that differ by more than those of two
-    programs can, each within half of it of the exact ones.
-    """
-    if not manifest.procedure.void_against:
-        return
-    if not votes.largest <= votes.margin:
-        text = f"scores differ by {votes.largest:.4g} under other settings, more than "
-        yield Finding(Kind.COUNTS, None, f"{text}the margin {votes.margin:.4g} allows")
-    if votes.changed:
-        text = f"{votes.changed} votes that lead by the margin {votes.margin:.4g} are "
-        text += f"for another class under other settings ({', '.join(votes.settings)})"
-        yield Finding(Kind.COUNTS, None, text)
 
 
 def _judged(

@@ -15,7 +15,7 @@ import numpy as np
 
 from rsbounds._numerics.decimals import number, whole_number
 from rsbounds._numerics.scores import ndtri
-from rsbounds.answers import BOUND, Answer, unclassified
+from rsbounds.answers import BOUND, Answer
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import arb, ctx, event
 from rsbounds.audit._finding import Kind, Said
@@ -31,8 +31,7 @@ class ValuesProof(Proof):
     stated = ("outputs",)
 
     def computed(self, row: Row, answer: Answer, manifest: Manifest) -> Row:
-        certificate = unclassified(
-            answer.scheme,
+        certificate = answer.unclassified(
             manifest.procedure,
             sigma=row.sigma,
             bound=BOUND,

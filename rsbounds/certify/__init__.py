@@ -31,8 +31,7 @@ from rsbounds.certify._run import Selection as Selection
 from rsbounds.certify._run import Settings
 from rsbounds.certify._run import drawn_columns as drawn_columns
 from rsbounds.certify._stopping import Stopping as Stopping
-from rsbounds.certify._too_few import least_samples as least_samples
-from rsbounds.certify._too_few import too_few as too_few
+from rsbounds.certify._too_few import hopeless as hopeless
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import ArraySampler, Sampler, stream
 

@@ -190,7 +190,7 @@ def _checked(pilot: Results) -> Manifest:
         raise ArgumentError(
             "pilot", f"must be of the class; it answers {manifest.answer['name']!r}"
         )
-    if manifest.procedure.target_radius is not None:
+    if manifest.procedure.ends_at_target:
         raise ArgumentError("pilot", "must have no target radius: it stopped at it")
     if BOUNDS[manifest.procedure.bound].evidence != "counts":
         raise ArgumentError("pilot", "must be by a bound on counts")

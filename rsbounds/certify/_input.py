@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.answers import TopClass, class_counts, level_of, sampler_of
+from rsbounds.answers import TopClass, class_counts
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify._job import Job
-from rsbounds.certify._too_few import warn_of_too_few
+from rsbounds.certify._too_few import warn_if_hopeless
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import Phase, Sampler, stream
@@ -149,9 +149,8 @@ def certified(
     """The certificate of one input whose label nobody knows, by any procedure."""
     job = Job.of(sampler, TopClass(scheme), procedure)
     certificate = job.certify(x, index, ABSTAIN).certificate
-    # where all outcomes are gone through their number is no choice
-    if certificate.abstained and scheme.outcomes is None:
-        warn_of_too_few(job.answer, x, procedure)
+    if not certificate.radius > 0:
+        warn_if_hopeless(job.answer, x, procedure, stacklevel=3)
     return certificate
 
 
@@ -189,10 +188,11 @@ def predict(
     0
     """
     require_procedure(procedure)
-    sampler = sampler_of(sampler, scheme)
+    answer = TopClass(scheme)
+    (own,), (level,) = answer.samplers(sampler), answer.levels(x)
     # A phase of its own: a prediction never looks at the samples of a certificate.
     generator = stream(procedure.seed, index, Phase.PREDICT)
-    counts = class_counts(sampler(x, level_of(scheme, x), procedure.n, generator))
+    counts = class_counts(own(x, level, procedure.n, generator))
     _warn_of_too_few(procedure.n, procedure.alpha)
     second, first = np.sort(counts)[-2:]
     # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound

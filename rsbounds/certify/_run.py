@@ -24,6 +24,7 @@ from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.certify._asserted import Asserted
 from rsbounds.certify._job import Counts, Here, Job, Work, source_of
 from rsbounds.certify._tally import Tally
+from rsbounds.certify._too_few import warn_if_hopeless
 from rsbounds.confidence import BOUNDS
 from rsbounds.frameworks import labels_of
 from rsbounds.loading import Data, check_labels
@@ -244,8 +245,11 @@ class Run:
             notify=self.settings.notify,
             expects_void=self.job.procedure.void_against,
         )
-        scheme = self.job.answer.scheme
+        answer = self.job.answer
+        scheme = answer.scheme
         asserted = Asserted(scheme) if scheme.scope == ASSERTED_ENVELOPE else None
+        targets = self.job.procedure.ends_at_target
+        asked_why = False
         for outcome in tally.over(self.work.outcomes(missing, tally.wants_alone)):
             if outcome.row is None:
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
@@ -258,6 +262,14 @@ class Run:
                     f"{counted_from_one(label, self.classes)}"
                 )
             tally.add(outcome.row, outcome.alone)
+            row = outcome.row
+            in_vain = not row.radius > 0 and (targets or row.count == row.n)
+            if in_vain and not asked_why and not row.is_left_out:
+                # perhaps no votes would do, as even those for one class alone didn't;
+                # asked once, as n and alpha are those of all inputs
+                asked_why = True
+                x = self.source.input(outcome.index)
+                warn_if_hopeless(answer, x, self.job.procedure, stacklevel=2)
             if asserted is not None and asserted.watches:
                 x = self.source.input(outcome.index)
                 asserted.add(outcome.index, outcome.row.sigma, x)

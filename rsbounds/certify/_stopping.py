@@ -44,9 +44,12 @@ class Stopping:
     ----------
     columns : tuple of str
         The columns that rows have besides those of the answer.
+    target : float
+        The radius that is certified or nothing; 0 where any is.
     """
 
     columns: tuple[str, ...] = ()
+    target: float = 0.0
 
     def __init__(self, procedure: Procedure) -> None:
         self.procedure = procedure
@@ -140,7 +143,7 @@ class _Decided(Stopping):
 
     def __init__(self, procedure: Procedure, target: float) -> None:
         super().__init__(procedure)
-        self._target = target
+        self.target = target
 
     def check(self, answer: Answer) -> None:
         _require(
@@ -164,16 +167,16 @@ class _Decided(Stopping):
 
     def _is_decided(self, answer: Answer, votes: Votes) -> bool:
         """Whether the target is proved, or out of reach."""
-        if votes.n and answer.shown(votes, self.procedure) >= self._target:
+        if votes.n and answer.shown(votes, self.procedure) >= self.target:
             return True
-        return answer.reach(votes, self.procedure) < self._target
+        return answer.reach(votes, self.procedure) < self.target
 
     def certify(
         self, answer: Answer, evidence: Any, *, label: int, index: int
     ) -> Answered:
         answered = super().certify(answer, evidence, label=label, index=index)
         certificate = answered.certificate
-        radius = self._target if certificate.radius >= self._target else 0.0
+        radius = self.target if certificate.radius >= self.target else 0.0
         return answered._replace(certificate=replace(certificate, radius=radius))
 
     def _require_samples(self) -> None:

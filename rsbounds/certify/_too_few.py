@@ -1,9 +1,10 @@
-"""How many samples it takes before anything can be certified."""
+"""What no votes can show: too few samples, too weak a noise, too far a target."""
 
 import warnings
 from dataclasses import replace
 from typing import Any
 
+from rsbounds._numerics.decimals import truncated
 from rsbounds.answers import Answer
 from rsbounds.certify._stopping import Stopping
 from rsbounds.procedure import Procedure
@@ -12,40 +13,53 @@ from rsbounds.procedure import Procedure
 MOST = 10**9
 
 
-def may_certify(answer: Answer, x: Any, procedure: Procedure) -> bool | None:
-    """Whether samples that all fall on one class would certify it; None: not known."""
-    largest = Stopping.of(procedure).largest_radius(answer, x)
-    return None if largest is None else largest > 0
+def hopeless(answer: Answer, x: Any, procedure: Procedure) -> str | None:
+    """Say why no votes could certify what is asked for at an input.
 
-
-def least_samples(answer: Answer, x: Any, procedure: Procedure) -> int | None:
-    """The least n that can certify something, where that of a procedure can't.
-
-    None where that is enough, or nobody knows, or ``MOST`` show nothing either.
+    None where some could, or where nobody knows.
     """
+    stopping = Stopping.of(procedure)
+    largest = stopping.largest_radius(answer, x)
+    if largest is None:
+        return None
+    if not largest > 0:
+        return _nothing(answer, x, procedure)
+    if largest >= stopping.target:
+        return None
+    return (
+        f"the target radius {stopping.target} is above the largest that "
+        f"n = {procedure.n} samples can show at this input, {truncated(largest, 4)}"
+    )
+
+
+def warn_if_hopeless(
+    answer: Answer, x: Any, procedure: Procedure, stacklevel: int
+) -> None:
+    """Warn where no votes could have been an answer at an input that abstained."""
+    reason = hopeless(answer, x, procedure)
+    if reason is not None:
+        warnings.warn(reason, stacklevel=stacklevel + 1)
+
+
+def _nothing(answer: Answer, x: Any, procedure: Procedure) -> str:
+    """Say what it takes to certify anything: more samples, or other noise."""
 
     def enough(n: int) -> bool:
-        return may_certify(answer, x, replace(procedure, n=n)) is True
+        stopping = Stopping.of(replace(procedure, n=n))
+        largest = stopping.largest_radius(answer, x)
+        return largest is not None and largest > 0
 
-    if may_certify(answer, x, procedure) is not False or not enough(MOST):
-        return None
+    # where all outcomes are evaluated their number is no choice
+    if answer.scheme.outcomes is not None or not enough(MOST):
+        return (
+            "this noise certifies nothing, however many samples are drawn: "
+            f"{answer.scheme.name} needs a stronger one"
+        )
     low, high = procedure.n, MOST
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def too_few(procedure: Procedure, least: int) -> str:
-    """The sentence for people, with the n that they need."""
     return (
         f"n = {procedure.n}, alpha = {procedure.alpha:g} abstains whatever the votes: "
-        f"the bound {procedure.bound} needs n = {least}"
+        f"the bound {procedure.bound} needs n = {high}"
     )
-
-
-def warn_of_too_few(answer: Answer, x: Any, procedure: Procedure) -> None:
-    """A warning where no votes could have been an answer; stacklevel of `certify`."""
-    least = least_samples(answer, x, procedure)
-    if least is not None:
-        warnings.warn(too_few(procedure, least), stacklevel=4)

@@ -211,8 +211,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = _flags.spelled(str(message).replace(folder, ""), options)
         print(f"{command}: {shown(abridged(text))}", file=sys.stderr)
 
+    @cache  # what is told before a run is told once
+    def warn(message: str) -> None:
+        say(f"warning: {message}")
+
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
+        warnings.showwarning = lambda message, *_, **__: warn(str(message))
         try:
             folder = f"{os.getcwd()}{os.sep}"
             commands = parser()

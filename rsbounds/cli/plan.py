@@ -212,7 +212,7 @@ def _as_json(own: Choice, radii: Sequence[float]) -> dict[str, Any]:
             "bound": best.procedure.bound,
             "keeps": own.kept,
             "samples": best.samples / reference.samples,
-            "only_correct": best.samples_only_correct / reference.samples,
+            "samples_only_correct": best.samples_only_correct / reference.samples,
             "minutes": own.minutes(best.samples),
         },
     }
@@ -228,7 +228,7 @@ def _entries(each: Forecast, radii: Sequence[float], own: Choice) -> dict[str, A
         "average_radius": each.average_radius._asdict(),
         "accuracy": {str(radius): share._asdict() for radius, share in pairs},
         "samples": each.samples,
-        "only_correct": each.samples_only_correct,
+        "samples_only_correct": each.samples_only_correct,
         "minutes": own.minutes(each.samples),
     }
 

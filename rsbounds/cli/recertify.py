@@ -257,7 +257,7 @@ def _read(path: Path) -> Run:
     and for rows that contradict their manifest.
     """
     manifest = Manifest.read(path)
-    if manifest.procedure.target_radius is not None:
+    if manifest.procedure.ends_at_target:
         raise ValueError(
             f"{path} was sampled until a target radius was decided: a bound for a "
             "number of samples fixed in advance would have no level on its counts"

@@ -143,8 +143,8 @@ def certify_drawn(
         array of int of shape (C,). It is called once for each stage that the radius
         depends on, in the order of the items.
     procedure : Procedure
-        As in :func:`certify_counts`. Samples that its margin leaves without a class
-        count against whatever an upper bound is of; others are of no class.
+        As in :func:`certify_counts`. Where samples without a class may be of any
+        (``void_against``), they count against whatever an upper bound is of.
     """
     select = checked_select(rule, select)
     chosen = plan(rule, select, procedure.n, procedure.alpha)

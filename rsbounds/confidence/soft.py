@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -195,19 +195,24 @@ def _least(limit: float, accepted: Accepted) -> float:
         return float(bisect(np.asarray(limit), np.asarray(0.0), accepted, steps=85))
 
 
-def _lower(
-    histogram: ScoreHistogram,
-    n: NDArray[np.int64],
-    alpha: Array,
-    u: float | None,
-    *,
-    method: str,
-) -> End:
-    return soft_end(histogram, alpha, method)
+@dataclass(frozen=True)  # a copy of it is equal, as one of a partial isn't
+class _Lower:
+    """The lower end of a class by one of the methods."""
+
+    method: str
+
+    def __call__(
+        self,
+        histogram: ScoreHistogram,
+        n: NDArray[np.int64],
+        alpha: Array,
+        u: float | None,
+    ) -> End:
+        return soft_end(histogram, alpha, self.method)
 
 
 def _entry(method: str) -> Bound:
-    return Bound(method, "scores", partial(_lower, method=method))
+    return Bound(method, "scores", _Lower(method))
 
 
 CHERNOFF = _entry("chernoff")

@@ -22,6 +22,8 @@ from rsbounds.noises._named import AddedNoise as AddedNoise
 from rsbounds.noises._named import NamedNoise
 from rsbounds.noises._named import held as held
 from rsbounds.noises._noise import Bits, Noise
+from rsbounds.noises._noise import Gaussian as Gaussian
+from rsbounds.noises._noise import is_single as is_single
 from rsbounds.noises._noise import noise_level as noise_level
 from rsbounds.noises._noise import single as single
 from rsbounds.noises._scores import checked_scores as checked_scores

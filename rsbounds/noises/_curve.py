@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -24,12 +24,19 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rationals import exact_probability
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
-from rsbounds.noises._estimates import Part, bits, estimated
+from rsbounds.noises._estimates import DOUBLE, Part, bits, size
 from rsbounds.noises._exact import float_above, float_down, float_up
-from rsbounds.noises._questions import Question, ScoreQuestion, score_threshold
+from rsbounds.noises._questions import (
+    Question,
+    ScoreQuestion,
+    Shares,
+    may_be_least,
+    score_threshold,
+)
 from rsbounds.noises._regions import Regions
 from rsbounds.noises._scores import bounds_of_scores, not_above, tails
 from rsbounds.noises._search import last, pairwise, rising, staircase
+from rsbounds.noises._values import Values
 from rsbounds.noises._ways import Counts, Ways, numbers, worst
 
 NO_NOISE = "must not make the noise the same at every input; got"
@@ -42,6 +49,10 @@ WIDE = {2: 512, 3: 64, 4: 24}
 _KEPT = 2**30
 #: Bits of exact numbers that an answer may need: about a second's work.
 _EXACT = 2**31
+#: What estimates of ways may take together, about half a second, and those of one way,
+#: in numbers of regions.
+_LOOKS = 2**23
+_LOOK = 4096
 
 
 class Curve(ABC):
@@ -139,16 +150,18 @@ class Curve(ABC):
         ValueError
             If an argument is out of its domain, or ``r`` more than can be exact.
         """
-        cases = self._cases("r", r)
+        ways = self._ways("r", r)
+        values = Values.of(p)
+        cases = self._least("r", ways, Shares.of(values.exact))
 
         def rounded(value: Fraction) -> float:
-            top, bottom = value.numerator, value.denominator
-            return min(float_down(*regions.low_parts(top, bottom)) for regions in cases)
+            parts = value.numerator, value.denominator
+            return min(regions.low_float(*parts) for regions in cases)
 
         def exact(value: Fraction) -> Fraction:
             return min(regions.low(value) for regions in cases)
 
-        return _each(p, rounded, exact)
+        return values.answered(rounded, exact)
 
     def high(self, p: Any, r: Any) -> Any:
         """The largest probability within r changes, 1 - low(1 - p, r).
@@ -156,15 +169,19 @@ class Curve(ABC):
         Arguments and result as of :meth:`low`; a float is the least double that isn't
         below the exact value.
         """
-        cases = self._cases("r", r)
+        ways = self._ways("r", r)
+        values = Values.of(p)
+        cases = self._least("r", ways, Shares.of(1 - value for value in values.exact))
 
         def exact(value: Fraction) -> Fraction:
             return 1 - min(regions.low(1 - value) for regions in cases)
 
         def rounded(value: Fraction) -> float:
-            return float_up(*exact(value).as_integer_ratio())
+            rest = (1 - value).as_integer_ratio()
+            kept = [regions.low_parts(*rest) for regions in cases]
+            return max(float_up(whole - part, whole) for part, whole in kept)
 
-        return _each(p, rounded, exact)
+        return values.answered(rounded, exact)
 
     def threshold(self, r: Any, *, exact: bool = False) -> Any:
         """The least double p_A that certifies the top class at r, alone.
@@ -183,7 +200,7 @@ class Curve(ABC):
         float or Fraction
             inf where even p_A = 1 does not certify r.
         """
-        infimum = self._infimum(self._cases("r", r))
+        infimum = self._infimum(self._hardest("r", self._ways("r", r)))
         if infimum is None:
             return math.inf
         if exact:
@@ -196,7 +213,10 @@ class Curve(ABC):
 
         At most 1e-14 of it is rounding: probabilities next to 1 keep their precision.
         """
-        return max(score_threshold(regions) for regions in self._cases("r", r))
+        return max(
+            score_threshold(regions)
+            for regions in self._hardest("r", self._ways("r", r))
+        )
 
     def certified(self, p_a: Any, r: Any, p_b: Any = None) -> bool:
         """Whether low(p_a, r) > high(p_b, r) for all ways to make r changes, exactly.
@@ -278,11 +298,12 @@ class Curve(ABC):
         """
         scores = as_floats("z", z, nan=False)
         ways = self._ways("r", r)
-        if not self._is_exact(ways):
+        try:
+            low, high = self._lowered(scores, ways), -self._lowered(-scores, ways)
+        except ArgumentError:
             nothing = np.full(scores.shape, math.inf)
             return -nothing[()], nothing[()]
-        cases = [self._region(counts) for counts in ways.every()]
-        return self._lowered(scores, cases)[()], (-self._lowered(-scores, cases))[()]
+        return low[()], high[()]
 
     def frontier(self, p_a: Any, p_b: Any = None) -> list[tuple[Any, ...]]:
         """The largest numbers of changes that are certified, by kind.
@@ -330,11 +351,59 @@ class Curve(ABC):
     def _every(self, name: str, ways: Ways) -> list[Regions]:
         """The regions of every way to make some changes."""
         if not self._is_exact(ways):
-            raise ArgumentError(
-                name,
-                f"must be few enough changes for exact numbers; got {ways.changes}",
-            )
+            raise self._too_many(name, ways)
         return [self._region(counts) for counts in ways.every()]
+
+    def _least(self, name: str, ways: Ways, shares: Shares) -> list[Regions]:
+        """The regions of some ways, among which are those that keep least of events."""
+        if shares.kind is None or not self._has_estimates(ways, len(shares.shares)):
+            return self._every(name, ways)
+        every = list(ways.every())
+        kept = [shares.kept(self._parts(counts)) for counts in every]
+        return self._few(name, ways, [every[i] for i in may_be_least(kept)])
+
+    def _hardest(self, name: str, ways: Ways) -> list[Regions]:
+        """The same, among which are those of the largest threshold."""
+        if not self._has_estimates(ways, 1):
+            return self._every(name, ways)
+        left = list(ways.every())
+        chosen = [left.pop(len(left) // 2)]
+        while True:
+            (hard,) = self._few(name, ways, chosen)[-1:]
+            infimum = hard.infimum_parts()
+            if infimum is None:
+                return [hard]
+            # ways that are certified below that threshold have a smaller one
+            question = Question(Fraction(float_down(*infimum)), None)
+            answers = [question.estimated(self._parts(counts)) for counts in left]
+            left = [
+                counts
+                for counts, answer in zip(left, answers, strict=True)
+                if answer is not True
+            ]
+            if not left:
+                return [self._region(counts) for counts in chosen]
+            kept = [question.shares.kept(self._parts(counts)) for counts in left]
+            least = [-1.0 if own is None else float(own.least[0]) for own in kept]
+            chosen.append(left.pop(int(np.argmin(least))))
+
+    def _has_estimates(self, ways: Ways, shares: int) -> bool:
+        """Whether to look at all ways takes less than exact numbers, and a second."""
+        parts = self._parts(ways.middle)
+        if parts is None or ways.number == 1:
+            return False
+        return ways.number * (_LOOK + size(parts) + 8 * shares) <= _LOOKS
+
+    def _few(self, name: str, ways: Ways, some: Sequence[Counts]) -> list[Regions]:
+        """The regions of some of these ways, if exact numbers take about a second."""
+        if sum(bits(self._parts(counts) or ()) for counts in some) > _EXACT:
+            raise self._too_many(name, ways)
+        return [self._region(counts) for counts in some]
+
+    def _too_many(self, name: str, ways: Ways) -> ArgumentError:
+        return ArgumentError(
+            name, f"must be few enough changes for exact numbers; got {ways.changes}"
+        )
 
     def _region(self, counts: Counts) -> Regions:
         regions = self._regions.get(counts)
@@ -367,10 +436,7 @@ class Curve(ABC):
             return False
 
         def estimate(counts: Counts) -> bool | None:
-            parts = self._parts(counts)
-            if parts is None:
-                return None
-            return question.estimated(estimated(parts, question.kind))
+            return question.estimated(self._parts(counts))
 
         def decided(counts: Counts) -> bool:
             answer = estimate(counts)
@@ -410,7 +476,16 @@ class Curve(ABC):
             ends.append(FAR)  # some kinds of changes may have no end where others do
         if most < math.inf:
             ends.append(int(most))
-        return max(last(holds, min(ends), start=int(least)), 0)
+        end = min(ends)
+        guess = self._guess(question.lead, end)
+        return max(last(holds, end, start=int(least), guess=guess), 0)
+
+    def _guess(self, lead: float, end: int) -> int | None:
+        """About the radius, where a formula says it.
+
+        ``lead`` is half of what both bounds are above 1 together.
+        """
+        return None
 
     def _radius_of_share(self, p: float, least: float, most: float) -> float:
         return float(self._largest(_question(p, None), least, most))
@@ -424,10 +499,10 @@ class Curve(ABC):
         top, _ = bounds_of_scores(z, None)
         return self._largest(ScoreQuestion(z, top), least, most)
 
-    def _lowered(self, z: Array, cases: Sequence[Regions]) -> Array:
+    def _lowered(self, z: Array, ways: Ways) -> Array:
         p, q = tails(z)
         least: Array = np.full(np.shape(z), np.inf)
-        for regions in cases:
+        for regions in self._least("r", ways, Shares(p.ravel(), q.ravel(), DOUBLE)):
             # both are bounds; the better one is of the smaller tail, which has its
             # digits
             low = round_down(ndtri(regions.corners.low(p)), NDTRI_ERROR)
@@ -460,26 +535,3 @@ def _question(p_a: Any, p_b: Any) -> Question:
     top = exact_probability("p_a", p_a)
     rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
     return Question(top, rest)
-
-
-def _each(
-    p: Any,
-    rounded: Callable[[Fraction], float],
-    exact: Callable[[Fraction], Fraction],
-) -> Any:
-    """A Fraction's answer exact, a number's rounded, an array's for each number."""
-    if not shape_of("p", p) and not isinstance(p, np.ndarray):
-        value = exact_probability("p", p)
-        if isinstance(p, Fraction):
-            return exact(value)
-        return rounded(value)
-    given = np.asarray(p)
-    array = as_floats("p", given, 0.0, 1.0, nan=False)
-    if given.dtype == np.longdouble:
-        values, places = np.unique(given, return_inverse=True)
-    else:
-        # told apart by their bits: a processor may be set to take the smallest for 0
-        bits, places = np.unique(array.view(np.int64), return_inverse=True)
-        values = bits.view(np.float64)
-    results = np.array([rounded(exact_probability("p", value)) for value in values])
-    return results[places].reshape(array.shape)

@@ -26,6 +26,8 @@ OPEN_ERROR = 1e-11
 SMALL = 1e-200
 #: Rows of so many changes are kept: others are megabytes.
 _KEPT = 1024
+#: Bits of a whole number that take about as long as Python's step from one to the next.
+_SHORT = 512
 
 
 class Part(NamedTuple):
@@ -181,16 +183,23 @@ def estimated(parts: Sequence[Part], kind: Kind) -> Estimates | None:
     )
 
 
-def bits(parts: Iterable[Part]) -> int:
-    """About how many bits the exact masses of these parts have."""
-    length = 0
-    regions = 1
+def size(parts: Iterable[Part]) -> int:
+    """About how many regions these parts have."""
+    number = 1
     for step, alike in _grouped(parts).items():
-        length += sum(part.times * part.scale.bit_length() for part in alike)
         own = sum((len(part.cells) - 1) * part.times for part in alike) + 1
-        regions *= 2 if step is None else own
-    # a region has two masses, and each of them a partial sum
-    return 4 * regions * length
+        number *= 2 if step is None else own
+    return number
+
+
+def bits(parts: Sequence[Part]) -> int:
+    """About how many bits the exact masses of these parts have."""
+    length = sum(part.times * part.scale.bit_length() for part in parts)
+    # kinds that have no second ratio, as one way of flips has, have numbers too
+    number = max(size(parts), sum(part.times for part in parts))
+    # a region has two masses, and each of them a partial sum; short numbers take as
+    # long as those of some hundred bits
+    return 4 * number * (length + _SHORT)
 
 
 def _grouped(parts: Iterable[Part]) -> dict[Fraction | None, list[Part]]:

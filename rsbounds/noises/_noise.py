@@ -1,4 +1,7 @@
-"""What a noise is, the random bits that it is drawn from, and inputs that it takes."""
+"""What a noise is, the random bits that it is drawn from, and inputs that it takes.
+
+Gaussian noise, which is drawn unless another is asked for, stands beside it.
+"""
 
 from __future__ import annotations
 
@@ -235,3 +238,31 @@ def noise_level(sigma: float, name: str = "sigma") -> float:
         ends = f"[{_TINY:.2g}, {_LARGEST:.2g}]"
         raise ArgumentError(name, f"must be in {ends} to draw noise; got {sigma}")
     return level
+
+
+def is_single(sigma: float) -> bool:
+    """Whether a level is one of float32's numbers; any other is multiplied in float64.
+
+    Rounded to float32 a level that follows the input would jump, which no envelope
+    allows.
+    """
+    return float(np.float32(sigma)) == sigma
+
+
+class Gaussian(Noise):
+    """x + sigma Z: the level is exact, each number is rounded to float32 at last."""
+
+    law = ""
+    level = None
+    whole = False
+
+    checked = staticmethod(single)
+
+    def noisy(self, x: Any, sigma: float, size: int, bits: Any) -> NDArray[np.float32]:
+        """Copies as NumPy's generators draw them; torch's are drawn by its own."""
+        level = noise_level(sigma)
+        drawn = bits.generator.standard_normal((size, *x.shape), dtype=np.float32)
+        batch: NDArray[Any] = drawn if is_single(level) else drawn.astype(np.float64)
+        batch *= batch.dtype.type(level)
+        batch += x
+        return batch.astype(np.float32, copy=False)

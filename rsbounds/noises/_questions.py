@@ -3,14 +3,80 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from rsbounds.noises._estimates import DOUBLE, LONG, SMALL, Estimates, Kind
+from rsbounds._numerics.checks import Array
+from rsbounds.noises._estimates import DOUBLE, LONG, SMALL, Kind, Part, estimated
 from rsbounds.noises._exact import score_above
 from rsbounds.noises._regions import Regions
+
+
+class Kept(NamedTuple):
+    """Bounds of what events keep, and of 1 less that: each has digits where small."""
+
+    least: Array
+    most: Array
+    least_other: Array
+    most_other: Array
+
+
+class Shares(NamedTuple):
+    """Probabilities of events, and of their complements, as numbers of a kind.
+
+    ``kind`` is None where they are too small for any: only whole numbers decide.
+    """
+
+    shares: Array
+    others: Array
+    kind: Kind | None
+
+    @classmethod
+    def of(cls, shares: Iterable[Fraction]) -> Self:
+        """These rational numbers, rounded."""
+        given = list(shares)
+        both = [*given, *(1 - share for share in given)]
+        # doubles would lose the digits of such a share among the subnormals
+        small = any(0 < share < SMALL for share in both)
+        kind = LONG if small else DOUBLE
+        numbers = [kind.of(*share.as_integer_ratio()) for share in both]
+        if any(number is None for number in numbers):
+            return cls(np.zeros(0), np.zeros(0), None)
+        size = len(given)
+        return cls(
+            np.array(numbers[:size], kind.type),
+            np.array(numbers[size:], kind.type),
+            kind,
+        )
+
+    @np.errstate(all="ignore")
+    def kept(self, parts: Sequence[Part] | None) -> Kept | None:
+        """What events of these probabilities keep, where estimates know it."""
+        if self.kind is None or parts is None:
+            return None
+        estimates = estimated(parts, self.kind)
+        if estimates is None:
+            return None
+        return Kept(*estimates.low(self.shares), *estimates.high(self.others))
+
+
+def may_be_least(kept: Sequence[Kept | None]) -> list[int]:
+    """The places of what may be the least of all for some share; None may be always."""
+    known = [bounds for bounds in kept if bounds is not None]
+    if not known:
+        return list(range(len(kept)))
+    most = np.min([bounds.most for bounds in known], axis=0)
+    # the same by the complements, which have digits where shares are next to 1
+    least_other = np.max([bounds.least_other for bounds in known], axis=0)
+    return [
+        i
+        for i, bounds in enumerate(kept)
+        if bounds is None
+        or ((bounds.least <= most) & (bounds.most_other >= least_other)).any()
+    ]
 
 
 class Question:
@@ -23,17 +89,13 @@ class Question:
     def __init__(self, top: Fraction, rest: Fraction | None) -> None:
         self.top = top
         self.rest = rest
-        shares = [share for share in (top, rest) if share is not None]
-        both = [*shares, *(1 - share for share in shares)]
-        # doubles would lose the digits of such a share among the subnormals
-        small = any(0 < share < SMALL for share in both)
-        self.kind: Kind = LONG if small else DOUBLE
-        numbers = [self.kind.of(*share.as_integer_ratio()) for share in both]
-        # beyond the long doubles too: only whole numbers decide
-        self._open = any(number is None for number in numbers)
-        if not self._open:
-            self._shares = np.array(numbers[: len(shares)], self.kind.type)
-            self._others = np.array(numbers[len(shares) :], self.kind.type)
+        self.shares = Shares.of(share for share in (top, rest) if share is not None)
+
+    @property
+    def lead(self) -> float:
+        """Half of what both bounds together are above 1."""
+        rest = self.top if self.rest is None else self.rest
+        return float(self.top + rest - 1) / 2
 
     @property
     def is_sure(self) -> bool:
@@ -41,25 +103,27 @@ class Question:
         return 1 in (self.top, self.rest)
 
     @np.errstate(all="ignore")
-    def estimated(self, estimates: Estimates | None) -> bool | None:
+    def estimated(self, parts: Sequence[Part] | None) -> bool | None:
         """The answer where estimates decide it, else None."""
-        if estimates is None or self._open:
-            return None
         # What lies between both bounds is left open: estimates never decide a question
         # that they might decide otherwise than the exact regions.
-        least, most = estimates.low(self._shares)
-        # of each complement: 1 less the least of the share
-        least_other, most_other = estimates.high(self._others)
-        if _exceeds(least, most_other):
+        kept = self.shares.kept(parts)
+        if kept is None:
+            return None
+        if _exceeds(kept.least, kept.most_other):
             return True
-        if _exceeds(least_other, most):
+        if _exceeds(kept.least_other, kept.most):
             return False
         return None
 
     def exact(self, regions: Regions) -> bool:
         """The answer by the exact regions."""
-        low = regions.low(self.top)
-        return low + (low if self.rest is None else regions.low(self.rest)) > 1
+        # not reduced: the greatest common divisor would take longer than all else
+        kept, whole = regions.low_parts(*self.top.as_integer_ratio())
+        if self.rest is None:
+            return 2 * kept > whole
+        other, other_whole = regions.low_parts(*self.rest.as_integer_ratio())
+        return kept * other_whole + other * whole > whole * other_whole
 
 
 class ScoreQuestion(Question):

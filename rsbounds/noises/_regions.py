@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property, cmp_to_key
 from itertools import accumulate
@@ -23,6 +23,8 @@ from rsbounds.noises._exact import float_down, float_up, lower_float, upper_floa
 
 Weights = Sequence[int]
 
+#: Leading bits that a rounding is looked for in first: doubles end at 2^-1074.
+_LEADING = 1600
 #: Relative, and far above the rounding of a logarithm.
 _LOG_ERROR = 2.0**-40
 
@@ -81,6 +83,21 @@ class Regions:
         numerator = self.shifted_before[full] * mass * bottom + rest * shifted_mass
         return numerator, mass * bottom * self.scale
 
+    def low_float(self, top: int, bottom: int) -> float:
+        """:meth:`low` of top/bottom, rounded down to a double."""
+        short = self._leading
+        if short is not None:
+            bounds = short.low_bounds(top, bottom)
+            if bounds is not None and bounds[0] == bounds[1]:
+                return bounds[0]
+        return float_down(*self.low_parts(top, bottom))
+
+    @cached_property
+    def _leading(self) -> _Leading | None:
+        """The same regions by their leading bits, where they have many more."""
+        beyond = self.scale.bit_length() - _LEADING
+        return _Leading(self, beyond) if beyond > _LEADING else None
+
     def infimum_parts(self) -> tuple[int, int] | None:
         """The number that p must exceed so that :meth:`low` exceeds 1/2; None: none.
 
@@ -109,6 +126,40 @@ class Regions:
     def corners(self) -> Corners:
         """The same in doubles, rounded outward."""
         return Corners(self)
+
+
+class _Leading:
+    """Regions by the leading bits of their masses, of which each lacks less than 1."""
+
+    def __init__(self, regions: Regions, beyond: int) -> None:
+        self._mass = [v >> beyond for v in regions.mass]
+        self._shifted_mass = [v >> beyond for v in regions.shifted_mass]
+        self._before = [v >> beyond for v in regions.before]
+        self._shifted_before = [v >> beyond for v in regions.shifted_before]
+        self._scale = regions.scale >> beyond
+
+    def low_bounds(self, top: int, bottom: int) -> tuple[float, float] | None:
+        """Bounds of the least probability, both rounded down; None: not known."""
+        least, most = top * self._scale, top * (self._scale + 1)
+        full = bisect_right(self._before, least // bottom) - 1
+        # a corner that p may be on either side of; the end of all regions is one
+        if full + 1 == len(self._before) or not self._mass[full]:
+            return None
+        if least <= (self._before[full] + 1) * bottom:
+            return None
+        if most >= self._before[full + 1] * bottom:
+            return None
+        mass, shifted_mass = self._mass[full], self._shifted_mass[full]
+        shifted_before = self._shifted_before[full]
+        # what is left of p for this region, times the slope there
+        rest = least - (self._before[full] + 1) * bottom
+        below = shifted_before * bottom * (mass + 1) + rest * shifted_mass
+        more = most - self._before[full] * bottom
+        above = (shifted_before + 1) * bottom * mass + more * (shifted_mass + 1)
+        return (
+            float_down(below, (mass + 1) * bottom * (self._scale + 1)),
+            float_down(above, mass * bottom * self._scale),
+        )
 
 
 class _Known:
@@ -149,45 +200,96 @@ class Corners:
     """
 
     def __init__(self, regions: Regions) -> None:
-        scale = regions.scale
-        segments = list(zip(regions.mass, regions.shifted_mass, strict=True))
+        scale, size = regions.scale, len(regions.mass)
         before, shifted = regions.before, regions.shifted_before
-        self._start = np.array([float_up(v, scale) for v in before[:-1]])
-        self._low = np.array([float_down(v, scale) for v in shifted[:-1]])
+
+        def slope(i: int) -> tuple[int, int]:
+            return regions.shifted_mass[i], regions.mass[i]
+
+        self._start = _Quotients(size, lambda i: (before[i], scale), float_up)
+        self._low = _Quotients(size, lambda i: (shifted[i], scale), float_down)
         # a slope beyond the largest double is that double below, and inf above
-        self._least = np.array([float_down(q, p) for p, q in segments])
+        self._least = _Quotients(size, slope, float_down)
         # from the other end: what is left out counts for x' and costs x nothing
-        after = [before[-1] - v for v in before[:0:-1]]
-        shifted_after = [scale - v for v in shifted[:0:-1]]
-        self._tail = np.array([float_down(v, scale) for v in after])
-        self._high = np.array([float_up(v, scale) for v in shifted_after])
-        slopes = [float_up(q, p) for p, q in reversed(segments)]
-        self._most = np.maximum(slopes, TINY)
+        self._tail = _Quotients(
+            size, lambda i: (before[-1] - before[size - i], scale), float_down
+        )
+        self._high = _Quotients(
+            size, lambda i: (scale - shifted[size - i], scale), float_up
+        )
+        self._most = _Quotients(size, lambda i: slope(size - 1 - i), float_up)
 
     def low(self, p: Array) -> Array:
         """A lower bound of the least probability at x', for lower bounds ``p`` at x."""
-        segment = np.maximum(np.searchsorted(self._start, p, side="right") - 1, 0)
+        segment = self._start.last_not_above(p)
+        start, low = self._start[segment], self._low[segment]
         with np.errstate(under="ignore"):
-            further = lower_float(np.maximum(p - self._start[segment], 0.0))
+            further = lower_float(np.maximum(p - start, 0.0))
             risen = lower_float(further * self._least[segment])
-            bound = lower_float(self._low[segment] + risen)
+            bound = lower_float(low + risen)
         # the last corner itself needs no rounding
-        return np.where(p == self._start[segment], self._low[segment], bound)
+        return np.where(p == start, low, bound)
 
     def high(self, q: Array) -> Array:
         """An upper bound of the largest probability at x', for upper bounds at x."""
-        segment = np.maximum(np.searchsorted(self._tail, q, side="right") - 1, 0)
+        segment = self._tail.last_not_above(q)
+        high, most = self._high[segment], np.maximum(self._most[segment], TINY)
         # a slope may be infinite: of nothing further, nothing is risen
         with np.errstate(under="ignore", over="ignore", invalid="ignore"):
             further = np.maximum(q - self._tail[segment], 0.0)
-            risen = np.where(
-                further > 0,
-                upper_float(upper_float(further) * self._most[segment]),
-                0.0,
-            )
-            bound = upper_float(self._high[segment] + risen)
-        bound = np.where(risen > 0, bound, self._high[segment])
+            risen = np.where(further > 0, upper_float(upper_float(further) * most), 0.0)
+            bound = upper_float(high + risen)
+        bound = np.where(risen > 0, bound, high)
         return np.minimum(bound, 1.0)
+
+
+class _Quotients:
+    """Quotients of whole numbers, each rounded when it is asked for.
+
+    To round all of them would take longer than to add up the numbers.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        parts: Callable[[int], tuple[int, int]],
+        rounded: Callable[[int, int], float],
+    ) -> None:
+        self._parts = parts
+        self._rounded = rounded
+        self._known = np.full(size, np.nan)
+
+    def __getitem__(self, places: Array) -> Array:
+        for place in np.unique(places).tolist():
+            self._one(place)
+        return np.asarray(self._known[places])
+
+    def _one(self, place: int) -> float:
+        if np.isnan(self._known[place]):
+            self._known[place] = self._rounded(*self._parts(place))
+        return float(self._known[place])
+
+    def last_not_above(self, values: Array) -> Array:
+        """The place of the last one that isn't above each value, 0 where all are.
+
+        They rise.
+        """
+        near, flat = self._near, np.ravel(values)
+        # what is rounded is the nearest double or one beside it
+        first = np.searchsorted(near, np.nextafter(flat, -np.inf), side="right")
+        end = np.searchsorted(near, np.nextafter(flat, np.inf), side="right")
+        for i in np.flatnonzero(first < end):
+            value = flat[i]
+            first[i] = bisect_right(
+                range(int(end[i])), value, int(first[i]), key=self._one
+            )
+        return np.asarray(np.maximum(first - 1, 0).reshape(np.shape(values)))
+
+    @cached_property
+    def _near(self) -> Array:
+        parts = map(self._parts, range(len(self._known)))
+        # Python rounds a quotient of whole numbers to the nearest double
+        return np.array([above / below for above, below in parts])
 
 
 def product_of_powers(factors: Iterable[tuple[Weights, int]]) -> list[int]:

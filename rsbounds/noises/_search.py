@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,13 +41,30 @@ def staircase(
     return result
 
 
-def last(holds: Callable[[int], bool], limit: int | None, start: int = 0) -> int:
-    """The last number that holds, from ``start`` on; start - 1 where it doesn't."""
+def last(
+    holds: Callable[[int], bool],
+    limit: int | None,
+    start: int = 0,
+    guess: int | None = None,
+) -> int:
+    """The last number that holds, from ``start`` on; start - 1 where it doesn't.
+
+    It is soon found where it is next to a guess.
+    """
     if not holds(start):
         return start - 1
     # Steps that double, and then halves: most radii are far below the limit, and what
     # is asked of many changes costs most.
     good, step = start, 1
+    if guess is not None and start < guess and (limit is None or guess <= limit):
+        if holds(guess):
+            good = guess
+        else:
+            bad = guess
+            while bad - step > good and not holds(bad - step):
+                bad -= step
+                step *= 2
+            return _halved(holds, max(bad - step, good), bad)
     while limit is None or good + step <= limit:
         if not holds(good + step):
             break
@@ -54,7 +72,11 @@ def last(holds: Callable[[int], bool], limit: int | None, start: int = 0) -> int
         step *= 2
     else:
         step = limit - good + 1  # beyond the limit nothing need be asked
-    bad = good + step
+    return _halved(holds, good, good + step)
+
+
+def _halved(holds: Callable[[int], bool], good: int, bad: int) -> int:
+    """The last number that holds, of which one holds and a larger one doesn't."""
     while bad - good > 1:
         middle = (good + bad) // 2
         if holds(middle):
@@ -62,6 +84,13 @@ def last(holds: Callable[[int], bool], limit: int | None, start: int = 0) -> int
         else:
             bad = middle
     return good
+
+
+def powers(chance: float, lead: float, end: int) -> int:
+    """About the last r, up to ``end``, with (1 - chance)^r above 1 - lead."""
+    one = -math.log1p(-chance) if 0 < chance < 1 else 0.0
+    number = -math.log1p(-lead) / one if one else math.inf
+    return int(min(number, end))
 
 
 def rising(function: Callable[[Any, float, float], float], values: Array) -> Array:

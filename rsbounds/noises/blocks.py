@@ -72,6 +72,8 @@ def as_splits(text: str) -> list[int]:
 
 #: The largest number of changes that a search looks at, by the kinds it is split over.
 _FAR = {1: 512, 2: 256, 3: 128, 4: 48}
+#: The largest number of changes beside which an l_2 radius is stated.
+_BESIDE = 400
 
 
 class Blocks(FrontierNoise):
@@ -97,7 +99,8 @@ class Blocks(FrontierNoise):
         The columns (along the last axis) at which the second and further groups begin,
         ascending, one less than there are parts.
     changes : int
-        Beside how many changes the l_2 radius is stated, where a group is Gaussian.
+        Beside how many changes the l_2 radius is stated, where a group is Gaussian; at
+        most 400, which :func:`rsbounds.audit.verify` proves.
 
     Raises
     ------
@@ -176,6 +179,8 @@ class Blocks(FrontierNoise):
         self.splits: tuple[int, ...] = tuple(borders.tolist())
         self.level = max(part.level for part in parts)
         self.changes = count("changes", changes)
+        if not self.changes <= _BESIDE:
+            raise ArgumentError("changes", f"must be at most {_BESIDE}; got {changes}")
         self.gaussian: GaussianBlock | None = None
         self._measured_by(parts)
         laws = "; ".join(part.law for part in parts)

@@ -25,6 +25,7 @@ from rsbounds.noises._estimates import Part
 from rsbounds.noises._named import held, spelled
 from rsbounds.noises._noise import Bits, as_whole
 from rsbounds.noises._regions import Regions
+from rsbounds.noises._search import powers
 from rsbounds.noises._ways import Counts
 
 
@@ -147,6 +148,10 @@ class DeletionCurve(Curve):
             Part.of([(left, 0), (gone, whole)], whole, deleted),
             Part.of([(left, 0), (gone, gone)], whole, substituted),
         ]
+
+    def _guess(self, lead: float, end: int) -> int | None:
+        # so many edits leave an element of each pair with this probability
+        return powers(float(1 - self.delete), lead, end) if 0 < lead < 1 else None
 
     def _regions_of(self, counts: Counts) -> Regions:
         inserted, deleted, substituted = counts

@@ -9,7 +9,7 @@ Examples
 --------
 >>> from mpmath import nstr
 >>> from rsbounds import oracle
->>> nstr(oracle.affine_low(2.3263478740408408, 0.75, 1.25, 0.4), 10)
+>>> nstr(oracle.affine_low(2.3263478740408408, 0.75, 1.25, 0.4, dps=8), 10)
 '0.7276472681'
 """
 

@@ -27,6 +27,7 @@ from rsbounds.results._charts import charts, drawing
 from rsbounds.results._compare import from_first
 from rsbounds.results._facts import Status
 from rsbounds.results._file import _replace
+from rsbounds.results._frontier import TITLE, frontier_table
 from rsbounds.results._html_differences import (
     difference_chart,
     difference_note,
@@ -78,8 +79,8 @@ def html(files: Sequence[Results], path: str | os.PathLike[str]) -> None:
 
     A table of the runs; certified accuracy over the radius, exact step curves, with the
     best of runs that can be compared, or of one run the interval of 95 %; p_A; shares
-    of each class; all rows; manifests. Columns of tables sort, and a chart says its
-    values where the pointer is.
+    of each class; a table of both numbers of rows' frontiers; all rows; manifests.
+    Columns of tables sort, and a chart says its values where the pointer is.
 
     Parameters
     ----------
@@ -156,6 +157,12 @@ def _of_classes(
         table = difference_table(names, differences)
         cells = [[_cell(*each) for each in line] for line in table]
         beside = [f"<h2>{escape(shown(title))}</h2>", _sortable(cells)]
+    for file, name in zip(files, names, strict=True):
+        frontier = frontier_table(file)
+        if frontier is not None:
+            title = f"{name}: {TITLE}"
+            cells = [list(map(_cell, line)) for line in frontier]
+            beside += [f"<h2>{escape(shown(title))}</h2>", _sortable(cells)]
     figures = ['<div class="charts">', *drawn, "</div>"]
     return [*above, _sortable(runs), *figures, *beside], notes
 

@@ -18,6 +18,7 @@ from rsbounds._numerics.decimals import round_radii, short, truncated
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.answers import Summary
 from rsbounds.results._file import _replace
+from rsbounds.results._frontier import TITLE, frontier_table
 from rsbounds.results._results import Results
 from rsbounds.results._terms import (
     NAMES,
@@ -129,7 +130,8 @@ def table(
 ) -> str:
     """Table of accuracies, abstentions and average certified radii (ACR).
 
-    With certified accuracies; of answers that predict no class their own tables.
+    With certified accuracies; of answers that predict no class their own tables. Rows
+    with a frontier of two numbers have a table of both too, but for ``csv``.
 
     Parameters
     ----------
@@ -174,8 +176,24 @@ def table(
     parts = []
     if accuracies or not reports:
         parts.append(_accuracies(accuracies, radii, style, classes, notes))
+        if style != "csv":  # one table, of one head
+            parts += _frontiers(accuracies, radii, style)
     parts += [_reported(file, report, style, notes) for file, report in reports]
     return "\n\n".join(parts)
+
+
+def _frontiers(
+    files: Sequence[Results], radii: Sequence[float] | None, style: str
+) -> list[str]:
+    """A table for each file whose rows have a frontier, below a line of what it is."""
+    at = None if radii is None else _radii(files, radii)
+    parts = []
+    for file in files:
+        lines = frontier_table(file, at)
+        if lines is not None:
+            title = below([f"{shown(file.name)}: {TITLE}"], style)
+            parts += [*title, styled(lines, style, texts=1)]
+    return parts
 
 
 def write_table(text: str, path: str | os.PathLike[str]) -> None:

@@ -18,10 +18,9 @@ from rsbounds.noises import single as single
 from rsbounds.sampling.adapters import Sampler, as_sampler
 from rsbounds.sampling.adapters import is_sampler as is_sampler
 from rsbounds.sampling.adapters import require_law as require_law
-from rsbounds.sampling.arrays import ArraySampler, SoftSampler
+from rsbounds.sampling.arrays import ArraySampler, SoftSampler, noisy
 from rsbounds.sampling.bits import Phase, stream
 from rsbounds.sampling.draws import Draws, GrowingDraws
-from rsbounds.sampling.gaussian import noisy
 from rsbounds.sampling.port import block_size as block_size
 from rsbounds.sampling.strings import OnStrings as OnStrings
 from rsbounds.sampling.strings import on_strings

@@ -39,7 +39,7 @@ def require_law(sampler: Sampler, law: str) -> None:
     if drawn != law:
         raise ValueError(
             f"the sampler must draw the noise that the radius is for, {_spelled(law)}; "
-            f"got {_spelled(drawn)} (a noise of rsbounds.sampling is an argument of "
+            f"got {_spelled(drawn)} (a noise of rsbounds.noises is an argument of "
             "as_sampler; noise with a mean or a level of its own on every axis gives "
             "sampler and scheme, as noise.sampler(model) and noise.scheme())"
         )

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, count, flag, instance
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.noises import Noise
+from rsbounds.noises import Gaussian, Noise
 from rsbounds.sampling import numpy_arrays
 from rsbounds.sampling.bits import ArrayBits
-from rsbounds.sampling.gaussian import Gaussian, OnGrid
-from rsbounds.sampling.grid_noise import LEVELS, checked_grid
+from rsbounds.sampling.grid_noise import LEVELS, OnGrid, checked_grid
 from rsbounds.sampling.margins import other_blas_threads
 from rsbounds.sampling.port import Backend, Call, OtherSetting, Read
 from rsbounds.sampling.questions import Scores, Votes
@@ -177,3 +177,13 @@ def noise_of(noise: Noise | None, *, sound_noise: bool, grid: int) -> Noise:
     if sound_noise or count("grid", grid, 1) != LEVELS:
         return OnGrid(checked_grid(grid, sound_noise))
     return Gaussian() if noise is None else noise
+
+
+def noisy(
+    x: NDArray[np.float32], sigma: float, size: int, generator: np.random.Generator
+) -> NDArray[np.float32]:
+    """``size`` copies of x + sigma Z, as samplers of :class:`Gaussian` draw them."""
+    batch: NDArray[np.float32] = Gaussian().noisy(
+        x, sigma, size, ArrayBits(generator, size)
+    )
+    return batch

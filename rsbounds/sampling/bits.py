@@ -63,16 +63,18 @@ class Stream(np.random.Generator):
     def __init__(
         self, seed: int, index: int, phase: int, stage: int | None = None
     ) -> None:
-        seed, index = _whole("seed", seed), _whole("index", index)
-        phase = _whole("phase", phase)
-        stage = None if stage is None else _whole("stage", stage)
+        level = 0 if stage is None else stage
+        seed, index, phase, level = _whole(
+            seed=seed, index=index, phase=phase, stage=level
+        )
         if not phase < _PHASES:
             raise ArgumentError("phase", f"must be in [0, {_PHASES}); got {phase}")
-        if not (stage or 0) < _STAGES:
-            raise ArgumentError("stage", f"must be in [0, {_STAGES}); got {stage}")
+        if not level < _STAGES:
+            raise ArgumentError("stage", f"must be in [0, {_STAGES}); got {level}")
         key: tuple[int, ...] = (index, phase)
         input_key: tuple[int, ...] = (index,)
         if stage is not None:
+            stage = level
             key = (index, phase, stage, _OF_STAGES)
             input_key = (index, _OF_STAGES)
         super().__init__(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
@@ -80,7 +82,7 @@ class Stream(np.random.Generator):
         self._arguments = (seed, index, phase, stage)
         self._of_input = seed, input_key
         self._most = _BLOCKS if stage is None else _BLOCKS // _STAGES
-        self._first = int(phase) * _BLOCKS + (stage or 0) * self._most
+        self._first = phase * _BLOCKS + level * self._most
         self._used = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -106,15 +108,18 @@ class Stream(np.random.Generator):
         return [(k * ODD + start) % 2**32 for k in range(first, first + blocks)]
 
 
-def _whole(name: str, value: Any) -> int:
-    """``value`` as a whole number >= 0 of any size: an index may be a hash."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = -1
-    if number < 0 or isinstance(value, bool | np.bool_):
-        raise ArgumentError(name, f"must be a whole number >= 0; got {value!r:.60}")
-    return number
+def _whole(**values: Any) -> list[int]:
+    """The values as whole numbers >= 0 of any size: an index may be a hash."""
+    numbers = []
+    for name, value in values.items():
+        try:
+            number = operator.index(value)
+        except TypeError:
+            number = -1
+        if number < 0 or isinstance(value, bool | np.bool_):
+            raise ArgumentError(name, f"must be a whole number >= 0; got {value!r:.60}")
+        numbers.append(number)
+    return numbers
 
 
 @lru_cache(maxsize=64)

@@ -66,7 +66,9 @@ class Draws:
         index: int = 0,
     ) -> None:
         instance("samplers", samplers, Sequence, "a sequence of samplers")
-        levels = np.ravel(as_floats("levels", levels)).tolist()
+        # plain numbers as they are: an engine asks for the draws of every input
+        if not isinstance(levels, list | tuple) or {*map(type, levels)} != {float}:
+            levels = np.ravel(as_floats("levels", levels)).tolist()
         if not len(samplers) == len(levels) >= 1:
             raise ValueError(
                 "samplers must be one for each level, at least one; got "

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds.noises import Noise, single
 from rsbounds.sampling.system_bits import Randomness
 
 LEVELS = 255
@@ -224,3 +225,24 @@ def _normal(x: Decimal) -> Decimal:
         total += term
         k += 1
     return Decimal("0.5") + total * (-x * x / 2).exp() / (2 * _PI).sqrt()
+
+
+class OnGrid(Noise):
+    """x + sigma Z rounded to the grid; see above."""
+
+    law = ""
+    level = None
+    whole = False
+    sound = True
+    of_bits = True
+
+    def __init__(self, levels: int = LEVELS) -> None:
+        self.levels = levels
+
+    def checked(self, x: Any) -> NDArray[np.int32]:
+        return on_grid(single(x), self.levels)
+
+    def noisy(self, x: Any, sigma: float, size: int, bits: Any) -> Any:
+        batch, void = noisy(x, sigma, size, bits.generator, self.levels)
+        bits.discard(void)
+        return batch

@@ -4,6 +4,13 @@ It holds each rule once: blocks of noise, looks at rows, votes by a margin, comp
 with other settings. Bits, arrays and the forward pass are those of a
 :class:`rsbounds.sampling.port.Backend`; what a call returns is that of a
 :class:`rsbounds.sampling.questions.Question`.
+
+A certificate needs samples that are independent of each other, of one function. At the
+first block of two rows or more, and at one in 1024 from then on, the scores of a row
+among others are compared with its scores among copies of itself, and those of a row of
+the call's first block with what they were. They may differ by eps^(2/3), relative to
+the largest (2.4e-5 in float32): another order of summation passes, batch statistics
+don't.
 """
 
 from __future__ import annotations
@@ -19,9 +26,8 @@ from rsbounds._numerics.checks import Array, count, instance
 from rsbounds._numerics.checks import number as one_number
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.noises import Noise
-from rsbounds.sampling import looks
-from rsbounds.sampling.gaussian import OnGrid
-from rsbounds.sampling.grid_noise import LEVELS
+from rsbounds.sampling.bits import ODD, Stream
+from rsbounds.sampling.grid_noise import LEVELS, OnGrid
 from rsbounds.sampling.margins import FEW, Difference, Watch
 from rsbounds.sampling.port import Backend, Call, Seen
 from rsbounds.sampling.questions import Question
@@ -30,6 +36,9 @@ from rsbounds.sampling.system_bits import (
     SystemBits,
     require_system_noise,
 )
+
+# A look at a block costs two forward passes: at one in 1024 a fifth of a percent.
+_LOOKS = 2**32 // 1024
 
 
 class ModelSampler:
@@ -169,7 +178,8 @@ class ModelSampler:
         """What the model returns for the parts of a block, some of them looked at."""
         arrays = self.backend.arrays
         self._blocks += 1
-        due = looks.is_due(self._blocks)
+        # the blocks at which a look is due are spread evenly
+        due = self._blocks * ODD % 2**32 < _LOOKS
         kept = None if self.watch is None else self.backend.copied(block)
         outputs: list[Any] = []
         for part in self.backend.parts(block):
@@ -203,7 +213,7 @@ class ModelSampler:
         kernels run and nothing is compiled again.
         """
         arrays = self.backend.arrays
-        place = looks.place_of(call.generator, number)
+        place = _place_of(call.generator, number)
         rows = len(batch)
         # before the model sees the batch itself, which it may change
         row = self.backend.row_of(batch, rows // 2)
@@ -212,16 +222,16 @@ class ModelSampler:
         outputs = arrays.copied(self._outputs(batch))
         among = arrays.as_floats(outputs[rows // 2])
         eps = arrays.eps(outputs)
-        looks.require_same_row(alone, among, rows, eps, place)
+        _require_same_row(alone, among, rows, eps, place)
         short = self.backend.without_padding(row)
         if short is not None:
             alone = self._of_copies(short, rows)
-            looks.require_same_sequence(alone, among, eps, place)
+            _require_same_sequence(alone, among, eps, place)
         self._rows_checked = True
         if call.first is not None and call.first.rows == rows:
             again = self._of_copies(call.first.row, rows)
             before = arrays.as_floats(call.first.outputs)
-            looks.require_same_function(before, again, eps, place)
+            _require_same_function(before, again, eps, place)
         return outputs
 
     def _of_copies(self, row: Any, rows: int) -> Array:
@@ -229,3 +239,68 @@ class ModelSampler:
         outputs = self._outputs(self.backend.repeated(row, rows))
         floats: Array = self.backend.arrays.as_floats(outputs[rows // 2])
         return floats
+
+
+# --- looks
+
+
+def _place_of(generator: Randomness, number: int) -> str:
+    """Which block of which input, as far as the stream tells."""
+    if isinstance(generator, Stream | SystemBits):
+        return f", at block {number} of input {generator.index}"
+    return f", at block {number}"
+
+
+def _require_same_row(
+    alone: Array, among: Array, rows: int, eps: float, place: str = ""
+) -> None:
+    """ValueError if a row's scores among copies of it aren't those among other rows."""
+    apart = _apart(alone, among, eps)
+    if apart:
+        raise ValueError(
+            "the model must score each row for itself, without chance; the scores of a "
+            f"row among {rows - 1} others differ by {apart:.3g} from those in a batch "
+            f"of its copies{place} (batch statistics, or random layers?)"
+        )
+
+
+def _require_same_sequence(short: Array, padded: Array, eps: float, place: str) -> None:
+    """ValueError if a sequence's scores depend on the padding behind it.
+
+    How long that is tells the length of the input, which a function of what is left of
+    it does not know.
+    """
+    apart = _apart(short, padded, eps)
+    if apart:
+        raise ValueError(
+            "the model must not see how much padding stands behind a sequence; the "
+            f"scores of a row differ by {apart:.3g} with less of it{place} (give its "
+            "forward an attention_mask, or the noise the model's padding)"
+        )
+
+
+def _require_same_function(before: Array, again: Array, eps: float, place: str) -> None:
+    """ValueError if a row's scores aren't those that it had before."""
+    apart = _apart(before, again, eps)
+    if apart:
+        raise ValueError(
+            "the model must be one function of its input; the scores of a row of the "
+            f"first block differ by {apart:.3g} when it is asked again{place} (a state "
+            "that calls change?)"
+        )
+
+
+def _apart(one: Array, other: Array, eps: float) -> float:
+    """The largest difference of two rows of scores, 0.0 if rounding explains it.
+
+    Rounding is what another order of sums may do: eps^(2/3) of the largest score.
+    """
+    largest = np.abs(other[np.isfinite(other)]).max(initial=0.0)
+    with np.errstate(invalid="ignore"):  # of two infinities
+        differences: Any = np.abs(one - other)
+    same = (one == other) | (np.isnan(one) & np.isnan(other))
+    close = same | (differences <= eps ** (2 / 3) * largest)
+    if close.all():
+        return 0.0
+    # a NaN beside a number, or two infinities: no difference to speak of
+    return float(np.nan_to_num(differences[~close], nan=np.inf).max())

@@ -16,11 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from rsbounds._numerics.checks import as_floats
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.noises import Noise, single
+from rsbounds.noises import Gaussian, Noise, single
 from rsbounds.sampling.adapters import Sampler, as_sampler
 from rsbounds.sampling.arrays import ArraySampler
 from rsbounds.sampling.bits import ArrayBits
-from rsbounds.sampling.gaussian import Gaussian
 
 _TINY = float(np.finfo(np.float32).tiny)
 

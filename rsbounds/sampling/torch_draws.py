@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from rsbounds.noises import Noise
+from rsbounds.noises import Gaussian, Noise
 from rsbounds.sampling import torch_bits, torch_noise
-from rsbounds.sampling.gaussian import Gaussian, OnGrid
+from rsbounds.sampling.grid_noise import OnGrid
 
 #: Copies, block by block, and for each copy whether it is void.
 Blocks = tuple[Any, torch.Tensor]

@@ -13,9 +13,8 @@ from typing import Any
 
 import torch
 
-from rsbounds.noises import noise_level
+from rsbounds.noises import is_single, noise_level
 from rsbounds.sampling import grid_noise
-from rsbounds.sampling.gaussian import is_single
 from rsbounds.sampling.grid_noise import LEVELS, STEP
 from rsbounds.sampling.system_bits import SystemBits
 

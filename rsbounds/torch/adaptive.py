@@ -33,7 +33,8 @@ class Adaptive(torch.nn.Module):
     ----------
     mask : torch.nn.Module or callable
         Maps the first answers (count, *shape of x) to weights that broadcast to that
-        shape, such as (count, 1, height, width) for pictures; any real numbers.
+        shape, such as (count, 1, height, width) for pictures; any real numbers. With
+        one that is not finite the second answer is NaN.
     model : torch.nn.Module or callable
         Called as ``model(first, second)`` with the answers of both queries, each
         (count, *shape of x); returns scores (count, classes).
@@ -99,10 +100,31 @@ class Adaptive(torch.nn.Module):
             )
         first, x, noise = copies.unbind(1)
         weight = self.mask(first).expand_as(x)
-        size = wide(weight.flatten(1)).norm(dim=1)
-        level = self.query_levels[1] / math.sqrt(x[0].numel()) * _UPWARD * size
-        level = level.to(x).view(-1, *[1] * (x.ndim - 1))
-        return self.model(first, weight * x + level * noise)
+        return self.model(first, self._second_answer(x, weight, noise))
+
+    def _second_answer(
+        self, x: torch.Tensor, weight: torch.Tensor, noise: torch.Tensor
+    ) -> torch.Tensor:
+        """The weighed input with noise of its level, in the size of the weights.
+
+        The sum is made of weights next to 1: it is multiplied by their size, a power of
+        two, at the end. Weights as they are would tell what noise hides: of 1e-45 the
+        level is 0 in float32, of 1e38 a product is infinite, whatever the noise.
+        """
+        shape = -1, *[1] * (x.ndim - 1)
+        weight = weight.to(torch.promote_types(weight.dtype, x.dtype))
+        finite = weight.isfinite().flatten(1).all(1).view(shape)
+        weight = weight.where(finite, 0.0)
+        largest = weight.detach().abs().flatten(1).amax(1)
+        exponent = torch.frexp(largest).exponent - 1
+        size = torch.exp2(exponent.to(largest)).view(shape)
+        unit = weight / size
+        norm = wide(unit.flatten(1)).norm(dim=1)
+        level = self.query_levels[1] / math.sqrt(x[0].numel()) * _UPWARD * norm
+        # 0 is added for weights of 0: the sign of 0 x would be that of x
+        level = level.to(x).view(shape)
+        answer: torch.Tensor = size * (unit * x + level * noise + 0.0)
+        return answer.where(finite, math.nan)
 
     def sample(self, x: torch.Tensor) -> Any:
         """Scores of a batch, each input with noise of its own: for training.

@@ -13,7 +13,6 @@ from decision_lists import tables
 from scipy.special import log_ndtr, ndtr, ndtri
 from scipy.stats import multinomial
 
-from rsbounds import schemes
 from rsbounds.answers import top_k_radius
 from rsbounds.answers._topk import compared, estimate, radius_of
 from rsbounds.answers._topk_plan import Choice, Plan, plan
@@ -380,17 +379,6 @@ def test_no_classifier_beats_a_certificate(dim):
     assert closest < 3  # the climb came near
 
 
-def test_half_lines_attain_the_bound():
-    """The label on one half-line, t others in equal parts of the other end: tight for
-    any t.
-    """
-    for t in (1, 2, 3):
-        p_a, rest = 0.4, 0.3
-        radius = radius_of(Pair(ndtri(p_a), ndtri(rest), 0, 1), t, gaussian(1.0), 1.0)
-        low, high = ndtr(ndtri(p_a) - radius), ndtr(ndtri(rest) + radius) / t
-        assert abs(low - high) < 1e-9
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -411,15 +399,3 @@ def test_bad_input_is_one_line(changes, message):
     with pytest.raises(ValueError, match=message) as caught:
         top_k_radius(**given | options | changes)
     assert "\n" not in str(caught.value)
-
-
-def test_equal_others_are_compared_by_their_mean():
-    """A sum of three is known better than each of them."""
-    n, sigma = 10_000, 0.5
-    counts = [4000, 1500, 1500, 1500, 1500]
-    known = {"n0": n, "n": n, "alpha": 0.001, "scheme": schemes.gaussian(sigma)}
-    radius = top_k_radius(counts, counts, 0, 3, **known)
-    # without the errors of samples: where Phi(z(.4) - r) = Phi(z(.45) + r)/3, and where
-    # Phi(z(.4) - r) = Phi(z(.15) + r)
-    of_three, of_one = 0.52449, 0.39154
-    assert of_one < 0.45 < radius / sigma < of_three

@@ -19,7 +19,6 @@ from rsbounds.cli import main
 from rsbounds.composite import Cond, Rule
 from rsbounds.procedure import Procedure
 from rsbounds.results import read, read_card
-from rsbounds.results._entries import status_of
 from rsbounds.results._facts import CARD, MANIFEST, By
 
 pytest.importorskip("flint")
@@ -75,7 +74,7 @@ PARAMETERS = [
     (schemes.gaussian(0.5), "k", 2.0),
     (schemes.laplace(0.5), "norm", "inf"),
     (schemes.flips(0.1, 0.2), "norm", 2.0),
-    (schemes.mask(keep_probability=0.5), "norm", 0.0),
+    (schemes.mask(keep_probability=0.25), "norm", 0.0),
 ]
 
 
@@ -97,13 +96,6 @@ def test_a_column_that_is_not_declared(finished, capsys, column):
     save([row | {column: "1"} for row in table()])
     text = says(capsys, "verify out.tsv", 1)
     assert f"'{column}' is no column of the answer 'class'" in text
-
-
-@pytest.mark.parametrize("column", ["time", "input"])
-def test_columns_that_nothing_proves_are_no_place_for_words(finished, capsys, column):
-    save([row | {column: "reviewed"} for row in table()])
-    text = says(capsys, "verify out.tsv", 1)
-    assert text.count(f"{column} is 'reviewed'") == 12
 
 
 def test_what_a_writer_says_besides_is_theirs(tmp_path, monkeypatch):
@@ -146,21 +138,6 @@ def test_a_version_is_no_name_of_a_model(finished, capsys):
         changed("data", **entries)
         capsys.readouterr()
         assert main(["verify", "out.tsv", *FULL]) in (1, 2)
-
-
-def test_where_the_data_lay_is_stated_on_the_card(finished, capsys):
-    changed("run", data="ImageNet")
-    said = says(capsys, ["verify", "out.tsv", *FULL])
-    assert {"run", "versions", "engine.device"} <= {
-        *said.split("as the file states them: ")[1].strip().split(", ")
-    }
-    assert main(["report", "out.tsv", "--card", "card.json"]) == 0
-    text = Path("card.md").read_text()
-    assert "- data (stated): `ImageNet`" in text
-    assert "- n (proved): `1000`" in text
-    assert main(["report", "out.tsv", "--html", "page.html"]) == 0
-    assert "data ImageNet" not in Path("page.html").read_text().split("(stated)")[1]
-    assert status_of("data", {"stated": ["run"]}) == "stated"
 
 
 @pytest.mark.parametrize("change", [{"device": "ImageNet, reviewed"}, {"compile": 1}])
@@ -259,18 +236,6 @@ def test_terms_that_were_chosen_after_looking_are_said(finished, capsys):
     assert said in answer["after_looking"][0]
 
 
-def test_inputs_left_out_are_said_to_be_so(finished, capsys):
-    rows = table()
-    wrong = [{"input": int(row["idx"])} for row in rows if row["correct"] == "0"]
-    save([row for row in rows if row["correct"] == "1"])
-    state(history=[{"corrupt": wrong}])
-    assert main(["report", "out.tsv", "--card", "card.json"]) == 0
-    many = len(wrong)
-    assert f"{many} inputs left out: they are said to be corrupt (stated)" in Path(
-        "card.md"
-    ).read_text().replace("\\", "")
-
-
 def test_an_envelope_that_is_called_proven_is_stated(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     scheme = schemes.lipschitz(lambda x: 0.5, 0.01, 0.4, 8)
@@ -366,26 +331,6 @@ def test_a_card_of_another_name_or_text(finished, capsys):
 
 
 # --- JSON says what text says
-
-
-def test_json_says_what_was_proved_and_drawn(finished, capsys):
-    rows = table()
-    forged = [row | {"radius": repr(2 * float(row["radius"]))} for row in rows]
-    save(forged)
-    words = ["verify", "out.tsv", *FULL[:-1], "1", "--sample", "1", "--json"]
-    capsys.readouterr()
-    main(words)
-    answer = json.loads(capsys.readouterr().out)
-    assert (answer["rows"], answer["proved"], answer["drawn"]) == (12, 1, 1)
-    assert answer["missed"].keys() == {"0.01", "0.1"}
-    assert "selection" not in answer
-    save(rows)
-    assert main(["merge", "part.tsv", "out.tsv"]) == 0
-    assert main([*arguments(shard="0/2", out="s.tsv"), "--commit"]) == 0
-    place = next(p.name for p in Path().glob("s*.tsv"))
-    answer = json.loads(says(capsys, ["verify", place, "--json"]))
-    assert answer["shard"] == "0/2"
-    assert len(answer["commitment"]) == 64
 
 
 # --- the table itself

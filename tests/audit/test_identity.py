@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_models import one_line, says
+from cli_models import says
 from result_table import DATA, RULE, manifest, save, state, table
 
 from rsbounds.certificate import THIS_INPUT
@@ -154,23 +154,6 @@ def test_other_ways_to_write_a_file(finished, capsys, change):
         text = change + text if change == "\ufeff" else text + change
     Path("out.tsv").write_bytes(text.encode())
     assert "12 rows, no findings" in says(capsys, "verify out.tsv")
-
-
-@pytest.mark.parametrize("name", ["n", "n0"])
-def test_numbers_of_samples_are_bounded(finished, capsys, name):
-    """Bounds of so many samples would take hours to prove, and the model to draw."""
-    for samples, expected in ((10**10, "at most 1000000000"), (10**18, "in [1, ")):
-        state(**{name: samples})
-        one_line(capsys, ["verify", "out.tsv"], f"{name} must be {expected}")
-    state(**{name: 10**9})  # which no row has, so that none is drawn
-    assert main(["verify", "out.tsv", *RERUN]) == 1
-
-
-def test_an_entry_of_the_manifest_stands_once(finished, capsys):
-    """Readers differ in which of two they take."""
-    place = Path("out.tsv.manifest.json")
-    place.write_text(place.read_text().replace('"alpha":', '"alpha": 1e-9, "alpha":'))
-    one_line(capsys, ["verify", "out.tsv"], "is not a manifest")
 
 
 def test_text_of_strangers_is_escaped_in_every_answer(finished, capsys):

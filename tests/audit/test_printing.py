@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import slow_but
 from cli_models import says
 from scipy.stats import beta, norm
 
@@ -59,10 +60,7 @@ def written(texts):
     return "paper.tsv"
 
 
-MANY = [pytest.param(n, marks=pytest.mark.slow) for n in (10_000, 100_000)]
-
-
-@pytest.mark.parametrize("n", [100, 1000, *MANY])
+@pytest.mark.parametrize("n", slow_but([100], [100, 1000, 10_000, 100_000]))
 @pytest.mark.parametrize("way", WAYS)
 def test_nobody_honest_is_accused_and_what_was_raised_is_found(
     tmp_path, monkeypatch, way, n

@@ -40,7 +40,6 @@ GOOD = [line(repr(earned(count)), idx=count) for count in (700, 900, 950, N)]
 
 PUBLISHED = {
     "an infinite radius": ([line("inf")], "radius is inf, above 1.2"),
-    "1e30": ([line("1e30")], "radius is 1e+30, above 1.2"),
     "1e308": ([line("1e308")], "radius is 1e+308, above 1.2"),
     "correct with another class": (
         [line("0.0", predict=4)],

@@ -11,7 +11,7 @@ from rsbounds import certify_dataset, schemes
 from rsbounds.audit import Audit, Finding, Kind, verify
 from rsbounds.cli import main
 from rsbounds.loading import open_data
-from rsbounds.results import Manifest, read, write
+from rsbounds.results import read, write
 from rsbounds.semielastic import KNNSigma
 
 
@@ -132,15 +132,6 @@ def test_inputs_that_cannot_be_read(path):
     assert "must be finite" in found.text
     fewer = verify(path, data=open_data((X[:5], Y[:5])))
     assert [f.index for f in fewer.findings] == [5, 6, 7, 8, None, None, None]
-
-
-def test_methods_of_others_are_refused(path, capsys):
-    results = read(path)
-    assert isinstance(results.manifest, Manifest)
-    write(path, replace(results.manifest, method="ours\x1b[2J"), results.rows)
-    one_line(
-        capsys, ["verify", str(path)], "is of method 'ours", "nothing here can prove"
-    )
 
 
 def test_without_flint_one_line_says_what_to_install(path, monkeypatch, capsys):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_run import INPUTS, LABELS, edited, run
+from small_run import INPUTS, LABELS, run
 
 from rsbounds import certify_dataset, schemes
 from rsbounds.answers import (
@@ -25,15 +25,6 @@ def test_no_input_that_was_not_chosen_is_left_out(tmp_path):
         assert kinds == ([Kind.ROWS] if known == {"max": 0} else [])  # "has no rows"
 
 
-def test_a_row_of_an_input_that_was_not_chosen_is_found(tmp_path):
-    pytest.importorskip("flint")
-    out = tmp_path / "out.tsv"
-    run(out=out, skip=2)  # without an end
-    edited(out, lambda row: {"idx": "3"} if row["idx"] == "2" else {})
-    findings = [found for found in verify(out).findings if found.index == 3]
-    assert [found.kind for found in findings] == [Kind.ROWS]
-
-
 def test_true_maps_are_compared_past_an_input_that_has_none(tmp_path):
     """Of three maps the first's row was given another index: the others count on."""
     pytest.importorskip("flint")
@@ -51,21 +42,3 @@ def test_true_maps_are_compared_past_an_input_that_has_none(tmp_path):
     proof = PROOFS["maps"]
     findings = proof.against(list(enumerate(rows, 2)), file.manifest, truth)
     assert [finding.index for finding in findings] == [1, 2]
-
-
-def test_so_many_rows_are_proved_as_are_asked_for(tmp_path):
-    pytest.importorskip("flint")
-    out = tmp_path / "out.tsv"
-    certify_dataset(
-        lambda batch: batch[:, :2],
-        (INPUTS[:3], [0, 0, 0]),
-        schemes.gaussian(0.5),
-        out=out,
-        n=200,
-    )
-    assert [verify(out, sample=sample).proved for sample in (1, 2, 3, 99)] == [
-        1,
-        2,
-        3,
-        3,
-    ]

@@ -1,26 +1,19 @@
 """What certification refuses of inputs and of schemes that others wrote."""
 
-import contextlib
-from functools import partial
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from rsbounds import certify_dataset, schemes, semielastic
+from rsbounds import certify_dataset
 from rsbounds.certify import (
     ArraySampler,
-    Memory,
     Procedure,
     certify,
     certify_counts,
     certify_radius,
-    instance_sigma,
     predict,
 )
-from rsbounds.cluster import Processes, Ray
 from rsbounds.composite import Cond, Rule
 from rsbounds.composite import certify as certify_list
 from rsbounds.sampling import SoftSampler
@@ -41,10 +34,6 @@ def module():
 def soft(batch):
     p = np.clip(0.5 + batch[:, 0], 0, 1)
     return np.stack([p, 1 - p], axis=1)
-
-
-def soft_torch(batch):
-    return torch.from_numpy(soft(batch.numpy().reshape(len(batch), -1)))
 
 
 RULE = Rule([1.0, 0.5], [[Cond("score", 0, 1.0)], [Cond("margin", 1)]])
@@ -86,93 +75,6 @@ def test_floats_of_any_width_are_certified(way):
         WAYS[way](X.astype(kind))
 
 
-def test_an_input_in_bfloat16_is_certified():
-    found = certify(
-        TorchSampler(module()), torch.tensor([0.5, 0.0]).bfloat16(), gaussian(0.5)
-    )
-    assert found.predict == 0
-
-
-PLANE = np.zeros((3, 2)), np.zeros(3, int)
-CERTIFICATE = certify(ARRAYS, X, gaussian(0.5), n=100)
-KNN = semielastic.KNNSigma(PLANE[0], 0.5, 0.01, 1, 0.0)
-CALLS = {
-    "certify": (partial(certify, n=100), [ARRAYS, X, gaussian(0.5)]),
-    "certify_radius": (
-        certify_radius,
-        [ARRAYS, X, gaussian(0.5), Procedure(target_radius=0.1)],
-    ),
-    "predict": (predict, [ARRAYS, X, gaussian(0.5), Procedure(n=100)]),
-    "certify_dataset": (
-        partial(certify_dataset, n=100),
-        [ARRAYS, PLANE, gaussian(0.5)],
-    ),
-    "certify_counts": (
-        certify_counts,
-        [gaussian(0.5), 0.5, [10, 0], [90, 10], Procedure(n0=10, n=100)],
-    ),
-    "instance_sigma": (instance_sigma, [ARRAYS, X, [0.5, 1.0], Procedure(n=100)]),
-    "memory": (lambda *args: Memory().correct(*args), [X, CERTIFICATE]),
-    "procedure": (Procedure.from_dict, [Procedure().to_dict()]),
-    "out": (
-        lambda out: certify_dataset(ARRAYS, PLANE, gaussian(0.5), n=9, out=out),
-        [None],
-    ),
-    "gaussian": (
-        lambda sigma, norm, dim: gaussian(sigma, norm=norm, dim=dim),
-        [0.5, 1.0, 2],
-    ),
-    "lipschitz": (schemes.lipschitz, [lambda x: 0.5, 0.1, 0.25, 2]),
-    "rounding": (
-        lambda r: schemes.lipschitz(lambda x: 0.5, 0.1, 0.25, 2, rounding=r),
-        [0.01],
-    ),
-    "sigma_range": (schemes.sigma_range, [lambda x: 0.5, 0.25, 0.6, 2]),
-    "semielastic": (schemes.semielastic, [KNN, 2]),
-    "Scheme": (schemes.Gaussian, [{"sigma": 0.5}]),
-    "Processes": (
-        lambda *args: Processes(args[0], args[1], devices=args[2]),
-        [print, 1, ["0"]],
-    ),
-    "Ray": (lambda *args: Ray(args[0], args[1], gpus=args[2]), [print, "auto", 1]),
-    "Smooth": (Smooth, [module(), 2, 0.5]),
-    "Smooth.certify": (
-        Smooth(soft_torch, 2, 0.5).certify,
-        [torch.zeros(2), 10, 10, 0.01, 10],
-    ),
-}
-THINGS = (
-    *(
-        module(),
-        nn.Linear,
-        ARRAYS,
-        gaussian(0.5),
-        gaussian,
-        0.5,
-        Path("nowhere/x.npz"),
-        "x",
-        None,
-    ),
-    *([1, 2], PLANE, object(), np.array(["a"])),
-)
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_the_wrong_kind_of_argument_is_one_line(name, tmp_path, monkeypatch):
-    """A model for a scheme, a number for a sampler: what Python itself said came
-    through.
-    """
-    monkeypatch.chdir(tmp_path)  # "x" is a file's name too
-    call, args = CALLS[name]
-    call(*args)
-    for place in range(len(args)):
-        for (
-            thing
-        ) in THINGS:  # some of them do: two numbers are an input, a function a model
-            with contextlib.suppress(ValueError, OSError):
-                call(*args[:place], thing, *args[place + 1 :])
-
-
 class Mine(Scheme):
     name, scope = "mine", "fixed noise"
 
@@ -207,7 +109,8 @@ def test_a_radius_that_is_none_is_refused(radius):
 
 
 def test_a_radius_of_zero_or_of_one_element_is_one():
-    assert certify(ARRAYS, X, mine(0.0), n=100).radius == 0.0
+    with pytest.warns(UserWarning, match="mine needs a stronger"):
+        assert certify(ARRAYS, X, mine(0.0), n=100).radius == 0.0
     assert certify(ARRAYS, X, mine(np.array([0.25])), n=100).radius == 0.25
     assert certify(ARRAYS, X, mine(np.inf), n=100).radius == np.inf
 
@@ -245,21 +148,6 @@ def test_the_level_of_smooth_is_what_is_drawn_and_certified():
     assert smooth.sigma == 0.25
     with pytest.raises(AttributeError):
         smooth.scheme = gaussian(1.0)
-
-
-def test_the_noise_of_smooth_can_be_exchanged():
-    from rsbounds.torch import FixedNoise
-
-    x, smooth = torch.tensor([0.5, 0.0]), Smooth(module(), 2, 0.5)
-    noise = FixedNoise(torch.zeros(2), torch.tensor([0.5, 2.0]))
-    for sigma, method in (
-        (noise, "anisotropic"),
-        (0.25, "gaussian"),
-        (noise, "anisotropic"),
-    ):
-        smooth.sigma = sigma
-        found = smooth.certificate(x, 10, 100, 0.01, 10)
-        assert (found.method, smooth.sigma) == (method, sigma)
 
 
 def test_soft_scores_are_certified_over_a_data_set():

@@ -76,19 +76,6 @@ def test_a_level_too_small_to_share_is_refused():
         BOUNDS["staged"].looks.at(1000, 5e-324)
 
 
-def test_on_its_own_it_is_the_bound_of_the_last_look():
-    lower = BOUNDS["staged"].lower(
-        np.int64(900), np.int64(1000), np.float64(0.01), None
-    )
-    last = BOUNDS["staged"].looks.at(1000, 0.01)[-1]
-    assert float(lower.z) == lower_bound(900, 1000, last.alpha, scores=True)
-    numbers = {"n0": 100, "n": 1000, "alpha": 0.01, "runner_up": False}
-    by_counts = certify_counts(
-        gaussian(1.0), 1.0, [100], [900, 100], Procedure(bound="staged", **numbers)
-    )
-    assert by_counts.z_a == float(lower.z)
-
-
 def steps(p_a, p_b, n):
     """The chances of all counts of two classes among n samples, by the two counts."""
     chances = np.zeros((n + 1, n + 1))
@@ -192,27 +179,6 @@ def test_a_tolerance_implies_the_bound_and_the_bound_has_a_tolerance():
         Procedure(only_correct=1)
 
 
-def test_rows_are_of_a_look_and_say_how_many_were_drawn(tmp_path):
-    run = staged(tmp_path / "run.tsv")
-    samples = [look.samples for look in BOUNDS["staged"].looks.at(20_000, 0.001)]
-    assert {row.n for row in run.rows} <= set(samples)
-    assert {row.drawn for row in run.rows} <= set(samples)
-    assert all(row.n <= row.drawn for row in run.rows)
-    assert len({row.drawn for row in run.rows}) > 1
-    assert run.samples() < 0.9 * 20_000 * len(X)
-    for row in run.rows:
-        assert sum(row.counts) == row.n
-        # a fixed run of as many samples at all of alpha would certify a little more
-        fixed = certify_counts(
-            gaussian(SIGMA),
-            SIGMA,
-            row.select,
-            row.counts,
-            Procedure(n0=100, n=row.n, alpha=0.001),
-        )
-        assert 0.9 * fixed.radius - 0.01 <= row.radius <= fixed.radius
-
-
 def test_without_room_only_what_is_decided_stops(tmp_path):
     """Tolerance 0 goes on while a larger radius is expected at all."""
     run = staged(tmp_path / "run.tsv", tolerance=0.0)
@@ -247,14 +213,6 @@ def test_every_answer_with_votes_is_verified_and_certified_again(
     command = ["recertify", "run.tsv", "--bound", "clopper-pearson", "--out", "no.tsv"]
     assert main(command) == 2
     assert "would have no level" in capsys.readouterr().err
-
-
-def test_a_run_of_fixed_n_is_certified_again_as_of_the_last_look(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    certify_dataset(MODEL, (X, Y), gaussian(SIGMA), n=2000, out="run.tsv")
-    assert main(["recertify", "run.tsv", "--bound", "staged", "--out", "new.tsv"]) == 0
-    assert {row.drawn for row in results.read("new.tsv").rows} == {2000}
-    assert verify("new.tsv", data=(X, Y)).findings == ()
 
 
 def test_values_do_not_stop_early():
@@ -353,53 +311,18 @@ def test_few_samples_do_not_stop_a_run(tmp_path):
 # --- only what may be correct
 
 
-def test_inputs_whose_selected_class_is_wrong_are_not_sampled(tmp_path):
+def test_rows_that_were_not_sampled_are_told(tmp_path):
     path = tmp_path / "run.tsv"
     numbers = {"n": 2000, "only_correct": True}
     run = certify_dataset(MODEL, (X, WRONG), gaussian(SIGMA), out=path, **numbers)
     every = certify_dataset(MODEL, (X, WRONG), gaussian(SIGMA), n=2000)
     left = [row for row in run.rows if row.is_left_out]
     assert len(left) >= 4
-    for row, other in zip(run.rows, every.rows, strict=True):
-        wrong = row.select.index(max(row.select)) != row.label
-        assert row.is_left_out == wrong
-        if wrong:
-            assert (row.n, row.predict, row.radius) == (0, -1, 0.0)
-            assert math.isnan(row.p_a)
-            assert math.isnan(row.z_a)
-            assert not row.counts
-        else:
-            assert replace(row, time="") == replace(other, time="")
-    radii = [0.0, 0.1, 0.2]
-    assert (run.certified_accuracy(radii) == every.certified_accuracy(radii)).all()
+    assert all(math.isnan(row.p_a) and math.isnan(row.z_a) for row in left)
     assert len(run.p_a()) == len(run.rows) - len(left)
     kept = [row for row in every.rows if row.idx not in {out.idx for out in left}]
     assert run.abstention() == sum(row.predict == -1 for row in kept) / len(kept)
-    assert any("were not sampled" in note for note in run.notes())
-    assert verify(path, data=(X, WRONG), model=MODEL, rerun=12).findings == ()
-    card = results.card(run)
-    assert card["procedure"]["only_correct"] is True
-    assert any("were not sampled" in note for note in card["notes"])
-
-
-def test_a_row_left_out_though_its_class_is_right_is_found(tmp_path):
-    path = tmp_path / "run.tsv"
-    certify_dataset(
-        MODEL, (X, WRONG), gaussian(SIGMA), out=path, n=2000, only_correct=True
-    )
-    nothing = {
-        "predict": "-1",
-        "radius": "0.0",
-        "correct": "0",
-        "count": "0",
-        "n": "0",
-        "p_a": "-",
-        "z_a": "-",
-        "z_b": "-",
-        "counts": "-",
-    }
-    found = forged(path, **nothing)
-    assert any("an input to be sampled" in finding.text for finding in found)
+    assert any("were not sampled" in note for note in results.card(run)["notes"])
     entries = json.loads(results.manifest_path(path).read_text())
     del entries["only_correct"]
     results.manifest_path(path).write_text(json.dumps(entries))
@@ -438,20 +361,12 @@ def test_inputs_whose_label_is_not_among_the_k_are_not_sampled(k, bound, tmp_pat
     assert (run.certified_accuracy(radii) == every.certified_accuracy(radii)).all()
     assert verify(path, data=(X, WRONG), model=MODEL, rerun=12).findings == ()
     # a row left out though its label is among the k
-    lines = path.read_text().splitlines()
-    place = next(i for i, row in enumerate(run.rows) if not row.is_left_out)
+    head, *lines = path.read_text().splitlines()
     gone = next(i for i, row in enumerate(run.rows) if row.is_left_out)
-    head = lines[0].split("\t")
-    kept = lines[1 + place].split("\t")
-    cells = dict(zip(head, lines[1 + gone].split("\t"), strict=True))
-    stay = {"idx", "label", "select", "input", "time"}
-    forged_row = [
-        old if name in stay else cells[name]
-        for name, old in zip(head, kept, strict=True)
-    ]
-    lines[1 + place] = "\t".join(forged_row)
-    path.write_text("\n".join(lines) + "\n")
-    found = verify(path).findings
+    cells = dict(zip(head.split("\t"), lines[gone].split("\t"), strict=True))
+    for name in ("idx", "label", "select", "input", "time"):
+        del cells[name]
+    found = forged(path, **cells)
     assert any("an input to be sampled" in finding.text for finding in found)
 
 
@@ -570,9 +485,10 @@ def test_plan_spends_no_more_than_the_hours(pilots, capsys):
     assert best >= 0.998 * largest
 
 
+@pytest.mark.slow
 def test_plan_never_recommends_all_of_a_run_for_all_of_it(pilots, capsys):
-    for n in ("1000", "3000", "100000"):
-        for more in ([], ["--lose", "0"], ["--hours", "100"]):
+    for n in ("1000", "100000"):
+        for more in ([], ["--lose", "0"]):
             assert main(["plan", "pilot.tsv", "--n", n, *more]) == 0
             assert "with 100.0%" not in capsys.readouterr().out
 

@@ -5,15 +5,12 @@ it.
 import csv
 import fcntl
 import re
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import ENVIRONMENT, MODELS, arguments, inputs, python, savez, says
+from cli_models import MODELS, arguments, inputs, python, savez, says
 from result_table import manifest
 
 from rsbounds._numerics.progress import Progress
@@ -66,65 +63,6 @@ def test_the_command_writes_the_fields_columns_and_a_manifest(work):
         0,
     ]
     assert len(stated["model"]["source"]) == len(stated["data"]["labels"]) == 64
-
-
-def test_skip_and_max_choose_the_inputs(work):
-    assert main(arguments(skip=3, max="8", n="1e3", n0="5e1")) == 0
-    assert [row["idx"] for row in rows("out.tsv")] == ["0", "3", "6"]
-    assert {row["n"] for row in rows("out.tsv")} == {"1000"}
-
-
-def test_kill_and_resume_gives_the_complete_set(work):
-    assert main(arguments(model="models:slow", n=3000, out="whole.tsv")) == 0
-    Path("hold").touch()
-    words = [sys.executable, "-m", "rsbounds", *arguments(model="models:slow", n=3000)]
-    with subprocess.Popen(words, env=ENVIRONMENT) as process:
-        while (
-            not Path("out.tsv").exists()
-            or Path("out.tsv").read_bytes().count(b"\n") < 4
-        ):
-            time.sleep(0.01)
-            assert process.poll() is None
-        process.send_signal(signal.SIGKILL)
-    Path("hold").unlink()
-    before = rows("out.tsv")
-    assert 3 <= len(before) < 12
-    done = python("-m", "rsbounds", *arguments(model="models:slow", n=3000, batch=7))
-    assert done.stdout.startswith(f"out.tsv: 12 rows, {12 - len(before)} of them new\n")
-    assert rows("out.tsv") == rows("whole.tsv")
-
-
-@pytest.mark.parametrize("size", [1, 40, 80, 200, -1, -30])
-def test_file_cut_anywhere_is_completed(work, size):
-    assert main(arguments()) == 0
-    expected, content = rows("out.tsv"), Path("out.tsv").read_bytes()
-    Path("out.tsv").write_bytes(content[:size])
-    assert main(arguments()) == 0
-    assert rows("out.tsv") == expected
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"sigma": 0.5}, "parameters.sigma was 0.25 and is now 0.5"),
-        ({"n": 2000, "seed": 1}, "n was 1000 and is now 2000; seed was 0 and is now 1"),
-        (
-            {"model": "models:other"},
-            'spec was "models:linear" and is now "models:other"',
-        ),
-        ({"shard": "0/2"}, 'shard was "0/1" and is now "0/2"'),
-    ],
-)
-def test_other_arguments_are_refused(work, capsys, changes, said):
-    assert main(arguments(max=3)) == 0
-    before = Path("out.tsv").read_bytes()
-    capsys.readouterr()
-    assert main(arguments(max=3, **changes)) == 2
-    message = capsys.readouterr().err
-    assert message.startswith("rsbounds certify: out.tsv belongs to another run (")
-    assert said in message
-    assert "choose another output file" in message
-    assert Path("out.tsv").read_bytes() == before
 
 
 def test_changed_model_and_data_are_refused(work, capsys, monkeypatch):
@@ -242,3 +180,9 @@ def test_a_resumed_run_counts_all_rows(work, capsys, monkeypatch):
     monkeypatch.setattr(Progress, "note", lambda self, text: notes.append(text))
     assert "certify: next 3 inputs: base accuracy" in says(capsys, arguments())
     assert notes[-1].startswith(f"accuracy {read('out.tsv').clean_accuracy():.3f}, ")
+
+
+def test_skip_and_max_choose_the_inputs(work):
+    assert main(arguments(skip=3, max="8", n="1e3", n0="5e1")) == 0
+    assert [row["idx"] for row in rows("out.tsv")] == ["0", "3", "6"]
+    assert {row["n"] for row in rows("out.tsv")} == {"1000"}

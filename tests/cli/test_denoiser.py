@@ -109,18 +109,6 @@ def test_a_denoiser_raises_what_is_certified_at_the_level_drawn(work):
     assert main(["verify", "out.tsv"]) == 0
 
 
-def test_the_rows_are_those_of_the_composition_in_python(work):
-    from rsbounds import certify_dataset, schemes
-    from rsbounds.loading import load_model, open_data
-    from rsbounds.loading.denoiser import denoised, load_denoiser
-
-    assert main(arguments(**WITH)) == 0
-    both = denoised(load_model("own:brittle"), load_denoiser("own:denoiser"), 0.5)
-    with open_data("squares.npz") as data:
-        found = certify_dataset(both.model, data, schemes.gaussian(0.5), n0=50, n=500)
-    assert [r.counts for r in found.rows] == [r.counts for r in rows()]
-
-
 def test_a_run_with_a_denoiser_is_resumed_with_it_alone(work, capsys):
     assert main(arguments(**WITH, max=4)) == 0
     one_line(
@@ -142,6 +130,7 @@ def test_a_run_with_a_denoiser_is_resumed_with_it_alone(work, capsys):
     one_line(capsys, arguments(**WITH, out="without.tsv"), "model.denoiser")
 
 
+@pytest.mark.slow
 def test_a_rule_has_a_timestep_for_each_of_its_levels(work):
     item = [{"kind": "margin", "stage": k, "threshold": 0.0} for k in (0, 1)]
     rule = {"format": 1, "sigmas": [0.5, 0.25], "items": [item[:1], item[1:]]}
@@ -171,21 +160,6 @@ def test_rows_are_drawn_again_with_it(work, capsys):
     one_line(
         capsys, ["verify", "out.tsv", "--denoiser", "own:denoiser"], "goes with --rerun"
     )
-
-
-METHODS = {
-    "semi-elastic": {"anchors": "data.npz", "rate": 0.1},
-    "lipschitz": {"sigma-function": "own:brittle", "sigma": None},
-    "generator": {"noise": "own:wrong", "sigma": None},
-}
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_levels_that_follow_the_input_are_refused(work, capsys, method):
-    changes = {**WITH, "method": method, **METHODS[method]}
-    said = "--denoiser has one timestep, that of a fixed noise level"
-    one_line(capsys, arguments(**changes), said, f"got {method}")
-    assert not list(work.glob("out*"))
 
 
 BAD = {

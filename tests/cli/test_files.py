@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from result_table import manifest, outcomes, save, state, table
 
-from rsbounds.certificate import Certificate
 from rsbounds.cli import main
-from rsbounds.results import COLUMNS, Manifest, Row, read_rows, truncated
+from rsbounds.results import Manifest, read_rows, truncated
 
 SHARES = ("RANK", "WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS")
 
@@ -121,17 +120,6 @@ def test_written_numbers_are_never_above_and_read_back_exactly(value):
     assert float(text) == value
 
 
-@given(st.floats(0, 10), st.integers(0, 1000), st.floats(0, 1e5))
-def test_rows_survive_writing(radius, count, seconds):
-    found = Certificate(
-        1, radius, 0.5, 0.7, count, 1000, 0.25, "gaussian", "fixed noise"
-    )
-    row = Row.of(5, 1, found, seconds)
-    assert Row.parse(row.text(COLUMNS), COLUMNS) == row
-    assert Row.parse(row.text(COLUMNS), COLUMNS).text(COLUMNS) == row.text(COLUMNS)
-    assert row.time.rpartition(":")[2].partition(".")[2].isdecimal()
-
-
 CHANGED = {"changes": ["versions.numpy was 1 and is now 2"], "rows": 3, "run": {}}
 
 
@@ -191,7 +179,3 @@ def test_what_lies_beside_a_file_has_an_end(work, capsys, ending):
     place.unlink()
     os.mkfifo(place)
     assert "must be a regular file" in says(capsys, arguments(max=2), 2)
-
-
-def test_an_output_in_no_folder_is_told_before_the_model_runs(work, capsys):
-    one_line(capsys, arguments(out="o/sub/x.tsv"), "o/sub: there is no such folder")

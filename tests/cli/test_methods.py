@@ -76,13 +76,6 @@ def test_what_proves_its_bounds_is_a_kind_and_no_statement(work, method, scope):
         Path("b.tsv").unlink()
 
 
-def test_a_rule_of_code_is_that_of_its_file(work):
-    assert certify("rule") == 0
-    assert main(arguments(sigma=None, rule="rule.json", out="named.tsv")) == 0
-    assert outcomes("out.tsv") == outcomes("named.tsv")
-    assert main(["verify", "out.tsv"]) == 0
-
-
 def test_another_code_is_another_run(work, capsys):
     assert certify("fixed", "--method-args", "sigma=0.25") == 0
     assert manifest()["parameters"]["code"]["args"] == {"sigma": 0.25}
@@ -132,25 +125,6 @@ def test_a_network_of_pictures_is_made_again_for_their_shape(torch_work):
     words = ["--out", "b.tsv", "--method", "schemes_of_mine:convolution"]
     assert main(["recertify", "out.tsv", *words]) == 0
     assert outcomes("b.tsv") == outcomes("out.tsv")
-
-
-def test_noise_of_a_shape_is_drawn_in_that_shape(torch_work):
-    """The rows are those of the noise's own sampler, not of x + sigma N(0, I)."""
-    assert certify("maps", model="models:torch_linear") == 0
-    import models
-    import schemes_of_mine
-
-    from rsbounds import certify_dataset
-
-    noise = schemes_of_mine.maps()
-    known = {"n0": 50, "n": 1000}
-    with np.load("data.npz") as data:
-        arrays = data["x"], data["y"]
-    for model in (noise.sampler(models.torch_linear()), models.torch_linear()):
-        found = certify_dataset(model, arrays, noise.scheme(), **known)
-        assert [r.counts for r in found.rows] == [
-            r.counts for r in read_rows(Path("out.tsv"))
-        ]
 
 
 @pytest.mark.parametrize("method", ["maps", "generator"])
@@ -216,6 +190,8 @@ def test_words_that_do_not_go_together_are_one_line(work, capsys):
         ({"method-args": "dim"}, "arguments must be key=value"),
         ({"method": None, "rule": "rule.json", "sigma": "0.25,0.5"},
          "--sigma has no meaning for --answer list"),
+        ({"method": None, "rule": "rule.json", "answer": "class"},
+         "--rule has no meaning for --answer class"),
         ({"method": "gaussian", "sigma": 1, "method-args": "a=1"}, "--method-args has"),
         ({"method": "semielastic"}, "--method 'semielastic' is unknown; did you mean"),
         ({"method": "xyz"}, "--method 'xyz' is unknown; there are gaussian, "),
@@ -224,11 +200,6 @@ def test_words_that_do_not_go_together_are_one_line(work, capsys):
     ):  # fmt: skip
         one_line(capsys, arguments(**{**own, **changes}), said)
     assert not list(work.glob("out*"))
-
-
-def test_noise_of_another_method_is_one_line(torch_work, capsys):
-    known = {"sigma": None, "method": "generator", "noise": "schemes_of_mine:maps"}
-    one_line(capsys, arguments(**known), "--noise schemes_of_mine:maps must return")
 
 
 def test_noise_of_a_shape_around_a_model_of_arrays(torch_work):
@@ -291,6 +262,7 @@ def test_a_method_of_others_is_never_verified(work, capsys):
     assert outcomes("all.tsv") == outcomes("out.tsv")
 
 
+@pytest.mark.slow
 def test_radii_of_code_are_computed_again_by_that_code(work, capsys):
     assert certify("foreign") == 0
     again = ["recertify", "out.tsv", "--out", "b.tsv"]
@@ -331,6 +303,7 @@ def test_radii_of_code_are_computed_again_by_that_code(work, capsys):
     assert not Path("b.tsv").exists()
 
 
+@pytest.mark.slow
 def test_parameters_that_are_not_numbers_are_resumed(work, capsys):
     """NaN differs from itself; a run of it does not."""
     for shard in ("0/2", "1/2"):

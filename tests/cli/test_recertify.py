@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import slow_among, slow_but
 from cli_models import arguments, inputs, one_line, savez, says
 from result_table import RULE, manifest, state
 
@@ -14,8 +15,10 @@ from rsbounds.cli import main
 CHANGED = {"changes": ["versions.numpy was 1 and is now 2"], "rows": 3, "run": {}}
 
 
-@pytest.mark.parametrize("command", ["recertify", "fit-rule"])
-@pytest.mark.parametrize("change", ["x", "label", "hash", "no hash"])
+@pytest.mark.parametrize("command", slow_but(["recertify"], ["recertify", "fit-rule"]))
+@pytest.mark.parametrize(
+    "change", slow_among(["label"], ["x", "label", "hash", "no hash"])
+)
 def test_a_rule_is_of_one_data_set(work, capsys, change, command):
     """A stage on easier inputs raised a rule's average radius from .123 to .322."""
     Path("rule.json").write_text(json.dumps(RULE))
@@ -84,20 +87,6 @@ def test_a_rule_takes_runs_of_numbers_of_samples_fixed_in_advance(
     argv = [command, "a.tsv", "out.tsv", "--out", "new.tsv", *rule_option]
     one_line(capsys, argv, "out.tsv was sampled until a target radius was decided")
     assert not Path("new.tsv").exists()
-
-
-@pytest.mark.parametrize(
-    "parameters", [{}, {"sigma": [1]}, {"sigma": "x"}, {"sigma": 0}]
-)
-@pytest.mark.parametrize("command", ["recertify", "fit-rule"])
-def test_a_run_without_its_level_is_one_line(finished, capsys, command, parameters):
-    rule = {"format": 1, "sigmas": [0.25], "items": [[]]}
-    rule["items"][0].append({"kind": "margin", "stage": 0, "threshold": 0.0})
-    Path("rule.json").write_text(json.dumps(rule))
-    state(parameters=parameters)
-    rule_option = ["--rule", "rule.json"] if command == "recertify" else []
-    argv = [command, "out.tsv", "--out", "new.tsv", *rule_option]
-    one_line(capsys, argv, "parameters.sigma ")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from cases import slow_among
 from cli_models import (
     one_line,
     package,
@@ -40,7 +41,9 @@ def test_a_report_replaces_no_file_that_it_did_not_write(
     assert before == {p: p.read_bytes() for p in Path().iterdir() if p.is_file()}
 
 
-@pytest.mark.parametrize("ending", ["tex", "md", "html", "png", "pdf"])
+@pytest.mark.parametrize(
+    "ending", slow_among(["png"], ["tex", "md", "html", "png", "pdf"])
+)
 def test_an_ending_says_what_is_written(finished, capsys, ending):
     if ending in ("png", "pdf"):
         package("matplotlib")
@@ -67,15 +70,6 @@ def test_a_card_replaces_no_readme(finished, capsys):
     one_line(capsys, ["report", "out.tsv", "--card", "README.json"], "README.md exists")
     assert Path("README.md").read_text() == "mine"
     assert not Path("README.json").exists()
-
-
-def test_a_report_replaces_what_it_wrote(finished):
-    package("matplotlib")
-    every = "report out.tsv --html a.html --plot a.png --card a.json"
-    assert main(every.split()) == main(every.split()) == 0
-    for ending in ("pdf", "svg"):
-        picture = ["report", "out.tsv", "--plot", f"a.{ending}"]
-        assert main(picture) == main(picture) == 0
 
 
 def test_a_report_says_what_it_wrote(finished, capsys):

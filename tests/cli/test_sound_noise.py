@@ -42,10 +42,8 @@ def verified(*words):
     assert main(["verify", *words]) == 0
 
 
-@pytest.mark.parametrize(
-    "model",
-    ["models:linear", pytest.param("models:torch_linear", marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["models:linear", "models:torch_linear"])
 def test_semi_elastic_rows_in_sound_noise(work, model):
     if model.endswith("torch_linear"):
         package("torch")
@@ -62,6 +60,7 @@ def test_semi_elastic_rows_in_sound_noise(work, model):
     verified("more.tsv")
 
 
+@pytest.mark.slow
 def test_a_slack_that_was_cut_from_the_manifest_or_raised_is_found(work, capsys):
     assert main(arguments(sound_noise="", **SEMI)) == 0
     known = manifest()["parameters"]
@@ -130,6 +129,7 @@ def network():
 """
 
 
+@pytest.mark.slow
 def test_lipschitz_rows_in_sound_noise(work):
     package("torch")
     models(MODELS + LEVELS)
@@ -180,6 +180,7 @@ def test_noise_of_a_shape_in_sound_noise(work, method, noise):
     verified("out.tsv", *words, "--noise", f"models:{noise}")
 
 
+@pytest.mark.slow
 def test_a_target_radius_in_sound_noise(work):
     assert main(arguments(target_radius=0.1, sound_noise="", n=20_000, **SEMI)) == 0
     assert {row.radius for row in read_rows(Path("out.tsv"))} == {0.0, 0.1}

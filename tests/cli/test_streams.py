@@ -22,18 +22,6 @@ from rsbounds.cli import main
 from rsbounds.results import Manifest, read_rows
 
 
-def test_a_full_disk_leaves_no_rule_behind(work, capsys, monkeypatch):
-    assert main(arguments()) == 0
-
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    command = ["fit-rule", "out.tsv", "--out", "rule.json"]
-    one_line(capsys, command, "can't write rule.json: No space left on device")
-    assert not list(work.glob("rule.json*"))
-
-
 def shell(line):
     line = line.replace("rsbounds ", f"{sys.executable} -m rsbounds ", 1)
     return subprocess.run(
@@ -68,6 +56,9 @@ def test_a_full_disk_is_named_with_its_file(work, capsys, monkeypatch):
         one_line(
             capsys, ["merge", "all.tsv", "out.tsv"], f"all.tsv.manifest.json: {full}"
         )
+        rule = ["fit-rule", "out.tsv", "--out", "rule.json"]
+        one_line(capsys, rule, f"can't write rule.json: {full}")
+    assert not list(work.glob("rule.json*"))
     assert Path("out.tsv").read_bytes() == before
     assert main(arguments()) == 0
     assert main(["merge", "all.tsv", "out.tsv"]) == 0
@@ -84,15 +75,13 @@ def test_a_full_disk_is_named_by_what_writes_pages_too(
     assert main(report) == 0
     before = Path("page.png").read_bytes()
 
-    def full(_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", failing)
     one_line(capsys, report, "page.png: No space left on device")
     assert Path("page.png").read_bytes() == before
     assert not list(Path().glob("*.new"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&- >&- 2>&-"])
 def test_closed_streams_lose_nothing(work, closed):
     command = " ".join(["rsbounds", *arguments(n=100)])
@@ -101,6 +90,7 @@ def test_closed_streams_lose_nothing(work, closed):
     assert Manifest.read(Path("out.tsv")).procedure.n == 100
 
 
+@pytest.mark.slow
 def test_a_full_standard_output_is_named(work):
     done = shell("rsbounds radius gaussian --score 1 --sigma 1 > /dev/full")
     assert done.returncode == 2

@@ -160,6 +160,7 @@ def work(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_nothing(work, whole):
     out = work / "out.tsv"
     with runs.held("--processes", "2", folder=work) as process:

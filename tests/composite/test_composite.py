@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from cases import slow_among, slow_but
 from decision_lists import CASCADE, RULES
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -74,7 +75,7 @@ def ball(rng, count, dim):
 
 
 @pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("dim", [1, 2])
+@pytest.mark.parametrize("dim", slow_but([1], [1, 2]))
 def test_no_point_within_the_radius_is_of_another_class(name, dim):
     rule, rng = RULES[name], np.random.default_rng(dim)
     certified = 0
@@ -96,7 +97,7 @@ def test_no_point_within_the_radius_is_of_another_class(name, dim):
     assert certified > 150
 
 
-@pytest.mark.parametrize("name", ["cascade", "gates"])
+@pytest.mark.parametrize("name", slow_among(["gates"], ["cascade", "gates"]))
 def test_climbing_attack_in_two_dimensions(name):
     """From the boundary of the ball towards what threatens the class most, step by
     step.

@@ -39,6 +39,7 @@ def draw(rng, rule, n0, n, classes=3):
     return p, select, counts
 
 
+@pytest.mark.slow
 def test_recomputed_by_the_oracle():
     rng, certified = np.random.default_rng(0), 0
     for _ in range(40):
@@ -137,6 +138,7 @@ def level(rule, p, n, result, cls=0):
     return np.outer(first, second)[result > truth].sum()
 
 
+@pytest.mark.slow
 def test_level_of_the_whole_procedure():
     """Selection and estimation together, whatever the selection makes it choose."""
     n0, n, alpha = 3, 5, 0.2
@@ -291,21 +293,6 @@ def test_more_classes_at_one_level_than_at_another():
     samplers = [Recorder({1.0: [0.5, 0.5]}), Recorder({0.5: [0.4, 0.3, 0.3]})]
     with pytest.raises(ValueError, match=r"stage 1.*2 classes"):
         certify(samplers, None, CASCADE, Procedure(n=100))
-
-
-def test_alpha_of_a_narrow_type_keeps_its_value():
-    """It was divided among the items in its own type: 1.8e-4 too large."""
-    items = [[Cond("margin", 0)], [Cond("score", 1)], [Cond("margin", 1)]]
-    rule = Rule([1.0, 0.5], items)
-    select = [[50, 40, 10], [60, 30, 10]]
-    counts = [[2500, 2000, 500], [3000, 1500, 500]]
-    assert len(plan(rule, select, 5000, 0.01).items) == 3
-    for kind in (np.float16, np.float32, np.longdouble):
-        alpha = kind(np.float16(0.01))
-        result = certify_counts(rule, select, counts, Procedure(n=5000, alpha=alpha))
-        assert result == certify_counts(
-            rule, select, counts, Procedure(n=5000, alpha=float(alpha))
-        )
 
 
 def test_an_alpha_too_small_to_be_divided_is_named():

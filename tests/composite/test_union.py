@@ -151,6 +151,7 @@ def staged(train, seed=0, epochs=10):
     )[0]
 
 
+@pytest.mark.slow
 def test_a_stage_leaves_close_classes_to_the_next():
     model, (x, y) = staged(blobs(400, 0)), blobs(200, 1)
     best, far = soft_vote(model, x, 1.0, 50).argmax(1), y < 2

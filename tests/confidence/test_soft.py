@@ -12,7 +12,6 @@ from hypothesis.extra.numpy import arrays
 from refusals import refusals
 from scipy.special import ndtr, ndtri
 
-from rsbounds.certificate import Certificate
 from rsbounds.confidence import (
     BOUNDS,
     CDFCertificate,
@@ -288,20 +287,6 @@ def test_an_alpha_too_small_to_be_divided_is_named():
     with pytest.raises(ValueError, match=r"^alpha must.*5e-324"):
         CDFCertificate.from_histogram(h, 5e-324)
     assert CDFCertificate.from_histogram(h, 64 * 5e-324).radius(1.0) >= 0.0
-
-
-def certificate(label, radius):
-    return Certificate(
-        predict=label,
-        radius=radius,
-        z_a=2.0,
-        p_a=0.9,
-        count=990,
-        n=1000,
-        sigma=0.5,
-        method="gaussian",
-        scope="fixed noise",
-    )
 
 
 @pytest.mark.parametrize("level", [-0.5, 0.0, 1.0, 1.5])

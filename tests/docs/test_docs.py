@@ -176,7 +176,7 @@ def test_every_file_and_test_named_exists():
 def test_every_public_module_and_command_has_a_reference():
     reference = "\n".join(p.read_text() for p in (DOCS / "reference").glob("*.md"))
     documented = set(re.findall(r"automodule:: rsbounds\.(\w+)$", reference, re.M))
-    names = {name for name in rsbounds.__all__ if not name.startswith("_")}
+    names = {name for name in dir(rsbounds) if not name.startswith("_")}
     assert {
         name for name in names if importlib.util.find_spec(f"rsbounds.{name}")
     } <= documented

@@ -19,6 +19,7 @@ def lies():
         sys.modules.pop(name, None)
 
 
+@pytest.mark.slow
 def test_every_lie_is_found_and_no_honest_file_accused(lies):
     pytest.importorskip("flint")
     run = lies("run")
@@ -34,6 +35,7 @@ def test_every_lie_is_found_and_no_honest_file_accused(lies):
     assert sum(must == "accept" for _, must in kinds) == 16
 
 
+@pytest.mark.slow
 def test_a_lie_is_refused_for_what_it_is(lies):
     pytest.importorskip("flint")
     run = lies("run")

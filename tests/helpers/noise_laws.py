@@ -1,9 +1,17 @@
 """The laws of noise by name, and counts that follow a law."""
 
-from itertools import product
+from fractions import Fraction
+from itertools import combinations, product
 
 import numpy as np
-from scipy import stats
+from mpmath import mp
+from scipy import sparse, stats
+
+from rsbounds.noises.blocks import Blocks
+from rsbounds.noises.categorical import Categorical
+from rsbounds.noises.deletion import Deletion
+from rsbounds.noises.flips import Flips
+from rsbounds.noises.mask import Mask
 
 SURE = 1e-6
 
@@ -25,6 +33,16 @@ def assert_follows(counts, law):
     assert stats.chisquare(drawn[there], expected[there]).pvalue > SURE
 
 
+def assert_rounds_normal(noise, spread, centre=0.0):
+    """Whole numbers against the normal law, rounded: five standard deviations."""
+    noise = np.asarray(noise)
+    with mp.workdps(20):
+        for k in range(-15, 16):
+            p = float(mp.ncdf((k + 0.5 - centre) / spread))
+            share = np.mean(noise <= k)
+            assert abs(share - p) < 5 * (p * (1 - p) / noise.size) ** 0.5 + 1e-9
+
+
 def categorical_law(x, keep, values):
     other = (1 - keep) / (values - 1)
     return {
@@ -44,3 +62,84 @@ def flips_law(x, add, delete):
         y: np.prod([chances[pair] for pair in zip(x, y, strict=True)])
         for y in product(range(2), repeat=len(x))
     }
+
+
+def subsets(places):
+    """Each subset of the places, by its size."""
+    for count in range(places + 1):
+        yield from combinations(range(places), count)
+
+
+def mask_law(x, keep):
+    """Each element is kept on its own; -1 stands where it is not."""
+    return {
+        tuple(v if i in left else -1 for i, v in enumerate(x)): keep ** len(left)
+        * (1 - keep) ** (len(x) - len(left))
+        for left in subsets(len(x))
+    }
+
+
+def deletion_law(x, delete):
+    """Of what is left, with -1 after its end."""
+    kept = mask_law(x, 1 - delete)
+    return {tuple(sorted(y, key=lambda v: v < 0)): p for y, p in kept.items()}
+
+
+def graph_law(add, delete):
+    """Of the graph below: its pairs are (0, 1), (0, 2), (1, 2); its diagonal stays."""
+    return {
+        (1, a, b, a, 0, c, b, c, 0): chance
+        for (a, b, c), chance in flips_law((1, 0, 0), add, delete).items()
+    }
+
+
+def joint_law(left, right):
+    pairs = product(left.items(), right.items())
+    return {a + b: p * q for (a, p), (b, q) in pairs}
+
+
+TENTH, THIRD, HALF = Fraction(1, 10), Fraction(1, 3), Fraction(1, 2)
+FIFTH, FEW = Fraction(1, 5), Fraction(1, 50)
+GRAPH = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 0]])
+ROWS = (0, 1, 0, 0, 1, 0)
+MATRIX = sparse.csr_array(np.array(ROWS).reshape(2, 3))
+TWO_OF_FOUR = {
+    tuple(5 + i if i in left else -1 for i in range(4)): Fraction(1, 6)
+    for left in combinations(range(4), 2)
+}
+#: A noise, an input, and the law of its copies, -1 where they are shorter.
+LAWS = [
+    (
+        Categorical(1 / Fraction(7), 3),
+        [0, 2, 1],
+        categorical_law((0, 2, 1), 1 / Fraction(7), 3),
+    ),
+    (Categorical(4 * FIFTH, 3), [0.0, 2.0], categorical_law((0, 2), 4 * FIFTH, 3)),
+    (Categorical(THIRD, 4), [0, 3], categorical_law((0, 3), THIRD, 4)),
+    (Flips(TENTH, 3 * FIFTH), [1, 0, 1, 0], flips_law((1, 0, 1, 0), TENTH, 3 * FIFTH)),
+    (Flips(Fraction(0), HALF / 2), [1], {(0,): HALF / 2, (1,): 3 * HALF / 2}),
+    *(
+        (Flips(add, 2 * FIFTH), MATRIX, flips_law(ROWS, add, 2 * FIFTH))
+        for add in (Fraction(0), FIFTH, FEW)
+    ),
+    *(
+        (Flips(add, 3 * FIFTH, symmetric=True), make(GRAPH), graph_law(add, 3 * FIFTH))
+        for add in (FIFTH, FEW)
+        for make in (np.array, sparse.csr_array, sparse.coo_matrix)
+    ),
+    (Mask(4, 2, hidden=-1), [5, 6, 7, 8], TWO_OF_FOUR),
+    (Mask(keep_probability=THIRD, hidden=-1), [5, 6, 7], mask_law((5, 6, 7), THIRD)),
+    (Deletion(FIFTH), [4, 5, 6], deletion_law((4, 5, 6), FIFTH)),
+    (
+        Blocks(Categorical(HALF, 3), Flips(TENTH, 3 * TENTH), splits=[2]),
+        [2, 0, 1, 0],
+        joint_law(
+            categorical_law((2, 0), HALF, 3), flips_law((1, 0), TENTH, 3 * TENTH)
+        ),
+    ),
+    (
+        Blocks(Flips(FEW, HALF), Flips(TENTH, FIFTH), splits=[2]),
+        sparse.csr_array([[0, 1, 1, 0]]),
+        joint_law(flips_law((0, 1), FEW, HALF), flips_law((1, 0), TENTH, FIFTH)),
+    ),
+]

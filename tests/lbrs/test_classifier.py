@@ -20,6 +20,7 @@ pytestmark = pytest.mark.usefixtures("sixty_digits")
 positive = st.floats(1e-3, 1e3)
 
 
+@pytest.mark.slow
 @given(positive, st.floats(0, 1e3), st.floats(0, 10), st.floats(0, 1e3))
 def test_boundary_radius(value, grad_norm, alpha, lip_grad):
     v, n, a, lip = (mp.mpf(t) for t in (value, grad_norm, alpha, lip_grad))
@@ -269,6 +270,7 @@ def clouds(draw):
     return points + draw(st.sampled_from([0.0, 1.0, -1e8]))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(clouds())
 def test_reach_is_never_too_small(points):
@@ -277,6 +279,7 @@ def test_reach_is_never_too_small(points):
         assert Fraction(coded_reach(codes, i, 0)) >= true_reach(points[i], points[0])
 
 
+@pytest.mark.slow
 def test_sums_of_codes_fit_into_32_bits():
     """9,000,000 differences of 255 do not: there are no codes then."""
     most = 2**23
@@ -287,16 +290,8 @@ def test_sums_of_codes_fit_into_32_bits():
 
 
 @pytest.mark.parametrize("method", ["tight", "paper"])
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "pictures",
-        *(
-            pytest.param(k, marks=pytest.mark.slow)
-            for k in ("normal", "far out", "uneven")
-        ),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["pictures", "normal", "far out", "uneven"])
 def test_all_tiles_are_sifted(method, kind):
     """More anchors than a tile, against every rival (and guards enough for the tight
     form).

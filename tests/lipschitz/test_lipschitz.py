@@ -135,6 +135,7 @@ def test_never_above_the_oracle_and_close(z):
         assert -1e-11 < error_of(z, 0.5, 1 / (width * 0.5)) <= 0, width
 
 
+@pytest.mark.slow
 def test_base_radii_far_out():
     assert -1e-11 < error_of(20.0, 2.0, 0.7) <= 0
     assert -1e-11 < error_of(38.0, 2.0, 3.0) <= 0

@@ -212,6 +212,12 @@ CALLS = {
         ),
         {"alpha": 0.1, "radius": 0.125},
     ),
+    "set_rule": (
+        lambda alpha, radius: answers.set_rule(
+            20, alpha, radius, schemes.gaussian(0.5)
+        ),
+        {"alpha": 0.1, "radius": 0.125},
+    ),
     "conformalize": (
         lambda alpha, radius: answers.conformalize(
             SHARES, alpha, radius, schemes.gaussian(0.5)

@@ -123,7 +123,6 @@ def positional(function):
     return lambda **values: function(*values.values())
 
 
-NCX2 = ("ncx2_cdf", "ncx2_sf", "ncx2_logcdf", "ncx2_logsf", "ncx2_pdf", "ncx2_logpdf")
 MORE = {
     "SemiElastic": (partial(within, envelope.SemiElastic), {"rate": 0.1}),
     "LipschitzSigma": (

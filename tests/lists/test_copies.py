@@ -8,6 +8,7 @@ import pkgutil
 
 import numpy as np
 import pytest
+from copies import COPIES
 
 import rsbounds as rs
 from rsbounds import (
@@ -161,6 +162,7 @@ MADE = {
     "growing draws": lambda: sampling.GrowingDraws(MADE["draws"]()),
     "phase": lambda: sampling.Phase.SELECT,
     "bound": lambda: confidence.BOUNDS["clopper-pearson"],
+    "bound on scores": lambda: confidence.BOUNDS["betting"],
     "looks": looks,
     "look": lambda: confidence.Look(100, 0.001),
     "pair": lambda: confidence.Pair(1.0, -1.0, 0.8, 0.2),
@@ -195,11 +197,6 @@ MADE = {
     "values": lambda: answers.Values(schemes.gaussian(0.5), [0.0, 0.1]),
     "maps": lambda: answers.Maps(schemes.gaussian(0.5), 0.6),
     "list": lambda: answers.DecisionList(rule()),
-}
-COPIES = {
-    "pickle": lambda made: pickle.loads(pickle.dumps(made)),
-    "copy": copy.copy,
-    "deepcopy": copy.deepcopy,
 }
 
 # Those of what nobody makes, and those that hold processes or a locked file

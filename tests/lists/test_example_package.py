@@ -206,6 +206,7 @@ def test_help_knows_it(ran):
         assert name in help_of["of all"]
 
 
+@pytest.mark.slow
 def test_it_holds_what_every_entry_promises(site, tmp_path):
     python(tmp_path, site, "-c", SUITES)
 
@@ -217,6 +218,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", BROKEN.values(), ids=BROKEN)
 def test_a_broken_entry_is_said_when_it_is_named(site, tmp_path, place):
     """And nothing else stops working."""

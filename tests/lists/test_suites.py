@@ -8,6 +8,8 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
+from cases import slow_among, slow_but
+from claims import Claims, medians, positions, wrong_position
 from listed_schemes import GAUSSIAN, KNN, SCHEMES, cone
 from scipy.special import ndtr, ndtri
 
@@ -23,7 +25,12 @@ from rsbounds.testing import check_answer, check_bound, check_scheme
 RULE = Rule([0.5, 0.25], [[Cond("score", 0, 0.1)], [Cond("margin", 1)]])
 
 
-@pytest.mark.parametrize("name", SCHEMES)
+#: Those that the oracle takes seconds for, in ball arithmetic, or that are exported.
+LONG = ["semi-elastic", "semi-elastic, sound", "lipschitz", "range", "anisotropic"]
+LONG += ["generator", "orbit"]
+
+
+@pytest.mark.parametrize("name", slow_among(LONG, SCHEMES))
 def test_a_scheme_holds_what_every_scheme_promises(name):
     scheme, options = SCHEMES[name]()
     check_scheme(scheme, **options)
@@ -32,26 +39,13 @@ def test_a_scheme_holds_what_every_scheme_promises(name):
 # --- what claims of answers mean
 
 
-@cache
-def largest_top_k_radius(shares, label, k):
-    """The most that a label with this share keeps among the k most likely."""
-    others = sorted((p for c, p in enumerate(shares) if c != label), reverse=True)
-    best = 0.0
-    for t in range(1, k + 1):
-        z_a, z_b = ndtri(shares[label]), ndtri(min(sum(others[k - t : k]), 1.0))
-        radius = np.linspace(0.0, 3.0, 3001)
-        kept = t * ndtr(z_a - radius / 0.5) > ndtr(z_b + radius / 0.5)
-        if kept.any():
-            best = max(best, radius[kept].max() + 0.001)
-    return best
+def moved(share, radii):
+    """What a share becomes under Gaussian noise of level .5."""
+    z = ndtri(share)
+    return ndtr(z - radii / 0.5), ndtr(z + radii / 0.5)
 
 
-def outside_the_best(k, answered, label, probabilities):
-    """Whether a certificate of the k best is more than the truth."""
-    radius = answered.certificate.radius
-    return radius > 0 and not radius <= largest_top_k_radius(
-        tuple(probabilities[0]), label, k
-    )
+CLAIMS = Claims(moved, np.linspace(0.0, 3.0, 3001).tolist(), step=0.001)
 
 
 @cache
@@ -71,53 +65,6 @@ def another_list(answered, label, probabilities):
     return certificate.radius > truth * (1 + 1e-9)
 
 
-def outside_the_interval(radii, answered, label, probabilities):
-    """Whether a median of 0, 1 and 2 with these shares leaves its interval."""
-    below = np.cumsum(probabilities[0])  # of at most 0, 1, 2
-    table = {
-        name: [float(text) for text in answered.columns[name].split(";")]
-        for name in ("low", "high")
-    }
-    for radius, low, high in zip(radii, table["low"], table["high"], strict=True):
-        score = ndtri(np.minimum(below, 1.0))
-        # at most as many, at least as many: a median is any number with half of all at
-        # most it and half at least it
-        most = ndtr(score + radius / 0.5)
-        least = ndtr(np.append(-np.inf, score[:-1]) - radius / 0.5)
-        smallest = int(np.argmax(most >= 0.5))
-        largest = 2 - int(np.argmax((least <= 0.5)[::-1]))
-        if low > smallest or high < largest:
-            return True
-    return False
-
-
-def wrong_position(tau, answered, label, probabilities):
-    """Whether a position is certified whose class is not likelier than tau."""
-    if answered.columns["certified"] == "0":
-        return False
-    p = probabilities[0]
-    first = np.array([p[0] + p[1], p[0] + p[2]])  # of the class 0 at each position
-    hits = _runs(answered.columns["hits"])
-    held = np.array(
-        sorted(range(2), key=lambda i: -hits[i])[: int(answered.columns["certified"])]
-    )
-    return bool((first[held] <= tau).any())
-
-
-def _runs(text):
-    from rsbounds.answers._maps import from_runs
-
-    return from_runs(text)
-
-
-def positions(counts):
-    """Counts of two classes at two positions, of four kinds of samples."""
-    both, first, second, neither = counts
-    return np.array(
-        [[both + first, second + neither], [both + second, first + neither]]
-    )
-
-
 def two_classes(batch):
     batch = np.asarray(batch) - 0.5
     return np.stack([batch, -batch], axis=1)
@@ -130,18 +77,18 @@ ANSWER = {
         TopClass(schemes.lipschitz(cone, 0.1, 0.3, 4)),
         {},
     ),
-    "top-k, 1": (TopK(GAUSSIAN, 1), {"wrong": partial(outside_the_best, 1)}),
+    "top-k, 1": (TopK(GAUSSIAN, 1), {"wrong": partial(CLAIMS.outside_the_best, 1)}),
     "top-k": (
         TopK(GAUSSIAN, 2),
-        {"wrong": partial(outside_the_best, 2), "options": {"k": 2}},
+        {"wrong": partial(CLAIMS.outside_the_best, 2), "options": {"k": 2}},
     ),
     "list": (DecisionList(RULE), {"kinds": 2, "wrong": another_list}),
     "values": (
         Values(GAUSSIAN, [0.0, 0.1]),
         {
             "options": {"radii": (0.0, 0.1), "quantile": 0.5},
-            "wrong": partial(outside_the_interval, [0.0, 0.1]),
-            "returned": lambda counts: np.repeat([[0.0], [1.0], [2.0]], counts, axis=0),
+            "wrong": partial(CLAIMS.outside_the_interval, (0.0, 0.1)),
+            "returned": medians,
         },
     ),
     "maps": (
@@ -158,13 +105,15 @@ ANSWER = {
 
 
 @pytest.mark.filterwarnings("ignore:10 samples can't show")
-@pytest.mark.parametrize("name", ANSWER)
+@pytest.mark.parametrize(
+    "name", slow_among(["list", "maps", "top-k", "values"], ANSWER)
+)
 def test_an_answer_holds_what_every_answer_promises(name):
     answer, options = ANSWER[name]
     check_answer(answer, **options)
 
 
-@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize("name", slow_among(["betting", "chernoff"], BOUNDS))
 def test_a_bound_holds_what_every_bound_promises(name):
     check_bound(BOUNDS[name])
 
@@ -475,7 +424,9 @@ def test_a_wrong_answer_fails(name):
         check_answer(wrong(GAUSSIAN), numbers={"runner_up": False})
 
 
-@pytest.mark.parametrize("name", ["top-k", "values", "maps", "list"])
+@pytest.mark.parametrize(
+    "name", slow_but(["values"], ["top-k", "values", "maps", "list"])
+)
 def test_levels_of_the_other_answers_are_seen(name):
     """At twice alpha, and some for the union that several claims pay for, they fail."""
     answer, options = ANSWER[name]

@@ -11,11 +11,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from claims import Claims, medians, positions, wrong_position
 from scipy.special import ndtr, ndtri
 
 from rsbounds import schemes
 from rsbounds.answers import Maps, TopClass, TopK, Values
-from rsbounds.answers._maps import from_runs
 from rsbounds.testing import check_answer
 
 TAU = 0.6
@@ -84,77 +84,18 @@ def two_classes_of_lengths(sequences):
 # --- what claims mean
 
 
-def tried(name):
-    """Radii to try, up to what ten samples can show."""
-    radii = np.arange(30.0) if COUNTED[name] else np.linspace(0.0, 3.0, 601)
-    return tuple(radii.tolist())
-
-
 @cache
-def moved(name, share, radii):
-    """The least and the largest probability at each of the radii."""
+def claims(name):
     scheme, _ = NOISES[name]
-    low, high = scheme.transport(ndtri(share), np.array(radii), scheme.own_level)
-    return ndtr(low), ndtr(high)
 
+    def moved(share, radii):
+        low, high = scheme.transport(ndtri(share), radii, scheme.own_level)
+        return ndtr(low), ndtr(high)
 
-@cache
-def largest_top_k_radius(name, shares, label, k):
-    """The most that a label with this share keeps among the k most likely."""
-    others = sorted((p for c, p in enumerate(shares) if c != label), reverse=True)
-    radii = tried(name)
-    step = 0.0 if COUNTED[name] else radii[1]
-    best = 0.0
-    for t in range(1, k + 1):
-        low, _ = moved(name, shares[label], radii)
-        _, high = moved(name, min(sum(others[k - t : k]), 1.0), radii)
-        kept = t * low > high
-        if kept.any():
-            best = max(best, np.array(radii)[kept].max() + step)
-    return best
-
-
-def outside_the_best(name, answered, label, probabilities):
-    radius = answered.certificate.radius
-    return radius > 0 and not radius <= largest_top_k_radius(
-        name, tuple(probabilities[0]), label, 2
-    )
-
-
-def outside_the_interval(name, answered, label, probabilities):
-    """Whether a median of 0, 1 and 2 with these shares leaves its interval."""
-    below = np.minimum(np.cumsum(probabilities[0]), 1.0)  # of at most 0, 1, 2
-    radii = radii_of_values(name)
-    for place in range(len(radii)):
-        low, high = (
-            float(answered.columns[side].split(";")[place]) for side in ("low", "high")
-        )
-        most = np.array([moved(name, p, radii)[1][place] for p in below])
-        least = np.array([moved(name, p, radii)[0][place] for p in (0.0, *below[:-1])])
-        # a median: half of all at most it, and half at least it
-        smallest = int(np.argmax(most >= 0.5))
-        largest = 2 - int(np.argmax((least <= 0.5)[::-1]))
-        if low > smallest or high < largest:
-            return True
-    return False
-
-
-def wrong_position(name, answered, label, probabilities):
-    """Whether a position is certified whose class is not likelier than tau."""
-    certified = int(answered.columns["certified"])
-    p = probabilities[0]
-    first = np.array([p[0] + p[1], p[0] + p[2]])  # of the class 0 at each position
-    hits = from_runs(answered.columns["hits"])
-    held = np.array(sorted(range(2), key=lambda i: -hits[i])[:certified], int)
-    return bool((first[held] <= TAU).any())
-
-
-def positions(counts):
-    """Counts of two classes at two positions, of four kinds of samples."""
-    both, first, second, neither = counts
-    return np.array(
-        [[both + first, second + neither], [both + second, first + neither]]
-    )
+    # up to what ten samples can show
+    if COUNTED[name]:
+        return Claims(moved, np.arange(30.0).tolist())
+    return Claims(moved, np.linspace(0.0, 3.0, 601).tolist(), step=0.005)
 
 
 def radii_of_values(name):
@@ -178,7 +119,7 @@ def of_class(name, scheme):
 
 def of_best(name, scheme):
     sequences = {"model": of_sequences} if name == "deletion" else {}
-    wrong = partial(outside_the_best, name)
+    wrong = partial(claims(name).outside_the_best, 2)
     return TopK(scheme, 2), {"options": {"k": 2}, "wrong": wrong, **sequences}
 
 
@@ -186,8 +127,8 @@ def of_values(name, scheme):
     return Values(scheme, list(radii_of_values(name))), {
         "options": {"radii": radii_of_values(name), "quantile": 0.5},
         "model": lengths if name == "deletion" else sums,
-        "returned": lambda counts: np.repeat([[0.0], [1.0], [2.0]], counts, axis=0),
-        "wrong": partial(outside_the_interval, name),
+        "returned": medians,
+        "wrong": partial(claims(name).outside_the_interval, radii_of_values(name)),
     }
 
 
@@ -197,13 +138,13 @@ def of_maps(name, scheme):
         "model": two_classes_of_lengths if name == "deletion" else two_classes,
         "kinds": 4,
         "returned": positions,
-        "wrong": partial(wrong_position, name),
+        "wrong": partial(wrong_position, TAU),
     }
 
 
 ANSWERED = {"class": of_class, "top-k": of_best, "values": of_values, "maps": of_maps}
 REFUSED = {("splitting", answer) for answer in ("top-k", "values", "maps")}
-QUICK = {("flips", "class"), ("mask", "class")}
+QUICK = {("mask", "class")}
 #: What differs from a line above in the curve's parameters alone.
 ALIKE = {("mask of any length", answer) for answer in ("top-k", "values", "maps")}
 
@@ -231,11 +172,13 @@ def test_what_does_not_go_together_is_refused_in_one_line(name, answer):
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.slow
 def test_the_truths_that_claims_are_compared_with_refute():
     """A radius more than the truth is wrong, and the truth itself is not."""
     shares = (0.9999, 0.00006, 0.00004)
     for name in ("categorical", "flips", "uniform"):
         scheme, _ = NOISES[name]
-        largest = largest_top_k_radius(name, shares, 0, 2)
-        assert largest > largest_top_k_radius(name, (0.5, 0.3, 0.2), 0, 2)
+        known = claims(name).largest_top_k_radius
+        largest = known(shares, 0, 2)
+        assert largest > known((0.5, 0.3, 0.2), 0, 2)
         assert scheme.radius(ndtri(0.9999), scheme.own_level, ndtri(0.00006)) <= largest

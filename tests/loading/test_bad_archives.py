@@ -9,6 +9,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from cases import slow_among
 from cli_models import arguments, one_line
 from small_data import X, Y, array_bytes, compressed, header, npy, raw_npz
 
@@ -93,7 +94,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("name", slow_among(["huge compressed labels"], BAD))
 def test_bad_archives(tmp_path, name):
     make, message = BAD[name]
     make(tmp_path / "d.npz")

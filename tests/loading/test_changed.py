@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from answer_runs import RUNS, WEIGHTS, scores
+from cases import slow_but
 from cli_models import arguments, inputs, models, one_line, savez, says
 from result_table import manifest, state
 
@@ -52,7 +53,11 @@ def default_changed():
 
 
 @pytest.mark.parametrize(
-    "change", [weights_file_replaced, helper_edited, default_changed]
+    "change",
+    slow_but(
+        [weights_file_replaced],
+        [weights_file_replaced, helper_edited, default_changed],
+    ),
 )
 def test_a_model_that_changed_behind_its_source_is_refused(
     work, capsys, monkeypatch, change

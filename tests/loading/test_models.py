@@ -158,19 +158,6 @@ def test_empty_ranges_are_refused(own, bad):
         load_model("own:plain", input_range=bad)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"spec": 5}, "the model's name must be a str"),
-        ({"args": [1]}, "args must be a Mapping"),
-        ({"checkpoint": 5}, "checkpoint must be a path"),
-    ],
-)
-def test_arguments_of_the_wrong_kind_are_one_line(own, options, message):
-    with pytest.raises(ValueError, match=message):
-        load_model(**{"spec": "own:plain", **options})
-
-
 def test_arguments():
     assert parse_arguments("") == {}
     assert parse_arguments(

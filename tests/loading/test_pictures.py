@@ -85,9 +85,8 @@ def test_what_a_model_says_is_otherwise_only_where_asked(work):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"resize": 0}, "expected at most 2 numbers >= 1 separated by commas"),
-        ({"crop": "1,2,3"}, "expected at most 2 numbers >= 1 separated by commas"),
-        ({"crop": "x"}, "expected at most 2 numbers >= 1 separated by commas"),
+        ({"resize": 0}, "at most 2 numbers >= 1"),
+        ({"crop": "1,2,3"}, "at most 2 numbers >= 1"),
         (
             {"data": "data.npz", "crop": 6},
             "--crop is for pictures; --data data.npz holds arrays",

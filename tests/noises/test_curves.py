@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import slow_among
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
@@ -286,7 +287,9 @@ def number(fraction):
     return mp.mpf(fraction.numerator) / fraction.denominator
 
 
-@BY_NAME
+@pytest.mark.parametrize(
+    "curve", slow_among([*CURVES[:2], CURVES[-1]], CURVES), ids=repr
+)
 def test_scores_are_sound_to_the_far_tails(curve):
     """Tails in 500 digits, beyond the smallest of them."""
     room = mp.mpf(2) ** -1400

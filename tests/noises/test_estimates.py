@@ -12,7 +12,6 @@ from mpmath import mp
 
 from rsbounds import schemes
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.noises._estimates import DOUBLE, LONG, estimated
 from rsbounds.noises._questions import Question
 from rsbounds.noises._search import last, rising
 from rsbounds.noises._ways import Ways
@@ -72,7 +71,7 @@ def test_what_estimates_decide_is_what_whole_numbers_do(curve, p, p_b, data):
     question = Question(Fraction(p), None if p_b is None else 1 - Fraction(p_b))
     exact = question.exact(curve._region(counts))
     parts = curve._parts(counts)
-    assert question.estimated(estimated(parts, question.kind)) in (None, exact)
+    assert question.estimated(parts) in (None, exact)
 
 
 @given(curve=curves(), changes=st.integers(0, 12), near=st.integers(-16, -5))
@@ -88,11 +87,8 @@ def test_at_the_edge_estimates_decide_nothing_wrong(curve, changes, near):
         if not 0 <= p <= 1:
             continue
         question = Question(p, None)
-        for kind in (DOUBLE, LONG):
-            if kind is question.kind:
-                estimates = estimated(curve._parts(counts), kind)
-                exact = question.exact(regions)
-                assert question.estimated(estimates) in (None, exact)
+        exact = question.exact(regions)
+        assert question.estimated(curve._parts(counts)) in (None, exact)
 
 
 @given(curve=curves(), p=SHARE, changes=st.integers(0, 4))

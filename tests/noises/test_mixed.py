@@ -174,6 +174,52 @@ def test_a_bound_of_the_runner_up_adds_to_the_radius():
     assert scheme.radius(1.8, 1.0, -2.5) > 0.1
 
 
+def test_a_runner_up_is_compared_for_each_way_to_change_on_its_own():
+    """An added one costs A most and a deleted one costs B's complement most: no input
+    has both.
+    """
+    blocks, curve = BLOCKS["flips"]
+    mixed = MixedCurve(1.0, curve, 1)
+    z_a, z_b = 4.4, 3.15
+    radius = float(mixed.radius_of_scores(z_a, z_b))
+    low, high = mixed.transport(np.array([z_a, z_b]), radius)
+    assert low[0] < high[1]  # the worst of each, of two ways
+    parameters = {"blocks": [{"method": "gaussian", "sigma": 1.0}, *blocks]}
+    assert radius > 0.1
+    assert mixed.certified_by_scores(z_a, (radius, 1), z_b)
+    assert proved_mixed(parameters, radius, 1, z_a, z_b)
+    assert not proved_mixed(parameters, radius * (1 + 1e-10), 1, z_a, z_b)
+
+
+def random_cases(number):
+    """Blocks, level, changes, two scores or one: small and large, near and far."""
+    rng = np.random.default_rng(7)
+    for _ in range(number):
+        blocks, curve = BLOCKS[rng.choice(list(BLOCKS))]
+        z_a = float(rng.choice([rng.uniform(0, 5), 10 ** rng.uniform(-2, 1.5)]))
+        gap = float(10 ** rng.uniform(-2, 1))
+        z_b = None if rng.random() < 0.5 else max(z_a - gap, -z_a - 5)
+        sigma = float(10 ** rng.uniform(-2, 1))
+        yield blocks, MixedCurve(sigma, curve, int(rng.integers(1, 4))), z_a, z_b
+
+
+@pytest.mark.parametrize(
+    "number", [40, pytest.param(1000, marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_radii_are_proved_and_hardly_more_is_not(number):
+    certified = 0
+    for blocks, mixed, z_a, z_b in random_cases(number):
+        radius = float(mixed.radius_of_scores(z_a, z_b))
+        parameters = {"blocks": [{"method": "gaussian", "sigma": mixed.sigma}, *blocks]}
+        if radius:
+            certified += 1
+            assert proved_mixed(parameters, radius, mixed.changes, z_a, z_b)
+        # 0 too: there the changes alone take the lead, or leave next to nothing
+        more = radius * (1 + 1e-11) + 1e-8 * mixed.sigma
+        assert not proved_mixed(parameters, more, mixed.changes, z_a, z_b)
+    assert certified > number / 4
+
+
 def test_a_threshold_certifies_and_hardly_less_does_not():
     threshold = TABLE.curve.threshold((0.7, 1))
     assert TABLE.curve.certified(threshold, (0.7, 1))
@@ -283,54 +329,28 @@ def test_copies_follow_the_law_of_each_column(framework):
     assert abs(z[same, 0].mean() - z[~same, 0].mean()) < 5 * math.sqrt(1 / (0.16 * n))
 
 
+VALUES, BITS = schemes.categorical(0.8, 3), schemes.flips(0.1, 0.2)
+
+
+def beside(*parts, **more):
+    """Makes blocks of these parts, a column each."""
+    splits = list(range(1, len(parts)))
+    return lambda: schemes.blocks(*parts, splits=splits, **more)
+
+
 @pytest.mark.parametrize(
     ("make", "name", "word"),
     [
         (
-            lambda: schemes.blocks(
-                schemes.gaussian(1.0),
-                schemes.gaussian(2.0),
-                schemes.categorical(0.8, 3),
-                splits=[1, 2],
-            ),
+            beside(schemes.gaussian(1.0), schemes.gaussian(2.0), VALUES),
             "parts",
             "one gaussian block",
         ),
-        (
-            lambda: schemes.blocks(
-                schemes.laplace(1.0), schemes.categorical(0.8, 3), splits=[1]
-            ),
-            "parts",
-            "gaussian",
-        ),
-        (
-            lambda: schemes.blocks(
-                schemes.uniform(1.0), schemes.categorical(0.8, 3), splits=[1]
-            ),
-            "parts",
-            "gaussian",
-        ),
-        (
-            lambda: schemes.blocks(
-                schemes.gaussian(1.0, norm=1), schemes.categorical(0.8, 3), splits=[1]
-            ),
-            "parts",
-            "l2",
-        ),
-        (
-            lambda: schemes.blocks(
-                schemes.anisotropic([0.1, 0.2]), schemes.flips(0.1, 0.2), splits=[2]
-            ),
-            "parts",
-            "gaussian",
-        ),
-        (
-            lambda: schemes.blocks(
-                schemes.flips(0.1, 0.2), schemes.flips(0.1, 0.3), splits=[1], changes=1
-            ),
-            "changes",
-            "gaussian",
-        ),
+        (beside(schemes.laplace(1.0), VALUES), "parts", "gaussian"),
+        (beside(schemes.uniform(1.0), VALUES), "parts", "gaussian"),
+        (beside(schemes.gaussian(1.0, norm=1), VALUES), "parts", "l2"),
+        (beside(schemes.anisotropic([0.1, 0.2]), BITS), "parts", "gaussian"),
+        (beside(BITS, BITS, changes=1), "changes", "gaussian"),
         (lambda: TABLE.curve.low(0.9, 1), "r", "distance"),
         (lambda: TABLE.curve.low(0.9, (-1.0, 1)), "r", "in [0"),
     ],

@@ -2,12 +2,19 @@
 
 import importlib
 import inspect
+import pkgutil
 import pydoc
+import subprocess
 import sys
+import types
 
 import pytest
 
 import rsbounds
+from rsbounds.noises import Bits
+
+#: They have the form of ``Bits``, which documents it, and are no subclasses.
+STREAMS = ("ArrayBits", "TorchBits")
 
 
 def shown_modules():
@@ -26,6 +33,35 @@ def test_completion_shows_what_is_public(name):
     assert dir(module) == sorted(module.__all__)
 
 
+def overriding_modules():
+    """The modules in which ruff lets a method go without a docstring of its own."""
+    for room in ("rsbounds.noises", "rsbounds.sampling", "rsbounds.torch.networks"):
+        try:
+            folder = importlib.import_module(room)
+        except ImportError:
+            continue
+        for found in pkgutil.walk_packages(folder.__path__, f"{room}."):
+            if "._" not in found.name:
+                yield importlib.import_module(found.name)
+
+
+def test_a_method_without_a_docstring_has_that_of_its_base():
+    methods = property | classmethod | types.FunctionType
+    bare = set()
+    for module in overriding_modules():
+        for _, kind in inspect.getmembers(module, inspect.isclass):
+            if kind.__module__ != module.__name__ or kind.__name__.startswith("_"):
+                continue
+            port = Bits if kind.__name__ in STREAMS else kind
+            for name, value in vars(kind).items():
+                if name.startswith("_") or not isinstance(value, methods):
+                    continue
+                own = inspect.getdoc(getattr(kind, name))
+                if not own and not inspect.getdoc(getattr(port, name)):
+                    bare.add(f"{kind.__qualname__}.{name}")
+    assert bare == set()
+
+
 def test_a_missing_package_is_an_attribute_error_that_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     for name in [word for word in sys.modules if word.startswith("rsbounds.torch")]:
@@ -34,6 +70,30 @@ def test_a_missing_package_is_an_attribute_error_that_names_it(monkeypatch):
     monkeypatch.delitem(sys.modules, "rsbounds.sampling.torch_modules", raising=False)
     with pytest.raises(AttributeError, match=r"torch.*pip"):
         rsbounds.torch  # noqa: B018
+
+
+STAR = """
+import sys
+
+EXTRAS = {"ada_verona", "art", "mpmath", "sklearn", "torch"}
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in EXTRAS:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+from rsbounds import *
+print(certify_dataset.__name__, schemes.gaussian(0.5).name)
+"""
+
+
+@pytest.mark.slow
+def test_a_star_brings_what_needs_no_extra():
+    """It raised where PyTorch or mpmath was missing."""
+    command = [sys.executable, "-c", STAR]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["certify_dataset", "gaussian"]
 
 
 def test_all_members_of_the_package_can_be_listed():

@@ -17,6 +17,8 @@ SLOW = {
     "ratio",
     "few",
     "large_df",
+    "median[7]",
+    "binomial nodes",
 }
 NODES = [c for c in CLAIMS if c.name.startswith(("score", "tail"))]  # share their boxes
 ALL = [

@@ -5,14 +5,11 @@ from pathlib import Path
 
 import pytest
 from cli_models import (
-    one_line,
     says,
 )
 from result_table import save, table
-from small_run import run
 
 from rsbounds.cli import main
-from rsbounds.results import board, card, read
 
 CARD = "report out.tsv --card out.json"
 
@@ -56,23 +53,3 @@ def test_a_card_without_its_file_is_its_writers_word(finished):
     Path("out.tsv").unlink()
     assert main(["report", "out.json", "--html", "cards.html"]) == 0
     assert "its writer's word</td>" in Path("cards.html").read_text()
-
-
-def test_a_card_s_entries_stand_once(finished, capsys):
-    assert main(CARD.split()) == 0
-    text = Path("out.json").read_text()
-    Path("out.json").write_text(text.replace("{", '{"acr": 9.0,', 1))
-    one_line(
-        capsys,
-        ["report", "out.json", "--html", "cards.html"],
-        "can't be read as a card",
-    )
-
-
-def test_a_board_says_what_was_verified(tmp_path):
-    run(out=tmp_path / "out.tsv", max=3)
-    verified = {"proved": 3, "rows": 3, "findings": 0, "first": [], "stated": ["dim"]}
-    made = card(read(tmp_path / "out.tsv"), verified=verified)
-    board([made, made], tmp_path / "board.html")
-    page = (tmp_path / "board.html").read_text(encoding="utf-8")
-    assert page.count(">3 of 3 rows, 0 findings<") == 2

@@ -130,21 +130,6 @@ def test_rows_for_a_file_that_was_deleted_or_replaced_are_not_said_to_be_kept(
     assert path.read_text() == "another's"
 
 
-def test_a_model_whose_code_changes_the_folder_writes_the_file_that_was_named(
-    path, monkeypatch
-):
-    monkeypatch.chdir(path.parent)
-    folder = path.with_name("elsewhere")
-    folder.mkdir()
-    with Writer(path.relative_to(path.parent), MANIFEST) as writer:
-        writer.append(row(1))
-        writer.append(row(0))
-        os.chdir(folder)
-        writer.record({"corrupt": []})
-    assert [one.idx for one in read(path).rows] == [0, 1]
-    assert not list(folder.iterdir())
-
-
 def test_a_file_replaced_between_opening_and_lock_is_not_written(path, monkeypatch):
     """Rows went to the file that a process which ended just then had replaced by its
     own.

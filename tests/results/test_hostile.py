@@ -14,7 +14,6 @@ from cli_models import arguments, one_line, says
 from result_table import save, state, table
 
 from rsbounds import results
-from rsbounds.cli import main
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Results, Row, Writer, read, read_rows, write
 
@@ -260,16 +259,3 @@ def test_a_damaged_manifest_is_one_line_in_every_command(finished, capsys):
         arguments(),
     ):
         one_line(capsys, argv, "out.tsv", "data lacks inputs")
-
-
-@pytest.mark.parametrize("depth", [300, 10**5])
-def test_a_deeply_nested_manifest_is_no_traceback(work, capsys, depth):
-    assert main(arguments(max=1)) == 0
-    place = Path("out.tsv.manifest.json")
-    nested = '{"a": ' * depth + "1" + "}" * depth
-    place.write_text(
-        place.read_text().replace('"model": {', f'"model": {{"deep": {nested}, ', 1)
-    )
-    assert main(["report", "out.tsv"]) in (0, 2)
-    assert main(["merge", "all.tsv", "out.tsv"]) in (0, 2)
-    one_line(capsys, arguments(max=1), "out.tsv")

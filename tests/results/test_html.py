@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 
 from rsbounds.certificate import ANOTHERS, ASSERTED_ENVELOPE, THIS_INPUT
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Results, Row, card, html, read, table, write
+from rsbounds.results import Manifest, Results, Row, html, read, table, write
 from rsbounds.results._charts import charts, drawing
 
 
@@ -69,15 +69,6 @@ def test_curves_are_the_certified_accuracy_and_its_best():
     # written to six decimals
     np.testing.assert_allclose(shown[:2], expected, atol=1e-6)
     np.testing.assert_allclose(shown[2], expected.max(axis=0), atol=1e-6)
-
-
-def test_the_best_lies_below_the_runs_and_behind_them_in_the_legend():
-    files = [run("narrow", 30, 0.25), run("wide", 20, 1.0, seed=1)]
-    text = drawing("curves", charts(files, ["narrow", "wide"])["curves"])
-    assert re.findall(r'data-series="(\d)"', text) == ["2", "0", "1"]
-    legend = text[text.index("<ul>") :]
-    order = [legend.index(name) for name in ("narrow", "wide", "best of 2 runs")]
-    assert order == sorted(order)
 
 
 def test_a_run_alone_has_its_interval():
@@ -167,24 +158,6 @@ def test_infinite_radius_stays_in_the_picture():
         [1.0, 1.0, 0.5],
     )
     assert "p_a" not in places  # a file of the field has none
-
-
-def test_shares_add_up():
-    file = run("run", 250, 0.5)
-    (curve,) = drawn_steps("p_a", charts([file], ["run"])["p_a"]).values()
-    bounds = np.array([row.p_a if row.correct else 0.0 for row in file.rows])
-    for p_a in (0.0, 0.6, 0.9, 0.99):
-        assert height(curve, p_a) == pytest.approx((bounds >= p_a).mean(), abs=1e-6)
-
-
-def test_interval_is_that_of_clopper_and_pearson():
-    for count, n in ((0, 20), (7, 20), (20, 20), (431, 500)):
-        own = binomtest(count, n).proportion_ci(0.95, "exact")
-        rows = tuple(Row(i, 1, int(i < count), 0.5, i < count) for i in range(n))
-        (found,) = card(Results("run", rows), [0.0])["accuracy"]
-        np.testing.assert_allclose(
-            [found["low"], found["high"]], own, rtol=1e-9, atol=1e-12
-        )
 
 
 def test_table_of_the_runs(page):

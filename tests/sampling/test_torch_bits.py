@@ -5,7 +5,6 @@ Laws by counting, with chi-square at 1e-6 and fixed seeds, as in
 """
 
 from fractions import Fraction
-from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -15,10 +14,12 @@ torch = pytest.importorskip("torch")
 
 from known_bits import known_bits  # noqa: E402
 from noise_laws import (  # noqa: E402
+    HALF,
+    LAWS,
     SURE,
+    TENTH,
+    THIRD,
     assert_follows,
-    categorical_law,
-    flips_law,
 )
 
 from rsbounds._numerics.errors import ArgumentError  # noqa: E402
@@ -77,66 +78,7 @@ def law_of(noise, x, outcomes, n=10_000):
     return counts
 
 
-def keeps(probability, count, places):
-    return probability**count * (1 - probability) ** (places - count)
-
-
-THIRD, TENTH, HALF = Fraction(1, 3), Fraction(1, 10), Fraction(1, 2)
-GRAPH = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 0]])
-PAIRS = {
-    (1, a, b, a, 0, c, b, c, 0): chance
-    for (a, b, c), chance in flips_law((1, 0, 0), TENTH, THIRD).items()
-}
-SPARSE = {
-    (1, a, b, a, 0, c, b, c, 0): chance
-    for (a, b, c), chance in flips_law((1, 0, 0), Fraction(1, 40), THIRD).items()
-}
-LEFT_TWO = {
-    tuple(5 + k if k in left else -1 for k in range(4)): Fraction(1, 6)
-    for left in combinations(range(4), 2)
-}
-LEFT_ANY = {
-    tuple(5 + k if k in left else -1 for k in range(3)): keeps(THIRD, len(left), 3)
-    for count in range(4)
-    for left in combinations(range(3), count)
-}
-SHORTER = {
-    (*left, *[-1] * (3 - count)): keeps(1 - THIRD, count, 3)
-    for count in range(4)
-    for left in combinations((4, 5, 6), count)
-}
-JOINT = {
-    a + b: p * q
-    for (a, p), (b, q) in product(
-        categorical_law((2, 0), HALF, 3).items(), flips_law((1,), TENTH, THIRD).items()
-    )
-}
-
-
-@pytest.mark.parametrize(
-    ("noise", "x", "law"),
-    [
-        (Categorical(THIRD, 4), [0, 3], categorical_law((0, 3), THIRD, 4)),
-        (Categorical(HALF, 3), [1.0, 2.0], categorical_law((1, 2), HALF, 3)),
-        (Flips(TENTH, THIRD), [1, 0, 0], flips_law((1, 0, 0), TENTH, THIRD)),
-        (Flips(Fraction(0), Fraction(1, 4)), [1], {(0,): 1 / 4, (1,): 3 / 4}),
-        (Flips(TENTH, THIRD, symmetric=True), GRAPH, PAIRS),
-        (
-            Flips(Fraction(1, 40), THIRD, symmetric=True),
-            sparse.csr_array(GRAPH),
-            SPARSE,
-        ),
-        (Mask(4, 2, hidden=-1), [5, 6, 7, 8], LEFT_TWO),
-        (Mask(keep_probability=THIRD, hidden=-1), [5, 6, 7], LEFT_ANY),
-        (Deletion(THIRD), [4, 5, 6], SHORTER),
-        (
-            Blocks(Categorical(HALF, 3), Flips(TENTH, THIRD), splits=[2]),
-            [2, 0, 1],
-            JOINT,
-        ),
-    ],
-    ids=lambda value: getattr(value, "law", ""),
-)
+@pytest.mark.parametrize(("noise", "x", "law"), LAWS)
 @pytest.mark.usefixtures("source")
 def test_torch_draws_the_law(noise, x, law):
     assert_follows(law_of(noise, x, law), law)

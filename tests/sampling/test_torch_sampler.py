@@ -7,7 +7,7 @@ from torch import nn
 from torch_digits import at_zero
 
 from rsbounds.certify import certify
-from rsbounds.sampling import ArraySampler, noisy, stream, torch_modules, torch_noise
+from rsbounds.sampling import noisy, stream, torch_modules, torch_noise
 from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
@@ -179,20 +179,6 @@ def test_rows_are_compared_once_and_not_for_one_row():
     for n in (1, 20, 20):
         at_zero(sampler, n)
     assert [len(batch) for batch in seen] == [1, 20, 20, 20]
-
-
-def test_counts_sum_to_the_samples_that_are_not_void():
-    def scores(batch):
-        return np.where(batch[:, :1] > 0, np.nan, batch[:, 1:3])
-
-    class Both(nn.Module):
-        def forward(self, batch):
-            return torch.from_numpy(scores(batch.numpy()))
-
-    n, x = 3000, np.zeros(4, dtype=np.float32)
-    for sampler in (ArraySampler(scores), TorchSampler(Both())):
-        void = n - np.asarray(sampler(x, 0.5, n, stream(0, 0, 1))).sum()
-        assert abs(void - n / 2) < 5 * n**0.5 / 2
 
 
 def test_the_model_is_in_eval_mode_while_it_is_sampled_and_no_longer():

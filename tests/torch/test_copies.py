@@ -1,22 +1,16 @@
 """Every public object of rsbounds.torch can be pickled and copied."""
 
-import copy
 import inspect
-import pickle
 
 import pytest
 import torch
+from copies import COPIES
 from torch import nn
 
 from rsbounds import torch as adapter
 from rsbounds.torch import CertifiedGenerator, FixedNoise, Scale, SigmaNetwork, Smooth
 
 SHAPE = torch.tensor([0.8, 1.2])
-COPIES = {
-    "pickle": lambda made: pickle.loads(pickle.dumps(made)),
-    "copy": copy.copy,
-    "deepcopy": copy.deepcopy,
-}
 
 
 def level():

@@ -28,6 +28,7 @@ def batch(count):
     return [column[:count] for column in digits()[:2]]
 
 
+@pytest.mark.slow
 def test_bound_of_a_sigma_network_is_above_its_slopes_in_training_mode_too():
     levels = sigma_network().train()
     levels.h[0][3].bias.data += 1.0  # no dead relu

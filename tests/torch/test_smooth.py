@@ -226,6 +226,7 @@ def test_the_fields_own_methods():
     assert 0.97 < bound < 0.99
 
 
+@pytest.mark.slow
 def test_plain_smoothing_leaves_the_exporter_of_networks_alone():
     """Its 1,200 modules take seconds; a level that is frozen loads them."""
     code = """if True:

@@ -148,7 +148,14 @@ def cells(kappa, beta, spread, sides=700):
 
 
 @pytest.mark.parametrize(
-    ("kappa", "beta"), [(0.0, 1.0), (0.3, 0.8), (-0.3, 0.8), (0.5, 2.0), (-0.1, 3.0)]
+    ("kappa", "beta"),
+    [
+        (-0.3, 0.8),
+        *(
+            pytest.param(kappa, beta, marks=pytest.mark.slow)
+            for kappa, beta in [(0.0, 1.0), (0.3, 0.8), (0.5, 2.0), (-0.1, 3.0)]
+        ),
+    ],
 )
 def test_cells_of_a_grid_filled_by_their_ratio_give_the_bound(kappa, beta):
     """The least that events of probability p keep, by sorting cells. The grid errs by
@@ -260,6 +267,7 @@ def test_copies_have_the_law(framework):
     np.testing.assert_allclose(counts / 100_000, shares, atol=0.008)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contrast", [0.0, 0.15])
 def test_what_the_kernel_certifies_is_proved_in_balls_and_hardly_more(contrast):
     for z_a, z_b in ((2.0, None), (2.0, -0.5), (FULL, None), (0.4, None)):
@@ -286,6 +294,7 @@ def test_no_proof_without_a_step():
     assert not proved_affine(parameters, 0.1, math.nan, None)
 
 
+@pytest.mark.slow
 def test_a_file_is_proved_and_a_forgery_found(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     x = np.full((3, 1, 4, 4), 0.5, np.float32)

@@ -614,6 +614,7 @@ def test_graphs_in_threads():
     assert all(result == call(0) for result in results)
 
 
+@pytest.mark.slow
 def test_a_frozen_network_needs_no_code_of_its_author():
     class Mine(nn.Module):
         def forward(self, x):
@@ -678,6 +679,7 @@ def _level_of(level):
     return level(torch.ones(4))
 
 
+@pytest.mark.slow
 def test_levels_in_other_processes():
     level = SigmaNetwork(
         nn.Sequential(nn.Linear(4, 9), nn.Tanh(), nn.Linear(9, 1)), 1.0

@@ -1,6 +1,6 @@
 """Which of two classes is more likely, whatever the others are."""
 
-from rsbounds.answers import Answer, Answered, Votes, class_counts, sampler_of, voted
+from rsbounds.answers import Answer, Answered, Votes, class_counts
 from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import BOUNDS
 from rsbounds.sampling import Phase
@@ -41,9 +41,6 @@ class Duel(Answer):
     def from_options(cls, options, scheme):
         return cls.from_parameters(options, scheme)
 
-    def samplers(self, model):
-        return [sampler_of(model, self.scheme)]
-
     def draw(self, draws, procedure):
         select = class_counts(draws(Phase.SELECT, procedure.n0))
         counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
@@ -62,8 +59,7 @@ class Duel(Answer):
             runner_up=procedure.runner_up,
         )
         leads = pair.z_a > pair.z_b
-        certificate = voted(
-            self.scheme,
+        certificate = self.voted(
             evidence,
             procedure,
             of=chosen,
