@@ -138,6 +138,13 @@ class Memory(NamedTuple):
     labels: Labels
 
 
+class Bounds(NamedTuple):
+    """What bounds distances between anchors: those to their mean, and their codes."""
+
+    spreads: Array
+    codes: Codes
+
+
 class Rivals(NamedTuple):
     """Anchors of another label that may lower the margin of a row.
 
@@ -181,7 +188,7 @@ class LabelledAnchors(Anchors):
 
         rows = self.queries(x)
         tight = choice("method", method, ("tight", "paper")) == "tight"
-        low, high, spreads, codes = self._geometry
+        low, high, bounds = self._geometry
         memory = Memory(self.points, self.squares, self.labels)
         slacks = self.slacks(rows)
         starts = Starts(*np.zeros((2, len(rows)), np.int64), *np.zeros((3, len(rows))))
@@ -194,7 +201,7 @@ class LabelledAnchors(Anchors):
             found = Rivals(
                 np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
             )
-            kept = sieve.sift(dots, *memory[1:], spreads, codes, minima, part, *found)
+            kept = sieve.sift(products, memory, bounds, part, found)
             order = np.lexsort((found.ratio[:kept], found.row[:kept]))
             ordered = Rivals(found.row[order], found.anchor[order], found.ratio[order])
             scans.refine(x, products, memory, self._norm, tight, part, ordered)
@@ -205,8 +212,8 @@ class LabelledAnchors(Anchors):
 
     @cached_property
     @np.errstate(under="ignore")  # coordinates may be smaller than any normal double
-    def _geometry(self) -> tuple[Array, Array, Array, Codes]:
-        """Box around the anchors, their dual distances to their mean, their codes."""
+    def _geometry(self) -> tuple[Array, Array, Bounds]:
+        """Box around the anchors, and what bounds their distances."""
         from rsbounds._neighbours import scans, sieve
 
         points = self.points
@@ -215,7 +222,7 @@ class LabelledAnchors(Anchors):
         codes = sieve.encode(points, low, high) if self._norm == np.inf else sieve.NONE
         spread = np.empty(len(points))
         scans.spreads(points, points.mean(axis=0), self._norm, spread)
-        return low, high, spread, codes
+        return low, high, Bounds(spread, codes)
 
 
 class KNNSigma:

@@ -124,50 +124,67 @@ def _mark(dots, squares, labels, spreads, own, spread, best, floor, limit, marks
 
 # error_model: the reach of coincident anchors is 0
 @compiled(error_model="numpy")
-def sift(dots, squares, labels, spreads, codes, minima, starts, row, rival, ratio):
-    """Rivals whose margin may be below starts.best: their rows, indices and gap/reach.
+def _keep(row, start, marks, products, anchors, bounds, starts, found, kept):
+    """Add the marked anchors of a tile that the closer bound doesn't rule out either.
 
-    Returns how many; the last three arguments have room for all.
+    ``kept`` counts what ``found`` holds; returns how many it holds now.
     """
-    kept, marks = 0, np.zeros(_TILE, np.uint8)
+    dots = products.dots[row]
+    nearest = starts.nearest[row]
+    best = starts.best[row]
     words = marks.view(np.uint64)
+    # eight marks at a time: nearly all of them are 0
+    for word in range(words.size):
+        if words[word] == 0:
+            continue
+        for at in range(8 * word, 8 * word + 8):
+            if marks[at] == 0:
+                continue
+            j = start + at
+            gap = (anchors.squares[j] - 2 * dots[j] - starts.floor[row]) * _HALF
+            reach = bounds.spreads[nearest] + bounds.spreads[j]
+            if bounds.codes.values.size:
+                reach = min(reach, coded_reach(bounds.codes, nearest, j))
+            if gap < best * reach:
+                found.row[kept] = row
+                found.anchor[kept] = j
+                found.ratio[kept] = gap / reach * (1 - 4 * EPS)
+                kept += 1
+    return kept
+
+
+@compiled(error_model="numpy")
+def sift(products, anchors, bounds, starts, found):
+    """Find the rivals whose margin may be below starts.best.
+
+    See the tuples of these names in anchors.py. Returns how many there are; ``found``
+    has room for all.
+    """
+    squares, labels = anchors.squares, anchors.labels
+    kept, marks = 0, np.zeros(_TILE, np.uint8)
+    # tile by tile, so that its codes stay in cache while all rows are held against it
     for start in range(0, squares.size, _TILE):
         stop = min(start + _TILE, squares.size)
         marks[stop - start :] = 0
-        for r in range(dots.shape[0]):
-            least = minima[r, start // BLOCK : (stop - 1) // BLOCK + 1].min()
-            if not least < starts.limit[r]:
+        for row in range(products.dots.shape[0]):
+            minima = products.minima[row]
+            least = minima[start // BLOCK : (stop - 1) // BLOCK + 1].min()
+            if not least < starts.limit[row]:
                 continue  # no anchor of the tile can be a rival
-            i = starts.nearest[r]
-            best = starts.best[r]
-            floor = starts.floor[r]
-            products = dots[r]
+            nearest = starts.nearest[row]
             _mark(
-                products[start:stop],
+                products.dots[row, start:stop],
                 squares[start:stop],
                 labels[start:stop],
-                spreads[start:stop],
-                labels[i],
-                spreads[i],
-                best,
-                floor,
-                starts.limit[r],
+                bounds.spreads[start:stop],
+                labels[nearest],
+                bounds.spreads[nearest],
+                starts.best[row],
+                starts.floor[row],
+                starts.limit[row],
                 marks,
             )
-            # eight marks at a time: nearly all of them are 0
-            for word in range(words.size):
-                if words[word] == 0:
-                    continue
-                for at in range(8 * word, 8 * word + 8):
-                    if marks[at] == 0:
-                        continue
-                    j = start + at
-                    gap = (squares[j] - 2 * products[j] - floor) * _HALF
-                    reach = spreads[i] + spreads[j]
-                    if codes.values.size:
-                        reach = min(reach, coded_reach(codes, i, j))
-                    if gap < best * reach:
-                        row[kept], rival[kept] = r, j
-                        ratio[kept] = gap / reach * (1 - 4 * EPS)
-                        kept += 1
+            kept = _keep(
+                row, start, marks, products, anchors, bounds, starts, found, kept
+            )
     return kept

@@ -9,7 +9,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rsbounds._numerics.checks import count, flag, instance
 from rsbounds._numerics.errors import ArgumentError
@@ -108,52 +108,76 @@ def verify(
     if scheme is not None:
         instance("scheme", scheme, Scheme, "a Scheme, such as the run's")
     before = _digests(path)
-    _require_together(data=data, model=model, scheme=scheme, rerun=rerun)
-    if margin and not rerun:
-        raise ArgumentError("margin", "needs rerun, the number of rows it compares")
+    _require_together(data=data, model=model, scheme=scheme, rerun=rerun, margin=margin)
     file = File.read(path, rerun, fresh=margin, seed=seed)
     if scheme is not None:
         _given.check_noise(scheme, file.manifest, path)
     chosen = file.chosen(sample)
     file.of_itself(chosen, truth, count("jobs", jobs, 1))
-    as_seen = redraws = False
-    votes: Difference | None = None
+    seen = _Seen()
     if data is not None:
-        labels = file.model.get("labels")
-        source = source_of(data, answer_of(file.manifest), labels)
-        # without a model, pictures may not be resized as it sees them
-        as_seen = model is not None or "preprocessing" not in source.identity
-        inside = file.of_data(source, scheme, describe, as_seen=as_seen)
-        redrawn = file.to_redraw(inside)
-        redraws = bool(redrawn) and file.repeatable
-        if redrawn:
-            file.of_model(redrawn, inside, source, model, scheme, truth)
-        if redrawn and margin:
-            votes = file.of_other_settings(redrawn, source, model, scheme)
+        seen = _against_data(file, data, model, scheme, describe, truth, margin=margin)
     if _digests(path) != before:
         text = "was written while it was verified: what is said of it may be of neither"
         finding = Finding(Kind.ROWS, None, f"{text} version; verify it again")
         file.findings.append(finding)
     given = _stated.shown_by(
         data=data is not None,
-        as_seen=as_seen,
+        as_seen=seen.as_seen,
         model=describe is not None,
         truth=truth is not None,
-        redrawn=redraws,
+        redrawn=seen.drawn > 0,
         noise=scheme is not None and scheme.scope != ASSERTED_ENVELOPE,
     )
-    stated = _stated.stated(file.manifest, scheme, given, as_seen=as_seen)
+    stated = _stated.stated(file.manifest, scheme, given, as_seen=seen.as_seen)
     return Audit(
         findings=tuple(sorted(file.findings, key=_by_line)),
         stated=stated,
         rows=len(file.rows),
         proved=len(chosen),
-        drawn=len(redrawn) if redraws else 0,
+        drawn=seen.drawn,
         corrupt=tuple(sorted(file.manifest.corrupt())),
         seed=file.seed,
-        votes=votes,
+        votes=seen.votes,
         facts=_stated.facts(file.manifest, stated, given),
     )
+
+
+class _Seen(NamedTuple):
+    """What the data and the model of a file showed besides findings.
+
+    ``as_seen``: inputs are as the model sees them; ``drawn``: how many rows were drawn
+    again; ``votes``: what changed where scores were compared.
+    """
+
+    as_seen: bool = False
+    drawn: int = 0
+    votes: Difference | None = None
+
+
+def _against_data(
+    file: File,
+    data: Any,
+    model: Any,
+    scheme: Scheme | None,
+    describe: Mapping[str, Any] | None,
+    truth: Any,
+    *,
+    margin: bool,
+) -> _Seen:
+    """Compare the file with its data and, of the rows to redraw, with its model."""
+    source = source_of(data, answer_of(file.manifest), file.model.get("labels"))
+    # without a model, pictures may not be resized as it sees them
+    as_seen = model is not None or "preprocessing" not in source.identity
+    inside = file.of_data(source, scheme, describe, as_seen=as_seen)
+    redrawn = file.to_redraw(inside)
+    if not redrawn:
+        return _Seen(as_seen)
+    file.of_model(redrawn, inside, source, model, scheme, truth)
+    votes = None
+    if margin:
+        votes = file.of_other_settings(redrawn, source, model, scheme)
+    return _Seen(as_seen, len(redrawn) if file.repeatable else 0, votes)
 
 
 def _by_line(finding: Finding) -> tuple[bool, int]:
@@ -169,7 +193,9 @@ def _digests(path: Path) -> list[str]:
     return digests
 
 
-def _require_together(*, data: Any, model: Any, scheme: Any, rerun: int) -> None:
+def _require_together(
+    *, data: Any, model: Any, scheme: Any, rerun: int, margin: bool
+) -> None:
     """ValueError for arguments that need one that is not given."""
     if rerun and model is None:
         raise ArgumentError("rerun", "needs model, which draws rows again")
@@ -179,3 +205,5 @@ def _require_together(*, data: Any, model: Any, scheme: Any, rerun: int) -> None
         raise ArgumentError("model", "needs data, the inputs of the rows")
     if scheme is not None and data is None:
         raise ArgumentError("scheme", "needs data, the inputs it gives levels for")
+    if margin and not rerun:
+        raise ArgumentError("margin", "needs rerun, the number of rows it compares")

@@ -248,7 +248,7 @@ class Run:
         answer = self.job.answer
         scheme = answer.scheme
         asserted = Asserted(scheme) if scheme.scope == ASSERTED_ENVELOPE else None
-        targets = self.job.procedure.target_radius is not None
+        targets = self.job.procedure.ends_at_target
         asked_why = False
         for outcome in tally.over(self.work.outcomes(missing, tally.wants_alone)):
             if outcome.row is None:

@@ -18,17 +18,17 @@ def hopeless(answer: Answer, x: Any, procedure: Procedure) -> str | None:
 
     None where some could, or where nobody knows.
     """
-    largest = _largest(answer, x, procedure)
+    stopping = Stopping.of(procedure)
+    largest = stopping.largest_radius(answer, x)
     if largest is None:
         return None
     if not largest > 0:
         return _nothing(answer, x, procedure)
-    target = procedure.target_radius
-    if target is None or largest >= target:
+    if largest >= stopping.target:
         return None
     return (
-        f"the target radius {target} is above the largest that n = {procedure.n} "
-        f"samples can show at this input, {truncated(largest, 4)}"
+        f"the target radius {stopping.target} is above the largest that "
+        f"n = {procedure.n} samples can show at this input, {truncated(largest, 4)}"
     )
 
 
@@ -41,15 +41,12 @@ def warn_if_hopeless(
         warnings.warn(reason, stacklevel=stacklevel + 1)
 
 
-def _largest(answer: Answer, x: Any, procedure: Procedure) -> float | None:
-    return Stopping.of(procedure).largest_radius(answer, x)
-
-
 def _nothing(answer: Answer, x: Any, procedure: Procedure) -> str:
     """Say what it takes to certify anything: more samples, or other noise."""
 
     def enough(n: int) -> bool:
-        largest = _largest(answer, x, replace(procedure, n=n))
+        stopping = Stopping.of(replace(procedure, n=n))
+        largest = stopping.largest_radius(answer, x)
         return largest is not None and largest > 0
 
     # where all outcomes are evaluated their number is no choice

@@ -177,7 +177,9 @@ class Curve(ABC):
             return 1 - min(regions.low(1 - value) for regions in cases)
 
         def rounded(value: Fraction) -> float:
-            return float_up(*exact(value).as_integer_ratio())
+            rest = (1 - value).as_integer_ratio()
+            kept = [regions.low_parts(*rest) for regions in cases]
+            return max(float_up(whole - part, whole) for part, whole in kept)
 
         return values.answered(rounded, exact)
 

@@ -118,8 +118,12 @@ class Question:
 
     def exact(self, regions: Regions) -> bool:
         """The answer by the exact regions."""
-        low = regions.low(self.top)
-        return low + (low if self.rest is None else regions.low(self.rest)) > 1
+        # not reduced: the greatest common divisor would take longer than all else
+        kept, whole = regions.low_parts(*self.top.as_integer_ratio())
+        if self.rest is None:
+            return 2 * kept > whole
+        other, other_whole = regions.low_parts(*self.rest.as_integer_ratio())
+        return kept * other_whole + other * whole > whole * other_whole
 
 
 class ScoreQuestion(Question):

@@ -19,8 +19,9 @@ from rsbounds.torch.networks.shaped import (
 )
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.smooth import LogVotes, Smooth
-from rsbounds.torch.training.fitting import augment, fit, pgd, soft_vote
+from rsbounds.torch.training.fitting import fit
 from rsbounds.torch.training.levels import average_radius_loss, data_dependent_sigma
+from rsbounds.torch.training.perturbed import augment, pgd, soft_vote
 
 __all__ = [
     "Adaptive",

@@ -23,7 +23,7 @@ from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.sampling.torch_modules import as_tensor, autocast_type, home
 from rsbounds.schemes import Scheme, gaussian
 from rsbounds.torch.networks.shaped import CertifiedNoise, FixedNoise
-from rsbounds.torch.training.fitting import soft_vote
+from rsbounds.torch.training.perturbed import soft_vote
 from rsbounds.torch.training.seeds import seeded
 
 DEFAULTS = Procedure()

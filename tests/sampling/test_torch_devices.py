@@ -27,7 +27,7 @@ from rsbounds.torch import (
     soft_vote,
     training,
 )
-from rsbounds.torch.training import fitting, seeds
+from rsbounds.torch.training import fitting, perturbed, seeds
 from rsbounds.torch.training.cascades import aside_loss
 
 META = torch.device("meta")
@@ -132,7 +132,7 @@ class Types(TorchDispatchMode):
 
 def test_no_float64_where_a_device_has_none(monkeypatch, unread):
     monkeypatch.setattr(torch_noise, "NO_FLOAT64", {"meta"})
-    monkeypatch.setattr(fitting, "NO_FLOAT64", {"meta"})
+    monkeypatch.setattr(perturbed, "NO_FLOAT64", {"meta"})
     x, y = batch(META)
     model = nn.Linear(4, 3, device=META)
     with Types() as types:

@@ -9,7 +9,8 @@ from torch.nn.functional import cross_entropy
 
 from rsbounds._numerics.checks import as_floats, count
 from rsbounds.sampling.torch_modes import evaluating
-from rsbounds.torch.training.fitting import augment, fit, pgd
+from rsbounds.torch.training.fitting import fit
+from rsbounds.torch.training.perturbed import augment, pgd
 from rsbounds.torch.training.recipes import smooth_adversarial_loss
 from rsbounds.torch.training.seeds import reseed, seeded
 

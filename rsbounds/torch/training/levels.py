@@ -10,7 +10,7 @@ from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.sampling.torch_noise import wide
 from rsbounds.torch import radius
 from rsbounds.torch.networks.sigma import SigmaNetwork
-from rsbounds.torch.training.fitting import soft_vote
+from rsbounds.torch.training.perturbed import soft_vote
 
 
 def average_radius_loss(

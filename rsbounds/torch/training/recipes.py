@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy
 from rsbounds._numerics.checks import as_floats, count, number
 from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.torch import radius
-from rsbounds.torch.training.fitting import (
+from rsbounds.torch.training.perturbed import (
     augment,
     checked_levels,
     exactly,
