@@ -213,25 +213,27 @@ def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np
     given = np.asarray(y)
     if not labels or (given.dtype.kind != "U" and isinstance(labels[0], str)):
         if given.dtype.kind == "U" and given.size:
-            raise ValueError(
-                f"{name} must be numbers of classes, where the model names none; got "
+            raise ArgumentError(
+                name,
+                "must be numbers of classes, where the model names none; got "
                 f"{str(given.ravel()[0])!r:.40}: number them, or return the model as "
-                "rsbounds.loading.Loaded(model, labels=[...])"
+                "rsbounds.loading.Loaded(model, labels=[...])",
             )
         is_real = given.dtype.kind == "f" and np.isfinite(given).all()
         if is_real and (given != np.floor(given)).any():
-            raise ValueError(
-                f"{name} must be a whole number, that of a class; got "
+            raise ArgumentError(
+                name,
+                "must be a whole number, that of a class; got "
                 f"{given.ravel()[0]}: for real outputs pass the inputs alone, in a "
-                "file zeros as y"
+                "file zeros as y",
             )
         return as_integers(name, given)
     places = {label: i for i, label in enumerate(labels)}
     for label in np.unique(given).tolist():
         if label not in places:
             known = ", ".join(map(repr, labels[:9]))
-            raise ValueError(
-                f"{name} must be of the model's classes {known}; got {label!r:.40}"
+            raise ArgumentError(
+                name, f"must be of the model's classes {known}; got {label!r:.40}"
             )
     numbers = [places[label] for label in given.ravel().tolist()]
     return np.array(numbers, np.int64).reshape(given.shape)

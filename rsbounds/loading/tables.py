@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from rsbounds.loading.rows import Data, class_numbers
 
 #: The columns of a table, by their names.
 Columns = Mapping[str, NDArray[Any]]
+#: What stands in a column of text where a table has nothing: a value as others are.
+MISSING = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +131,8 @@ def read_table(
     target : str
         The column of the classes.
     categories : sequence of str
-        Further columns that are categories, though they hold numbers.
+        Further columns that are categories, though they hold numbers. Nothing, in a
+        column of text, is a value as others are; a class must be there.
     units : mapping, optional
         Units of columns of numbers, > 0; by default the standard deviation of each.
     like : Table, optional
@@ -155,13 +159,12 @@ def read_table(
     [[3.0, 0.0], [5.0, 1.0], [4.0, 0.0]]
     """
     columns = _columns(source)
-    for name in [target, *categories, *(units or {})]:
-        if name not in columns:
-            known = ", ".join(map(str, columns))
-            raise ArgumentError(
-                "target" if name == target else "categories",
-                f"must be of the columns {known:.300}; got {name!r:.60}",
-            )
+    _require_columns("target", [target], columns)
+    inputs = [name for name in columns if name != target]
+    _require_columns("categories", categories, inputs)
+    numbers = [name for name in inputs if name not in categories]
+    numbers = [name for name in numbers if columns[name].dtype.kind in "iuf"]
+    _require_columns("units", units or {}, numbers)
     if like is None:
         like = _kinds(columns, target, categories, units or {})
     missing = {*like.numbers, *like.categories} - set(columns)
@@ -196,6 +199,19 @@ class TableData(Data):
         return None, self.table.x[i], int(self.table.y[i])
 
 
+def _require_columns(
+    argument: str, names: Iterable[str], columns: Iterable[str]
+) -> None:
+    """ArgumentError unless names are of these columns."""
+    known = list(columns)
+    for name in names:
+        if name not in known:
+            raise ArgumentError(
+                argument,
+                f"must be of the columns {', '.join(known):.300}; got {name!r:.60}",
+            )
+
+
 def _columns(source: Any) -> Columns:
     if hasattr(source, "columns") and hasattr(source, "to_numpy"):
         return {str(name): _of_frame(source[name]) for name in source.columns}
@@ -203,8 +219,13 @@ def _columns(source: Any) -> Columns:
         raise ArgumentError(
             "data", f"must be FILE.csv or a frame; got {type(source).__name__}"
         )
-    with Path(source).open(encoding="utf-8-sig", newline="") as file:
-        names, *rows = list(csv.reader(file)) or [[]]
+    try:
+        with Path(source).open(encoding="utf-8-sig", newline="") as file:
+            names, *rows = list(csv.reader(file)) or [[]]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ArgumentError(
+            "data", f"{shown(source)} must be a CSV file in UTF-8; {error}"
+        ) from None
     rows = [row for row in rows if row]
     if not rows or len(set(names)) != len(names):
         raise ArgumentError(
@@ -225,7 +246,14 @@ def _of_frame(series: Any) -> NDArray[Any]:
     values = series.to_numpy()
     if values.dtype.kind in "iuf":
         return np.asarray(values)
-    return np.array([str(value) for value in series], dtype=object)
+    return np.array(list(map(_text, series)), dtype=object)
+
+
+def _text(value: Any) -> str:
+    """A value of a frame as text; what frames have for nothing is ``MISSING``."""
+    text = str(value)
+    is_gap = text in ("None", "nan", "NaT", "<NA>") and not isinstance(value, str)
+    return MISSING if is_gap else text
 
 
 def _of_text(entries: Sequence[str]) -> NDArray[Any]:
@@ -273,8 +301,19 @@ def _numbers(column: NDArray[Any], name: str) -> Array:
             "data", f"must have numbers in column {name!r:.60}; got {column[0]!r:.40}"
         )
     numbers = column.astype(np.float64)
-    check(f"data: column {name}", numbers, np.isfinite(numbers), "finite: fill gaps")
+    with _in_column(name):
+        check("data", numbers, np.isfinite(numbers), "finite: fill gaps")
     return numbers
+
+
+@contextmanager
+def _in_column(name: str) -> Iterator[None]:
+    """Say of an error of the data in which column it is."""
+    try:
+        yield
+    except ArgumentError as error:
+        problem = f"{error.problem}, in column {name!r:.60}"
+        raise ArgumentError("data", problem) from None
 
 
 def _places(column: NDArray[Any], values: Sequence[Any], name: str) -> Array:
@@ -294,7 +333,12 @@ def _classes(
     column: NDArray[Any], classes: Sequence[Any], target: str
 ) -> NDArray[np.int64]:
     """Classes of whole numbers are their own numbers, of text their places."""
-    name = f"data: column {target}"
-    if column.dtype.kind in "iuf":
-        return class_numbers(name, column, None)
-    return class_numbers(name, column.astype(str), list(classes))
+    with _in_column(target):
+        if column.dtype.kind in "iuf":
+            return class_numbers("data", column, None)
+        gaps = np.flatnonzero(column == MISSING)
+        if gaps.size:
+            raise ArgumentError(
+                "data", f"must have a class in every row; got none in row {gaps[0]}"
+            )
+        return class_numbers("data", column.astype(str), list(classes))

@@ -18,6 +18,7 @@ from rsbounds.noises import AddedNoise, Bits, Noise, noise_level, single
 from rsbounds.transforms import (
     FiniteGroup,
     Transform,
+    applied,
     column,
     is_own,
     require_composition,
@@ -71,7 +72,7 @@ class TransformedNoise(Noise):
     def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
         a = self._offsets((size, self.transform.dim), bits)
         with np.errstate(over="ignore", under="ignore"):
-            copies = self.transform.apply(bits.like(x, a), a, bits.xp)
+            copies = applied(self.transform, bits.like(x, a), a, bits.xp)
             return bits.single(copies)
 
 

@@ -122,7 +122,8 @@ class Adaptive(torch.nn.Module):
         norm = wide(unit.flatten(1)).norm(dim=1)
         level = self.query_levels[1] / math.sqrt(x[0].numel()) * _UPWARD * norm
         # 0 is added for weights of 0: the sign of 0 x would be that of x
-        answer = size * (unit * x + level.to(x).view(shape) * noise + 0.0)
+        level = level.to(x).view(shape)
+        answer: torch.Tensor = size * (unit * x + level * noise + 0.0)
         return answer.where(finite, math.nan)
 
     def sample(self, x: torch.Tensor) -> Any:

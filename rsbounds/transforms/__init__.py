@@ -21,6 +21,7 @@ from typing import Any
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.registry import Registry
 from rsbounds.transforms._transform import FiniteGroup, Transform
+from rsbounds.transforms._transform import applied as applied
 from rsbounds.transforms._transform import column as column
 from rsbounds.transforms._transform import require_composition as require_composition
 from rsbounds.transforms.blur import Blur
@@ -53,6 +54,11 @@ def require_transform(entry: Any) -> None:
             "transform",
             "must have a name in lower-case letters, digits and hyphens; got "
             f"{name!r:.60}",
+        )
+    dim: Any = getattr(entry, "dim", 1)
+    if not isinstance(dim, int) or isinstance(dim, bool) or not dim >= 1:
+        raise ArgumentError(
+            "transform", f"must have a dim that is a whole number >= 1; got {dim!r:.60}"
         )
 
 

@@ -142,6 +142,21 @@ def require_pictures(shape: tuple[int, ...], name: str = "x") -> None:
         )
 
 
+def applied(transform: Transform, x: Any, a: Any, xp: Any) -> Any:
+    """The copies T_a x; ArgumentError for what is no batch of copies of x."""
+    copies = transform.apply(x, a, xp)
+    shape = (len(a), *x.shape)
+    if not isinstance(copies, type(a)) or tuple(copies.shape) != shape:
+        got = getattr(copies, "shape", None)
+        of_shape = "" if got is None else f" of shape {tuple(got)}"
+        raise ArgumentError(
+            "transform",
+            f"must return a {type(a).__name__} of shape {shape} from apply; "
+            f"{transform.name!r} returned {type(copies).__name__}{of_shape}",
+        )
+    return copies
+
+
 def require_composition(transform: Transform, x: NDArray[Any], scale: float) -> None:
     """ArgumentError where T_a T_b x and T_(a + b) x are seen to differ.
 
@@ -154,9 +169,15 @@ def require_composition(transform: Transform, x: NDArray[Any], scale: float) -> 
         for second in (0.0, 1.0):
             a = np.full((1, transform.dim), first * scale)
             b = np.full((1, transform.dim), second * scale)
-            between = np.asarray(transform.apply(point, b, np))[0]
-            by_steps = np.asarray(transform.apply(between, a, np))[0]
-            at_once = np.asarray(transform.apply(point, a + b, np))[0]
+            try:
+                between = applied(transform, point, b, np)[0]
+                by_steps = applied(transform, between, a, np)[0]
+                at_once = applied(transform, point, a + b, np)[0]
+            except ArgumentError:
+                raise
+            except Exception as error:  # of whatever kind: it is another's code
+                problem = f"failed: {type(error).__name__}: {error}"
+                raise ArgumentError("transform", problem) from error
             largest = max(abs(at_once).max(), abs(between).max(), abs(point).max())
             apart = abs(by_steps - at_once).max()
             if not apart <= _APART * largest:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rsbounds import results
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.cli import main
 from rsbounds.loading import read_table
 
@@ -108,6 +109,52 @@ def test_what_is_no_table_is_refused_in_one_line(path, text, target, word):
     with pytest.raises(ValueError, match=word) as refusal:
         read_table(path, target)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("age,job,ill\n30,cook,no\n50,smith,\n", "row 1"),
+        ("age,job,ill\n30,cook,0\n50,smith,\n", "column 'ill'"),
+        ("age,job,ill\n30,cook,.5\n50,smith,1\n", "column 'ill'"),
+        ("age,job,ill\n30,cook,no\n,smith,yes\n", "column 'age'"),
+        ("age,job,ill\n30,cook,no\ninf,smith,yes\n", "column 'age'"),
+        ("age,job,ill\n30,gr\xfcn,no\n", "UTF-8"),
+        ("age,job,ill\n30," + "a" * 200_000 + ",no\n", "CSV"),
+    ],
+)
+def test_what_a_table_holds_is_refused_by_the_name_of_data(path, text, word):
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ArgumentError, match=rf"^data .*{word}") as refusal:
+        read_table(path, "ill")
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"categories": ["size"]}, "categories"),
+        ({"categories": ["ill"]}, "categories"),
+        ({"units": {"size": 2.0}}, "units"),
+        ({"units": {"job": 2.0}}, "units"),
+        ({"units": {"income": 2.0}, "categories": ["income"]}, "units"),
+        ({"units": {"age": 0.0}}, "units"),
+    ],
+)
+def test_columns_that_options_name_are_of_their_kind(path, options, name):
+    with pytest.raises(ArgumentError, match=f"^{name} "):
+        read_table(path, "ill", **options)
+
+
+def test_nothing_is_a_value_of_a_category_and_no_class(path):
+    pandas = pytest.importorskip("pandas")
+    path.write_text("age,job,ill\n30,,no\n50,smith,yes\n")
+    frame = pandas.read_csv(path)
+    for source in (path, frame):
+        assert read_table(source, "ill").values == {"job": ("", "smith")}
+    frame.loc[1, "ill"] = None
+    with pytest.raises(ArgumentError, match="row 1"):
+        read_table(frame, "ill")
 
 
 def test_the_command_line_asks_for_the_column_of_the_classes(path, capsys):

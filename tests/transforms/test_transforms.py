@@ -178,6 +178,48 @@ def test_what_is_no_group_is_refused_with_what_to_use(name):
 
 
 @pytest.mark.parametrize(
+    ("returned", "word"),
+    [
+        (lambda x, a, xp: [1.0, 2.0], "list"),
+        (lambda x, a, xp: None, "NoneType"),
+        (lambda x, a, xp: xp.exp(a)[:, 0], "shape"),
+        (lambda x, a, xp: x, "shape"),
+        (lambda x, a, xp: 1 / 0, "division"),
+        (lambda x, a, xp: x + a[:, 7], "IndexError"),
+    ],
+)
+def test_what_is_no_batch_of_copies_is_refused_by_the_transform_s_name(returned, word):
+    class Own(Warmth):
+        def apply(self, x, a, xp):
+            return returned(x, a, xp)
+
+    scheme = schemes.transformed(schemes.gaussian(0.2), Own())
+    with pytest.raises(ArgumentError, match=rf"^transform .*{word}"):
+        scheme.noise.checked(np.ones((3, 4, 4), np.float32))
+
+
+def test_a_transform_of_numpy_alone_is_refused_where_tensors_are_drawn():
+    torch = pytest.importorskip("torch")
+    from rsbounds.sampling import torch_bits
+
+    class Own(Warmth):
+        def apply(self, x, a, xp):
+            return np.asarray(x) + np.asarray(a)[:, :, None, None]
+
+    noise = schemes.transformed(schemes.gaussian(0.2), Own()).noise
+    x = torch.from_numpy(noise.checked(np.ones((3, 4, 4), np.float32)))
+    with pytest.raises(ArgumentError, match=r"transform .*Tensor"):
+        torch_bits.copies(noise, x, noise.level, 4, [0], torch.Generator())
+
+
+@pytest.mark.parametrize("dim", [0, -1, 1.5, True, None, "2"])
+def test_a_transform_has_a_whole_number_of_parameters(dim):
+    own = type("Own", (Warmth,), {"dim": dim})
+    with pytest.raises(ArgumentError, match=r"transform .* dim"):
+        schemes.transformed(schemes.gaussian(0.2), own())
+
+
+@pytest.mark.parametrize(
     ("law", "transform", "argument"),
     [
         (lambda: schemes.gaussian(0.5), "nope", "transform"),
