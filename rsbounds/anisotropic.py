@@ -409,7 +409,9 @@ def _laplace_shifted(z: Array, step: Array) -> Array:
     """The score of F(Q + step), rounded up. Its slope in Q is at most sqrt(pi/2)."""
     # of infinite scores, and of steps beyond the largest double
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        place = np.where(np.isinf(z), z, laplace_quantile(z) + step)
+        # a finite score has a finite quantile, also where its double overflows
+        finite = np.maximum(laplace_quantile(z), -np.finfo(np.float64).max)
+        place = np.where(np.isinf(z), z, finite + step)
         size = -ndtri_exp(-np.abs(place) - np.log(2.0))
         score = np.where(place < 0, -size, size)
         error = 8e-15 * (1.0 + np.abs(place) + 2.0 * step + np.abs(score))

@@ -341,9 +341,11 @@ def require_scheme(scheme: Any) -> None:
         raise ArgumentError("scheme", f"must be {expected}; got {scheme!r:.80}")
 
 
-def require_rows(rows: Any) -> None:
-    """ValueError for anything but rows with the columns of an answer."""
+def require_rows(rows: Any, answer: str, columns: Sequence[str]) -> None:
+    """ValueError for anything but rows of an answer, which have its columns."""
     instance("rows", rows, Sequence, "a sequence of rows")
     for row in rows:
         if not hasattr(row, "extra"):
             raise ArgumentError("rows", f"must hold rows; got {row!r:.60}")
+    if not rows or not all(name in row.extra for row in rows for name in columns):
+        raise ArgumentError("rows", f"must be of the answer {answer!r}, at least one")

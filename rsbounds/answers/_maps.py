@@ -409,7 +409,8 @@ def map_summary(rows: Sequence[Recorded]) -> dict[str, float]:
     ValueError
         If rows are of another answer.
     """
-    positions = sum(from_runs(row.extra["chosen"]).size for row in _of_maps(rows))
+    require_rows(rows, Maps.name, ("certified",))
+    positions = sum(from_runs(row.extra["chosen"]).size for row in rows)
     certified = sum(int(row.extra["certified"]) for row in rows)
     summary = {
         "accuracy": np.nan,
@@ -461,8 +462,9 @@ def certified_maps(rows: Sequence[Recorded], *, tau: float, alpha: float) -> Lab
     array([[ 0,  1, -1]])
     """
     threshold = _tau(tau)
+    require_rows(rows, Maps.name, ("certified",))
     maps = []
-    for row in _of_maps(rows):
+    for row in rows:
         chosen = from_runs(row.extra["chosen"])
         held = holm(from_runs(row.extra["hits"]), row.n, threshold, alpha)
         if held.sum() != int(row.extra["certified"]):
@@ -477,14 +479,6 @@ def certified_maps(rows: Sequence[Recorded], *, tau: float, alpha: float) -> Lab
     if len(sizes) > 1:
         raise ArgumentError("rows", f"must be of one size; got {sorted(sizes)}")
     return np.stack(maps)
-
-
-def _of_maps(rows: Sequence[Recorded]) -> Sequence[Recorded]:
-    """The rows, or ValueError for those of another answer."""
-    require_rows(rows)
-    if not rows or not all("certified" in row.extra for row in rows):
-        raise ArgumentError("rows", "must be of the answer 'maps', at least one")
-    return rows
 
 
 def _summed(columns: Any) -> NDArray[Any]:

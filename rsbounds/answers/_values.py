@@ -369,9 +369,7 @@ def intervals(rows: Sequence[Recorded]) -> tuple[Array, Array]:
     ValueError
         If rows are of another answer.
     """
-    require_rows(rows)
-    if not all("low" in row.extra and "high" in row.extra for row in rows) or not rows:
-        raise ArgumentError("rows", "must be of the answer 'values', at least one")
+    require_rows(rows, Values.name, ("low", "high"))
     low = np.array([table(row.extra["low"]) for row in rows])
     high = np.array([table(row.extra["high"]) for row in rows])
     return low, high

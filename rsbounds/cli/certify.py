@@ -256,45 +256,62 @@ def _prepare(parser: Any, asked: Any, noise: Any, words: list[str]) -> list[str]
 
     Adds the options of its answer and of its method, and no others'.
     """
-    finder = argparse.ArgumentParser(
-        add_help=False, allow_abbrev=False, exit_on_error=False
-    )
-    for flag in ("--config", "--method", "--answer"):
-        finder.add_argument(flag)
-    try:
-        first = finder.parse_known_args(words)[0]
-    except argparse.ArgumentError:  # of which the parser itself says more
+    named = _named_first(words)
+    if named is None:
         return words
-    config = None if first.config is None else Path(first.config)
+    config = None if named.config is None else Path(named.config)
     options = _config.entries(config) if config is not None else {}
     flags = {word.partition("=")[0] for word in (*words, *options)}
-    stated = first.answer or options.get("--answer")
-    answer = _answers.name_of(stated, flags)
-    method = first.method or options.get("--method")
-    of_answer = _answers.options_of(answer)
+    answer = _answers.name_of(named.answer or options.get("--answer"), flags)
+    method = named.method or options.get("--method")
     of_method: tuple[Option, ...] = ()
     if ANSWERS[answer].takes_scheme:
         of_method = _methods.of_method(str(method or _methods.DEFAULT))
     elif method is not None:
         raise ValueError(f"--method has no meaning for --answer {answer}")
     _require_meaning(
-        flags, of_answer, of_method, answer, str(method or _methods.DEFAULT)
+        flags,
+        _answers.options_of(answer),
+        of_method,
+        answer,
+        str(method or _methods.DEFAULT),
     )
-    for option in of_answer:
+    for option in _answers.options_of(answer):
         _methods.add(asked, option, required=option.default is ...)
     for option in of_method:
-        changes: dict[str, Any] = {"required": option.default is ...}
-        if option.name == "sigma":
-            changes |= {"type": levels, "metavar": "SIGMA,..."}
-        elif method is None:  # --norm, which few look for
-            changes["help"] = argparse.SUPPRESS
-        _methods.add(noise, option, **changes)
+        _add_of_method(noise, option, is_named=method is not None)
     parser.set_defaults(answer=answer)
     # the options of this method and answer stand in their own help
     shown_by = f" --method {method}" if method is not None and of_method else ""
     shown_by += f" --answer {answer}" if answer != _answers.DEFAULT else ""
     parser.help_words = f"{shown_by} --help"
     return [*_config.words(config, options, parser._option_string_actions), *words]
+
+
+def _named_first(words: list[str]) -> argparse.Namespace | None:
+    """The file of options, method and answer that decide which options there are.
+
+    None where one of them has no value, of which the parser itself says more.
+    """
+    finder = argparse.ArgumentParser(
+        add_help=False, allow_abbrev=False, exit_on_error=False
+    )
+    for flag in ("--config", "--method", "--answer"):
+        finder.add_argument(flag)
+    try:
+        return finder.parse_known_args(words)[0]
+    except argparse.ArgumentError:
+        return None
+
+
+def _add_of_method(noise: Any, option: Option, *, is_named: bool) -> None:
+    """Add an option of the method; one of a method that is not named has no help."""
+    changes: dict[str, Any] = {"required": option.default is ...}
+    if option.name == "sigma":
+        changes |= {"type": levels, "metavar": "SIGMA,..."}
+    elif not is_named:  # --norm, which few look for
+        changes["help"] = argparse.SUPPRESS
+    _methods.add(noise, option, **changes)
 
 
 def _require_meaning(

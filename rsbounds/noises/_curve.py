@@ -245,7 +245,9 @@ class Curve(ABC):
         -------
         int, inf or ndarray of float64
             0 where p_a is not above p_b, too; inf where nothing can be reached (p_a =
-            1). An array for arrays.
+            1). An array for arrays: each pair is one search, and without ``p_b`` each
+            radius that occurs, up to some .2 seconds where changes are of several
+            kinds.
 
         Raises
         ------

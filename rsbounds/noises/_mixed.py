@@ -177,7 +177,10 @@ class MixedCurve:
         return low[()], (-self._moved(-scores, distance, key))[()]
 
     def frontier(self, p_a: Any, p_b: Any = None) -> list[tuple[Any, ...]]:
-        """For each number of changes that is certified the l_2 radius that is left."""
+        """For each number of changes that is certified the l_2 radius that is left.
+
+        Numbers up to 64 are looked at.
+        """
         first = as_floats("p_a", p_a, 0.0, 1.0, nan=False, towards=-math.inf)
         z_a = float(round_down(ndtri(first), NDTRI_ERROR))
         if p_b is None:
@@ -192,7 +195,7 @@ class MixedCurve:
         if not first > -other:
             return []
         limit = self.discrete.limit
-        most = FAR if limit is None else limit
+        most = FAR if limit is None else min(limit, FAR)
         result: list[tuple[Any, ...]] = []
         ends = np.array([first]), np.array([other])
         for changes in range(most + 1):

@@ -43,6 +43,13 @@ def share_above(z: Any) -> Array:
     return result
 
 
+@np.errstate(over="ignore")
+def log_share_above(z: Any) -> Array:
+    """The logarithm of Phi(z), rounded up; finite for a finite score."""
+    logs = np.maximum(log_ndtr(z), -1e300)
+    return np.where(np.isneginf(z), -np.inf, round_up(logs, LOG_NDTR_ERROR))
+
+
 def moved_score(z: Any, low: Moved, high: Moved) -> Array:
     """The least score of an event of score z, rounded down; NaN stays NaN.
 

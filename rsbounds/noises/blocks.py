@@ -245,7 +245,11 @@ class Blocks(FrontierNoise):
     def transport(self, z: Any, radius: Any) -> tuple[Any, Any]:
         if self.gaussian is None:
             return super().transport(z, radius)
-        low, high = self.curve.transport(z, radius)
+        try:
+            low, high = self.curve.transport(z, radius)
+        except ArgumentError as error:
+            name = "radius" if error.name == "r" else error.name
+            raise ArgumentError(name, error.problem) from None
         return low, high
 
     def checked(self, x: Any) -> Any:

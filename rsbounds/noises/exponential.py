@@ -30,10 +30,14 @@ from rsbounds.noises._noise import Bits
 from rsbounds.noises._scores import (
     checked_scores,
     leads,
+    log_share_above,
     moved_score,
     scores_of,
     share_above,
 )
+
+#: Below it sums of shares may hold fewer digits than doubles do.
+FEW_DIGITS = 1e-300
 
 
 class Exponential(AddedNoise):
@@ -116,7 +120,11 @@ class Exponential(AddedNoise):
         # what is left of 1, in whichever form has more digits
         rest = round_up(share_above(-first) + share_above(second), 2 * EPS)
         with np.errstate(divide="ignore", under="ignore"):
-            reach = np.maximum(-np.log1p(-gap), -np.log(rest))
+            near = -np.log(rest)
+            # beyond the smallest doubles, which may be taken for 0, logarithms go on
+            logs = np.logaddexp(log_share_above(-first), log_share_above(second))
+            far = -round_up(logs, 8 * EPS)
+            reach = np.maximum(-np.log1p(-gap), np.where(rest < FEW_DIGITS, far, near))
         with np.errstate(over="ignore", under="ignore"):
             radius = capped(np.divide(reach, self.rate), np.isfinite(reach))
             # below TINY a quotient has too few digits to be rounded down

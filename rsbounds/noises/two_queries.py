@@ -20,6 +20,7 @@ from rsbounds._numerics.rounding import EPS, round_down
 from rsbounds.certificate import TWO_QUERIES
 from rsbounds.noises._named import NamedNoise
 from rsbounds.noises._noise import Bits, noise_level, single
+from rsbounds.noises._scores import checked_scores
 
 #: The part of the information that the first query gives.
 SHARE = Domain(0.0, 1.0, closed="neither")
@@ -141,9 +142,10 @@ class TwoQueries(NamedNoise):
         return 3 * super().numbers(x)
 
     def radius(self, z_a: float, z_b: float | None) -> float:
+        first, second = checked_scores(z_a, z_b)
         return float(
             gaussian.radius(
-                z_a, self.level, z_b, norm=math.inf, dim=self.dim, scores=True
+                first, self.level, second, norm=math.inf, dim=self.dim, scores=True
             )
         )
 

@@ -5,9 +5,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rsbounds import envelope
-from rsbounds._numerics.domains import NOT_NEGATIVE, SLACK, Domains
+from rsbounds._numerics.domains import NOT_NEGATIVE, POSITIVE, SLACK, Domains
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds.certificate import PROVEN_MAPS
+from rsbounds.noises import checked_scores
 from rsbounds.schemes._anisotropic import Anisotropic
 from rsbounds.schemes._lipschitz import Lipschitz
 from rsbounds.schemes._scheme import Scheme
@@ -36,6 +37,8 @@ class Generator(Anisotropic):
     transport = Scheme.transport  # the noise follows the input: there is none
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
+        first, second = checked_scores(z_a, z_b)
+        sigma = POSITIVE.one("sigma", sigma)
         stated = self.parameters
         mean_lip = stated["mean_lip"]
         bounds: Any = envelope.LipschitzSigma(stated["lip"], stated["sigma_min"])
@@ -43,7 +46,7 @@ class Generator(Anisotropic):
         if slack:  # computed levels leave the bounds by a factor exp(slack) at most
             bounds = envelope.Widened(bounds, slack)
         reach = envelope.radius(
-            z_a, sigma, bounds, stated["dim"], z_b, mean_lip=mean_lip, scores=True
+            first, sigma, bounds, stated["dim"], second, mean_lip=mean_lip, scores=True
         )
         shift = stated.get("shift", 0.0)
         if shift:  # the centres may be further apart by that than (1 + mean_lip) reach

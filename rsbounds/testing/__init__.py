@@ -11,20 +11,23 @@ a scheme is one line::
 
 Each property is a function whose first line states it. Radii are compared with exact
 classifiers in mpmath, levels with all outcomes of a few samples, rows with
-``rsbounds.audit`` (extra: verify).
+``rsbounds.audit`` (extra: verify). :func:`check_extremes` needs hypothesis too.
 """
 
 from rsbounds.testing._answer import check_answer
 from rsbounds.testing._answer import claims_too_much as claims_too_much
 from rsbounds.testing._bound import check_bound
+from rsbounds.testing._extremes import check_extremes, extreme_schemes
 from rsbounds.testing._scheme import check_scheme
 from rsbounds.testing._transform import check_transform
 
 __all__ = [
     "check_answer",
     "check_bound",
+    "check_extremes",
     "check_scheme",
     "check_transform",
+    "extreme_schemes",
 ]
 
 

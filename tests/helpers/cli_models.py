@@ -51,14 +51,8 @@ def waits():  # once three rows are written, as long as there is a file "hold"
     except FileNotFoundError:
         return False
 
-def one_score():
-    return lambda batch: np.zeros(len(batch))
-
 def nan():
     return lambda batch: np.full((len(batch), 2), np.nan)
-
-def broken():
-    return lambda batch: batch.reshape(7, 7)[0].no_such_attribute
 
 def late():
     model, calls = linear(), []

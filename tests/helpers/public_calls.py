@@ -21,41 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: What no number, array, object or text of an example stands for.
-WRONG = {
-    "text": "high",
-    "empty text": "",
-    "bytes": b"1",
-    "None": None,
-    "empty list": [],
-    "ragged": [[1.0], [1.0, 2.0]],
-    "list": [0.5, 0.25],
-    "empty mapping": {},
-    "mapping": {"a": 1},
-    "object": object(),
-    "True": True,
-    "complex": 1j,
-    "nan": float("nan"),
-    "inf": float("inf"),
-    "-inf": -float("inf"),
-    "-0.0": -0.0,
-    "subnormal": 5e-324,
-    "-1": -1,
-    "1.5": 1.5,
-    "huge": 10**400,
-    "0-d": np.array(0.5),
-    "size 0": np.array([]),
-    "shape (0, 3)": np.zeros((0, 3)),
-    "array of text": np.array(["a"]),
-    "array of objects": np.array([None]),
-    "complex array": np.array([1j]),
-    "array of bool": np.array([True]),
-    "date": np.datetime64("2020"),
-    "function": lambda *_, **__: None,
-    "class": str,
-    "empty tuple": (),
-    "set": {1},
-}
+from rsbounds.testing._wrong import WRONG as WRONG
+
 #: The same of an example that takes long.
 FEW = ("text", "None", "object", "ragged", "nan")
 #: What loads the entries of the lists, whose files have examples.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, one_line, package, prepare, refused
+from cli_models import arguments, package, prepare, refused
 from result_table import manifest
 
 from rsbounds.cli import main
@@ -58,15 +58,6 @@ def test_a_model_of_ones_own_gets_the_pictures_asked_for(work):
         *(w for k, v in words.items() for w in (f"--{k}", str(v))),
     ]
     assert main(again) == 0
-
-
-def test_other_pictures_are_another_run(work, capsys):
-    assert main(line(resize="6,6", channels=1)) == 0
-    one_line(
-        capsys,
-        line(resize=7, crop="6,6", channels=1),
-        "preprocessing.crop was null and is",
-    )
 
 
 def test_what_a_model_says_is_otherwise_only_where_asked(work):

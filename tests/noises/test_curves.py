@@ -488,28 +488,6 @@ def test_nan_scores_are_refused(curve):
             call()
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: CategoricalCurve(Fraction(1, 4), 4),
-        lambda: CategoricalCurve(0.5, 1),
-        lambda: FlipsCurve(0.25, 0.75),
-        lambda: MaskCurve(0, 1),
-        lambda: MaskCurve(5, 6),
-        lambda: MaskCurve(5, 0),
-        lambda: MaskCurve(5),
-        lambda: MaskCurve(5, 2, probability=0.5),
-        lambda: MaskCurve(5, probability=0),
-        lambda: DeletionCurve(1),
-        lambda: BlocksCurve(),
-        lambda: BlocksCurve(0.5),
-    ],
-)
-def test_curves_that_are_none_are_refused(call):
-    with pytest.raises(ArgumentError):
-        call()
-
-
 chance = st.fractions(0, 1, max_denominator=40)
 
 

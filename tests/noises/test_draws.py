@@ -27,13 +27,9 @@ from rsbounds.noises.mask import Mask
 from rsbounds.noises.splitting import Splitting
 from rsbounds.noises.uniform import Uniform
 from rsbounds.sampling import (
-    Phase,
-    SoftSampler,
     as_sampler,
     on_strings,
-    stream,
 )
-from rsbounds.sampling.adapters import output_sampler
 from rsbounds.sampling.bits import ArrayBits
 
 N = 10_000
@@ -348,44 +344,6 @@ def test_functions_see_whole_numbers_lists_and_matrices():
     assert matrix.has_canonical_format
     (matrix, *_) = first(Flips(0.01, 0.1), sparse.coo_array(graph))
     assert isinstance(matrix, sparse.csr_array)
-
-
-def test_samples_are_functions_of_seed_index_and_phase():
-    """And the first of more samples are the same, as far as blocks are."""
-    drawn = []
-
-    def model(batch):
-        drawn.append(batch)
-        return np.tile([1.0, 0.0], (len(batch), 1))
-
-    def samples(index, phase):
-        noise = Mask(4, 2)
-        as_sampler(model, noise=noise)(
-            [1, 2, 3, 4], noise.level, 8, stream(0, index, phase)
-        )
-        return drawn[-1]
-
-    again = samples(0, Phase.ESTIMATE)
-    assert np.array_equal(samples(0, Phase.ESTIMATE), again)
-    assert not np.array_equal(samples(1, Phase.ESTIMATE), again)
-    assert not np.array_equal(samples(0, Phase.SELECT), again)
-
-
-def test_scores_values_and_maps_under_a_noise():
-    noise = Flips(0.5, 0.25)
-    x = np.array([1, 0, 1])
-    soft = SoftSampler(lambda b: np.stack([b[:, 0], 1 - b[:, 0]], 1) * 0.5, noise=noise)
-    assert soft.law == noise.law
-    histograms = soft(x, 0.5, 4000, rng())
-    assert histograms[0].n == 4000
-    values = output_sampler(lambda b: b.sum(axis=1), "values", noise=noise)
-    assert values.law == noise.law
-    assert values(x, 0.5, 50, rng()).shape == (50, 1)
-    maps = output_sampler(lambda b: np.stack([b, 1 - b], 1), "maps", noise=noise)
-    counts = maps(x, 0.5, 1000, rng())
-    assert counts.shape == (3, 2)
-    assert (counts.sum(axis=1) == 1000).all()
-    assert (abs(counts[:, 0] - [750, 500, 750]) < 80).all()  # five deviations
 
 
 def test_a_sampler_is_called_with_its_noises_level_and_all_its_outcomes():

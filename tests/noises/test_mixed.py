@@ -371,3 +371,10 @@ def test_scores_of_no_sample_are_bounded():
     assert low[3] == np.inf
     assert curve.radius_of_scores(np.inf) == np.inf
     assert curve.radius_of_scores(ndtri(0.5)) == 0
+
+
+def test_a_frontier_beside_masks_that_hide_nearly_all_ends():
+    mask = schemes.mask(keep_probability=1e-6)
+    scheme = schemes.blocks(schemes.gaussian(1.0), mask, splits=[3])
+    frontier = scheme.curve.frontier(0.9)
+    assert [changes for _, changes in frontier] == list(range(65))

@@ -2,13 +2,19 @@
 
 import importlib
 import inspect
+import pkgutil
 import pydoc
 import subprocess
 import sys
+import types
 
 import pytest
 
 import rsbounds
+from rsbounds.noises import Bits
+
+#: They have the form of ``Bits``, which documents it, and are no subclasses.
+STREAMS = ("ArrayBits", "TorchBits")
 
 
 def shown_modules():
@@ -25,6 +31,35 @@ def shown_modules():
 def test_completion_shows_what_is_public(name):
     module = importlib.import_module(f"rsbounds.{name}")
     assert dir(module) == sorted(module.__all__)
+
+
+def overriding_modules():
+    """The modules in which ruff lets a method go without a docstring of its own."""
+    for room in ("rsbounds.noises", "rsbounds.sampling", "rsbounds.torch.networks"):
+        try:
+            folder = importlib.import_module(room)
+        except ImportError:
+            continue
+        for found in pkgutil.walk_packages(folder.__path__, f"{room}."):
+            if "._" not in found.name:
+                yield importlib.import_module(found.name)
+
+
+def test_a_method_without_a_docstring_has_that_of_its_base():
+    methods = property | classmethod | types.FunctionType
+    bare = set()
+    for module in overriding_modules():
+        for _, kind in inspect.getmembers(module, inspect.isclass):
+            if kind.__module__ != module.__name__ or kind.__name__.startswith("_"):
+                continue
+            port = Bits if kind.__name__ in STREAMS else kind
+            for name, value in vars(kind).items():
+                if name.startswith("_") or not isinstance(value, methods):
+                    continue
+                own = inspect.getdoc(getattr(kind, name))
+                if not own and not inspect.getdoc(getattr(port, name)):
+                    bare.add(f"{kind.__qualname__}.{name}")
+    assert bare == set()
 
 
 def test_a_missing_package_is_an_attribute_error_that_names_it(monkeypatch):

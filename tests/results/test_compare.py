@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import arguments, one_line, package, savez, says
+from cli_models import arguments, package, says
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
@@ -310,14 +310,6 @@ def test_the_command_prints_what_the_function_returns(two, capsys):
         len({line.count(",") for line in lines if line[:2] in ("me", "av", "r=")}) == 1
     )
     assert "selections differ" in says(capsys, "compare out.tsv few.tsv")
-
-
-def test_the_command_refuses_other_inputs_in_one_line(two, capsys):
-    savez(x=np.zeros((12, 1, 6, 6), np.float32))
-    assert main(arguments(n=200, out="other.tsv")) == 0
-    one_line(capsys, ["compare", "out.tsv", "other.tsv"], "other.tsv", "hash")
-    one_line(capsys, ["compare", "out.tsv", "wide.tsv", "--draws", "5"], "--draws")
-    one_line(capsys, ["compare", "out.tsv", "lost.tsv"], "lost.tsv")
 
 
 def test_the_difference_is_drawn_with_its_band(two):

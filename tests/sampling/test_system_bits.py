@@ -320,6 +320,9 @@ DRAWN = {
 }
 
 
+# masks and deletions are too weak for sequences this short, and a run whose samples all
+# agree says so: bits of the operating system decide whether they do
+@pytest.mark.filterwarnings("ignore:this noise certifies nothing")
 @pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("model", [columns, Columns()], ids=["numpy", "torch"])
 def test_named_noises_are_certified_proved_and_gone_on_with(model, name, tmp_path):

@@ -110,6 +110,7 @@ class Graph:
 
     @property
     def result_shape(self) -> tuple[int, ...]:
+        """The shape of what is computed of one input, in a batch of one."""
         if isinstance(self.result, torch.Tensor):
             return tuple(self.result.shape)
         return self.shape_of(self.result)
