@@ -27,9 +27,9 @@ from rsbounds.certify._margin import Measured as Measured
 from rsbounds.certify._margin import measure_margin
 from rsbounds.certify._memory import Memory, instance_sigma
 from rsbounds.certify._module import Certify as _Certify
+from rsbounds.certify._resumed import drawn_columns as drawn_columns
 from rsbounds.certify._run import Selection as Selection
 from rsbounds.certify._run import Settings
-from rsbounds.certify._run import drawn_columns as drawn_columns
 from rsbounds.certify._stopping import Stopping as Stopping
 from rsbounds.certify._too_few import hopeless as hopeless
 from rsbounds.procedure import Procedure

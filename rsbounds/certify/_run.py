@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -23,6 +21,7 @@ from rsbounds.answers import Answer
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.certify._asserted import Asserted
 from rsbounds.certify._job import Counts, Here, Job, Work, source_of
+from rsbounds.certify._resumed import require_same_inputs, require_same_model
 from rsbounds.certify._tally import Tally
 from rsbounds.certify._too_few import warn_if_hopeless
 from rsbounds.confidence import BOUNDS
@@ -36,10 +35,6 @@ from rsbounds.results import MOST_INPUTS, Manifest, Results, Row, Writer, folded
 from rsbounds.sampling import is_sampler
 
 FEW_PROBES, MOST_PROBES = 4, 16  # inputs whose fingerprints tell models apart
-#: What outputs of one model may differ by on another machine, and the share of samples
-#: that may fall elsewhere.
-NEAR, NEAR_COUNTS = 1e-4, 1e-3
-COMPARED = 256  # rows of a file whose inputs are hashed again before it is gone on with
 
 
 @dataclass(frozen=True)
@@ -280,9 +275,11 @@ class Run:
         def check(before: Sequence[Row]) -> None:
             # Inputs may never change: rows of two data sets would stand under one name.
             # A changed model may be accepted, and is then recorded.
-            _same_inputs(out, before, self.source)
+            if not before:
+                return
+            require_same_inputs(out, before, self.source)
             if not self.settings.accept_change:
-                self._same_model(out, before)
+                require_same_model(out, before, self.source, self.job, self.work)
 
         with Writer(
             out,
@@ -303,43 +300,6 @@ class Run:
                 writer.record({"corrupt": corrupt})
         kept.sort(key=attrgetter("idx"))
         return Results(str(out), tuple(kept), "", self.manifest)
-
-    def _same_model(self, out: Path, rows: Sequence[Row]) -> None:
-        """ValueError unless the model draws again what rows hold.
-
-        A few fingerprints tell models apart that decide otherwise, and a whole row
-        those whose scores differ by little. Of rows that no seed repeats there is
-        nothing to compare: the manifest's probe tells models apart.
-        """
-        if not self.job.procedure.repeats:
-            return
-        there = [row for row in rows if row.idx < len(self.source)]
-        if not there:
-            return
-        recorded = [
-            (row, counts)
-            for row in there
-            if (counts := self.job.recorded_fingerprint(row)) is not None
-        ]
-        # the closest decisions first: a slightly different model shows there
-        recorded.sort(key=lambda pair: _lead(pair[1]))
-        for row, counts in recorded[:FEW_PROBES]:
-            before = sparse_counts(counts)
-            again = sparse_counts(self.work.fingerprint(row.idx))
-            if again != before:
-                raise _changed(out, row, "the selection counts", before, again)
-        # rows without counts tell nothing of their lead, so any of them is taken,
-        # another at each start
-        self._same_row(out, recorded[0][0] if recorded else secrets.choice(there))
-
-    def _same_row(self, out: Path, row: Row) -> None:
-        """ValueError unless the model gives a row again."""
-        for outcome in self.work.outcomes([row.idx], lambda: False):
-            if outcome.row is None:  # corrupt by now: there is nothing to compare
-                return
-            for name, before, again in drawn_columns(row, outcome.row):
-                if not is_near(before, again, row.n):
-                    raise _changed(out, row, name, before, again)
 
 
 # --- before the first row
@@ -426,52 +386,6 @@ def _is_elsewhere(model: Any) -> bool:
     return hasattr(model, "begin")
 
 
-def _changed(out: Path, row: Row, name: str, before: str, again: str) -> ValueError:
-    """The error of a model that draws a row otherwise than it did."""
-    return ValueError(
-        f"{out}: the model has changed: input {row.idx} drew {name} {before:.200} and "
-        f"now draws {again:.200}; choose another output file, or accept_change=True"
-    )
-
-
-def drawn_columns(row: Row, again: Row) -> Iterator[tuple[str, str, str]]:
-    """What a row and the row drawn again state of the samples: name, both as text."""
-    for name, drawn in again.extra.items():
-        if drawn:  # what refers to true maps is empty without them
-            yield name, row.extra.get(name, "-"), drawn
-    for name in ("select", "counts"):
-        stated, drawn_counts = getattr(row, name), getattr(again, name)
-        yield name, sparse_counts(stated), sparse_counts(drawn_counts)
-    yield "void", str(row.void), str(again.void)
-
-
-def is_near(before: str, again: str, n: int) -> bool:
-    """Whether two columns are the same, as far as machines compute scores alike.
-
-    Of n samples a few may fall elsewhere, and real outputs may differ in their last
-    digits.
-    """
-    numbers, others = _taken_apart(before)
-    numbers_again, others_again = _taken_apart(again)
-    if others != others_again:
-        return False
-    real = any("." in number for number in (*numbers, *numbers_again))
-    room = 0.0 if real else 2 + NEAR_COUNTS * n
-    for number, number_again in zip(numbers, numbers_again, strict=True):
-        value, value_again = float(number), float(number_again)
-        if real:
-            room = NEAR * (1 + abs(value))
-        if not abs(value - value_again) <= room:
-            return False
-    return True
-
-
-def _taken_apart(text: str) -> tuple[list[str], list[str]]:
-    """The numbers in a text, and what stands between them: classes of counts too."""
-    parts = re.split(r"(-?(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\d:]))", text)
-    return parts[1::2], parts[0::2]
-
-
 def _described(model: Any) -> dict[str, str]:
     """The hash of what a model of this process holds, where nothing describes it."""
     if _is_elsewhere(model) or isinstance(model, Sequence):
@@ -480,12 +394,6 @@ def _described(model: Any) -> dict[str, str]:
         return {}
     parameters = parameters_hash(model)
     return {} if parameters is None else {"parameters": parameters}
-
-
-def _lead(counts: Counts) -> int:
-    """By how many samples the first class leads the second."""
-    *_, second, first = sorted((0, *counts))
-    return first - second
 
 
 @cache  # to read them takes as long as a small model takes for an input
@@ -503,18 +411,3 @@ def _arithmetic(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if any(tf32 != settings[0] for tf32 in settings):
         raise ValueError(f"workers must have the same settings of TF32; got {settings}")
     return {"tf32": settings[0]} if settings else {}
-
-
-def _same_inputs(path: Path, rows: Sequence[Row], source: Data) -> None:
-    """Raise ValueError unless inputs of the file are still those of the data.
-
-    Rows spread over the file are looked at.
-    """
-    for row in rows[:: len(rows) // COMPARED + 1]:
-        with suppress(CorruptInput, IndexError):
-            digest = (source.item(row.idx).digest or "-")[:16]
-            if digest != row.input:
-                raise ValueError(
-                    f"{path}: the data have changed: the hash of input {row.idx} was "
-                    f"{row.input} and is now {digest}; choose another output file"
-                )

@@ -195,7 +195,7 @@ def size(parts: Iterable[Part]) -> int:
 def bits(parts: Sequence[Part]) -> int:
     """About how many bits the exact masses of these parts have."""
     length = sum(part.times * part.scale.bit_length() for part in parts)
-    # kinds that have no second ratio, as one way of flips has, have numbers too
+    # kinds without a second ratio, of noise of a single way, have numbers too
     number = max(size(parts), sum(part.times for part in parts))
     # a region has two masses, and each of them a partial sum; short numbers take as
     # long as those of some hundred bits
