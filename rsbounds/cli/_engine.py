@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rsbounds import loading
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer
 from rsbounds.certify import Build
 from rsbounds.cli import _answers, _methods
@@ -261,6 +262,9 @@ def open_data(
         return _table(args)
     if args.data.endswith(".csv"):
         raise ValueError("--target must name the column of the classes of a table")
+    for name in ("categories", "units", "like"):
+        if getattr(args, name):
+            raise ValueError(f"--{name} is for a table: --data FILE.csv --target")
     stated = _preprocess(args)
     preprocess = (
         loaded.preprocess if loaded else Preprocess(**stated) if stated else None
@@ -284,13 +288,23 @@ def open_data(
 
 def _table(args: argparse.Namespace) -> Data:
     """A table, its columns split into numbers and categories."""
+    stated = {"scale": args.scale, **_preprocess(args)}
+    for name, value in stated.items():
+        if value is not None:
+            raise ValueError(f"--{name} is for pictures; --data {args.data} is a table")
     read = partial(
         loading.read_table,
         target=args.target,
         categories=args.categories,
         units=args.units,
     )
-    like = read(args.like) if args.like is not None else None
+    like = None
+    if args.like is not None:
+        try:
+            like = read(args.like)
+        except ArgumentError as error:
+            name = "like" if error.name == "data" else error.name
+            raise ArgumentError(name, error.problem) from None
     return loading.TableData(read(args.data, like=like), args.data)
 
 

@@ -171,12 +171,15 @@ def read_table(
     if missing:
         raise ArgumentError("data", f"must have the column {min(missing)!r:.60}")
     parts = [_numbers(columns[name], name) for name in like.numbers]
-    scaled = [part / unit for part, unit in zip(parts, like.units, strict=True)]
+    with np.errstate(over="ignore"):
+        scaled = [part / unit for part, unit in zip(parts, like.units, strict=True)]
     for name in like.categories:
         scaled.append(_places(columns[name], like.values[name], name))
     if not scaled:
         raise ArgumentError("data", f"must have columns beside {target!r:.60}")
-    x = np.stack(scaled, axis=1).astype(np.float32)
+    with np.errstate(over="ignore"):
+        x = np.stack(scaled, axis=1).astype(np.float32)
+    check("data", x, np.isfinite(x), "finite in float32, in units of its columns")
     y = _classes(columns[target], like.classes, target)
     return Table(
         like.numbers, like.categories, like.units, like.values, x, y, like.classes
@@ -282,8 +285,7 @@ def _kinds(
         for name in others
         if name not in of_numbers
     }
-    own = {name: float(np.std(_numbers(columns[name], name))) for name in of_numbers}
-    own = {name: unit or 1.0 for name, unit in own.items()} | dict(units)
+    own = {name: _deviation(columns[name], name) for name in of_numbers} | dict(units)
     chosen = as_floats(
         "units", [own[name] for name in of_numbers], 0.0, closed="neither", nan=False
     )
@@ -304,6 +306,17 @@ def _numbers(column: NDArray[Any], name: str) -> Array:
     with _in_column(name):
         check("data", numbers, np.isfinite(numbers), "finite: fill gaps")
     return numbers
+
+
+def _deviation(column: NDArray[Any], name: str) -> float:
+    """The standard deviation of a column, or 1 of one whose numbers are the same."""
+    numbers = _numbers(column, name)
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = float(np.std(numbers))
+    with _in_column(name):
+        finite = np.isfinite(deviation)
+        check("data", deviation, finite, "of a finite deviation")
+    return deviation or 1.0
 
 
 @contextmanager

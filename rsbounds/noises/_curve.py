@@ -33,7 +33,7 @@ from rsbounds.noises._questions import (
     may_be_least,
     score_threshold,
 )
-from rsbounds.noises._regions import Regions
+from rsbounds.noises._regions import Regions, low_float
 from rsbounds.noises._scores import bounds_of_scores, not_above, tails
 from rsbounds.noises._search import last, pairwise, rising, staircase
 from rsbounds.noises._values import Values
@@ -156,7 +156,7 @@ class Curve(ABC):
 
         def rounded(value: Fraction) -> float:
             parts = value.numerator, value.denominator
-            return min(regions.low_float(*parts) for regions in cases)
+            return min(low_float(regions, *parts) for regions in cases)
 
         def exact(value: Fraction) -> Fraction:
             return min(regions.low(value) for regions in cases)
@@ -482,7 +482,7 @@ class Curve(ABC):
         guess = self._guess(question.lead, end)
         return max(last(holds, end, start=int(least), guess=guess), 0)
 
-    def _guess(self, lead: float, end: int) -> int | None:
+    def _guess(self, lead: Fraction, end: int) -> int | None:
         """About the radius, where a formula says it.
 
         ``lead`` is half of what both bounds are above 1 together.

@@ -153,7 +153,7 @@ class MixedCurve:
     def radius_of_scores(self, z_a: Any, z_b: Any = None) -> Any:
         """The l_2 radius that is certified together with any ``changes`` changes.
 
-        Never above the true value, and within 1e-11 of it, relative, where it is above
+        Never above the true value, and within 1e-10 of it, relative, where it is above
         a hundredth of the level; 0 where even the changes alone are not certified.
         """
         first = as_floats("z_a", z_a, nan=False, towards=-math.inf)

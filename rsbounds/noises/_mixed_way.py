@@ -268,9 +268,9 @@ class Way:
                 near = t[going] + turn[going] * (taken - found.shift[going])
                 lead = lead + self.scores(self.ends(events.of(going), taken, near))
             result[going] = np.where(lead > 0, tried, 0.0)
-            # twice what Newton's step says, and four times the last one
-            more = np.minimum(-2 * lead / found.fall[going], found.shift[going])
-            last = 4 * margin[going] + 1e-15 * found.shift[going]
+            # a little more than Newton's step says, and twice the last one
+            more = np.minimum(-1.1 * lead / found.fall[going], found.shift[going])
+            last = 2 * margin[going] + 1e-15 * found.shift[going]
             margin[going] = np.fmax(last, more)
             going = going[~(lead > 0) & (margin[going] < found.shift[going])]
         return result

@@ -92,10 +92,10 @@ class Question:
         self.shares = Shares.of(share for share in (top, rest) if share is not None)
 
     @property
-    def lead(self) -> float:
+    def lead(self) -> Fraction:
         """Half of what both bounds together are above 1."""
         rest = self.top if self.rest is None else self.rest
-        return float(self.top + rest - 1) / 2
+        return (self.top + rest - 1) / 2
 
     @property
     def is_sure(self) -> bool:

@@ -83,17 +83,8 @@ class Regions:
         numerator = self.shifted_before[full] * mass * bottom + rest * shifted_mass
         return numerator, mass * bottom * self.scale
 
-    def low_float(self, top: int, bottom: int) -> float:
-        """:meth:`low` of top/bottom, rounded down to a double."""
-        short = self._leading
-        if short is not None:
-            bounds = short.low_bounds(top, bottom)
-            if bounds is not None and bounds[0] == bounds[1]:
-                return bounds[0]
-        return float_down(*self.low_parts(top, bottom))
-
     @cached_property
-    def _leading(self) -> _Leading | None:
+    def leading(self) -> _Leading | None:
         """The same regions by their leading bits, where they have many more."""
         beyond = self.scale.bit_length() - _LEADING
         return _Leading(self, beyond) if beyond > _LEADING else None
@@ -190,6 +181,15 @@ class _Known:
         # of -inf and -inf too, whose gap is no number
         exact = self.shifted_mass * other.mass - other.shifted_mass * self.mass
         return (exact > 0) - (exact < 0)
+
+
+def low_float(regions: Regions, top: int, bottom: int) -> float:
+    """:meth:`Regions.low` of top/bottom, rounded down to a double."""
+    if regions.leading is not None:
+        bounds = regions.leading.low_bounds(top, bottom)
+        if bounds is not None and bounds[0] == bounds[1]:
+            return bounds[0]
+    return float_down(*regions.low_parts(top, bottom))
 
 
 class Corners:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -86,11 +87,23 @@ def _halved(holds: Callable[[int], bool], good: int, bad: int) -> int:
     return good
 
 
-def powers(chance: float, lead: float, end: int) -> int:
+def powers(chance: Fraction, lead: Fraction, end: int) -> int:
     """About the last r, up to ``end``, with (1 - chance)^r above 1 - lead."""
-    one = -math.log1p(-chance) if 0 < chance < 1 else 0.0
-    number = -math.log1p(-lead) / one if one else math.inf
-    return int(min(number, end))
+    one = _log_of_rest(chance)
+    return int(min(_log_of_rest(lead) / one, end)) if one else end
+
+
+def misses(dim: int, kept: int, lead: Fraction) -> int:
+    """About the last r that ``kept`` of ``dim`` miss with more than 1 - lead."""
+    # each of the kept ones misses the changed as if it were the middle one of them
+    share = -math.expm1(_log_of_rest(lead) / kept)
+    return int((dim - (kept - 1) / 2) * share)
+
+
+def _log_of_rest(share: Fraction) -> float:
+    """The logarithm of 1 - share; 0 where that is no double below 1."""
+    value = float(share)
+    return math.log1p(-value) if value < 1 else 0.0
 
 
 def rising(function: Callable[[Any, float, float], float], values: Array) -> Array:

@@ -8,6 +8,7 @@ randomized deletion, 2023.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -149,9 +150,9 @@ class DeletionCurve(Curve):
             Part.of([(left, 0), (gone, gone)], whole, substituted),
         ]
 
-    def _guess(self, lead: float, end: int) -> int | None:
+    def _guess(self, lead: Fraction, end: int) -> int | None:
         # so many edits leave an element of each pair with this probability
-        return powers(float(1 - self.delete), lead, end) if 0 < lead < 1 else None
+        return powers(1 - self.delete, lead, end) if 0 < lead < 1 else None
 
     def _regions_of(self, counts: Counts) -> Regions:
         inserted, deleted, substituted = counts

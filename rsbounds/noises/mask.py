@@ -26,7 +26,7 @@ from rsbounds.noises._estimates import Part
 from rsbounds.noises._named import complement, held, spelled
 from rsbounds.noises._noise import Bits, as_real
 from rsbounds.noises._regions import Regions
-from rsbounds.noises._search import powers
+from rsbounds.noises._search import misses, powers
 from rsbounds.noises._ways import Counts
 
 ANY_LENGTH = 2**31  # with a probability for each coordinate their number is no matter
@@ -262,16 +262,13 @@ class MaskCurve(Curve):
         above, below = self._hidden(changes)
         return [Part.of([(below - above, 0), (above, above)], below, 1)]
 
-    def _guess(self, lead: float, end: int) -> int | None:
-        # what is hidden must have more than 1 - lead
+    def _guess(self, lead: Fraction, end: int) -> int | None:
+        # that all changes are hidden must have a probability above 1 - lead
         if not 0 < lead < 1:
             return None
         if self.probability is not None:
-            return powers(float(self.probability), lead, end)
-        # each of the kept ones misses the changed as if it were the middle one
-        kept = self.kept or 1
-        share = -math.expm1(math.log1p(-lead) / kept)
-        return int((self.dim - (kept - 1) / 2) * share)
+            return powers(self.probability, lead, end)
+        return misses(self.dim, self.kept or 1, lead)
 
     def _regions_of(self, counts: Counts) -> Regions:
         above, below = self._hidden(min(counts[0], self.dim))

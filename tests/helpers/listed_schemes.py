@@ -136,7 +136,7 @@ SCHEMES = {
         {"x": [1, 2, 3, 4, 5, 6]},
     ),
     "deletion": lambda: (
-        schemes.deletion(0.4),
+        schemes.deletion(0.7),
         {"x": [3, 1, 2, 1, 1, 2], "model": of_sequences},
     ),
     "blocks": lambda: (

@@ -15,6 +15,12 @@ TEXT = """age,job,income,ill
 60,clerk,2.5,yes
 """
 
+MODEL = (
+    "import numpy as np\n"
+    "def load():\n"
+    "    return lambda b: np.stack([b[:, 0] < 4, b[:, 0] >= 4], 1).astype(float)\n"
+)
+
 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
@@ -119,6 +125,7 @@ def test_what_is_no_table_is_refused_in_one_line(path, text, target, word):
         ("age,job,ill\n30,cook,.5\n50,smith,1\n", "column 'ill'"),
         ("age,job,ill\n30,cook,no\n,smith,yes\n", "column 'age'"),
         ("age,job,ill\n30,cook,no\ninf,smith,yes\n", "column 'age'"),
+        ("age,job,ill\n1e300,cook,no\n-1e300,smith,yes\n", "column 'age'"),
         ("age,job,ill\n30,gr\xfcn,no\n", "UTF-8"),
         ("age,job,ill\n30," + "a" * 200_000 + ",no\n", "CSV"),
     ],
@@ -128,6 +135,45 @@ def test_what_a_table_holds_is_refused_by_the_name_of_data(path, text, word):
     with pytest.raises(ArgumentError, match=rf"^data .*{word}") as refusal:
         read_table(path, "ill")
     assert "\n" not in str(refusal.value)
+
+
+def test_numbers_beyond_float32_are_refused(path):
+    with pytest.raises(ArgumentError, match=r"^data .*float32"):
+        read_table(path, "ill", units={"age": 1e-300})
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--scale", "255"], "--scale"),
+        (["--resize", "5"], "--resize"),
+        (["--crop", "5"], "--crop"),
+        (["--like", "latin.csv"], "--like"),
+        (["--like", "gaps.csv"], "--like"),
+        (["--data", "x.npz", "--like", "table.csv"], "--data"),
+    ],
+)
+def test_options_that_are_not_of_a_table_are_refused(path, capsys, words, named):
+    path.with_name("m.py").write_text(MODEL)
+    path.with_name("latin.csv").write_bytes("age,ill\n1,gr\xfcn\n".encode("latin-1"))
+    path.with_name("gaps.csv").write_text(TEXT.replace("50", ""))
+    np.savez(path.with_name("x.npz"), x=np.zeros((2, 3), np.float32), y=[0, 1])
+    table = ["--data", "table.csv", "--target", "ill", "--sigma", "1"]
+    words = ["certify", "--model", "m.py:load", *table, *words, "--out", "out.tsv"]
+    assert main(words) == 2
+    error = capsys.readouterr().err.strip()
+    assert error.startswith(f"rsbounds certify: {named} ")
+    assert "\n" not in error
+
+
+@pytest.mark.parametrize("option", ["--units", "--like", "--categories"])
+def test_options_of_a_table_need_one(path, capsys, option):
+    path.with_name("m.py").write_text(MODEL)
+    np.savez(path.with_name("x.npz"), x=np.zeros((2, 3), np.float32), y=[0, 1])
+    words = ["--model", "m.py:load", "--data", "x.npz", "--sigma", "1"]
+    words += [option, "age=1" if option == "--units" else "table.csv"]
+    assert main(["certify", *words, "--out", "out.tsv"]) == 2
+    assert f"{option} is for a table" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -162,13 +208,6 @@ def test_the_command_line_asks_for_the_column_of_the_classes(path, capsys):
     path.with_name("m.py").write_text("def load():\n    return lambda batch: batch\n")
     assert main(["certify", *words, "--out", "out.tsv"]) == 2
     assert "--target" in capsys.readouterr().err
-
-
-MODEL = (
-    "import numpy as np\n"
-    "def load():\n"
-    "    return lambda b: np.stack([b[:, 0] < 4, b[:, 0] >= 4], 1).astype(float)\n"
-)
 
 
 def test_a_table_s_own_groups_of_columns_are_taken(path, capsys):

@@ -55,7 +55,7 @@ def test_radii_that_are_guessed_are_the_last_certified(curve):
 def test_values_by_leading_bits_are_rounded_as_whole_numbers_are(curve, changes):
     p = np.concatenate([np.linspace(0, 1, 41), [5e-324, 1e-300, 1 - 2.0**-53]])
     regions = curve._region(changes if isinstance(changes, tuple) else (changes,))
-    assert regions._leading is not None
+    assert regions.leading is not None
     # next to corners too, which leading bits don't tell from what is beside them
     corners = [before / regions.scale for before in regions.before]
     p = np.concatenate([p, corners[1:-1:7]])
