@@ -279,6 +279,7 @@ class Curve(ABC):
             return pairwise(self._radius_of_pair, a, b)
         return self._radius_of_pair(float(a), float(b))
 
+    @np.errstate(under="ignore")  # ends may be smaller than any double
     def transport(self, z: ArrayLike, r: Any) -> tuple[Floats, Floats]:
         """How far an event's probability can move within r changes, in normal scores.
 

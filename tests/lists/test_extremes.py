@@ -187,3 +187,14 @@ def test_a_pair_that_is_none_is_named_as_the_radius_of_blocks():
     with pytest.raises(ArgumentError) as error:
         scheme.transport(0.5, ())
     assert error.value.name == "radius"
+
+
+@pytest.mark.parametrize("name", ["categorical", "mask", "deletion", "flips"])
+def test_the_smallest_scores_move_without_a_flag(name):
+    """Beside 0 the next double is no error of the caller's."""
+    scheme, _ = SCHEMES[name]()
+    for z in (0.0, 5e-324, -1e-310):
+        for changes in (0.0, 5e-324, 1.0):
+            expected = scheme.transport(z, changes)
+            with np.errstate(all="raise"):
+                assert scheme.transport(z, changes) == expected
