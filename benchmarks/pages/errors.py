@@ -1,11 +1,11 @@
 """The tables of docs/benchmarks/promised-accuracy.md: errors over their bounds,
 inversions.
 
-    python benchmarks/pages/errors.py [--points 1000] [--steps 200000]
+    python benchmarks/pages/errors.py [--points 1000] [--steps 200000] [--radii 1000]
 
-compares the special functions with the mpmath oracle at random points (about 10 ms a
-point), and their values at neighbouring doubles, and puts the tables between the page's
-marks.
+compares the special functions and the radii with the mpmath oracle at random points
+(about 10 ms a point), and their values at neighbouring doubles, and puts the tables
+between the page's marks; with a number 0 its table stays as it is.
 """
 
 import argparse
@@ -19,7 +19,8 @@ from machine import machine
 from mpmath import mp
 from numpy.typing import NDArray
 
-from rsbounds import oracle, special
+from rsbounds import anisotropic, gaussian, lipschitz, oracle, schemes, special
+from rsbounds.testing._truth import exponential_radius, uniform_radius
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "promised-accuracy.md"
 Array = NDArray[np.float64]
@@ -152,11 +153,95 @@ def inversions(of: str, points: int, seed: int = 0) -> Inversions:
     )
 
 
+# --- radii
+# ------------------------------------------------------------------------------------
+
+PROMISE = 1e-11  # relative, below the exact radius
+
+
+def levels(rng: np.random.Generator) -> tuple[float, float]:
+    """A score above 0, mostly where runs have it, and a noise level."""
+    z = rng.uniform(0, 8) if rng.random() < 0.5 else 10 ** rng.uniform(-12, 1.5)
+    return float(z), float(10 ** rng.uniform(-6, 6))
+
+
+def of_gaussian(z: float, sigma: float, rng: np.random.Generator) -> Any:
+    options = {"norm": rng.choice([1.0, 2.0, 3.0, np.inf]), "dim": 3072.0}
+    radius = gaussian.radius(z, sigma, scores=True, **options)
+    return radius, oracle.gaussian_radius(z, sigma, **options)
+
+
+def of_anisotropic(z: float, sigma: float, rng: np.random.Generator) -> Any:
+    axes, norm = sigma * 10 ** rng.uniform(-2, 2, 5), rng.choice([1.0, 2.0, np.inf])
+    radius = anisotropic.radius(z, axes, norm=norm, scores=True)
+    return radius, oracle.anisotropic_radius(z, axes.tolist(), norm=norm)
+
+
+def of_laplace(z: float, sigma: float, rng: np.random.Generator) -> Any:
+    radius = anisotropic.laplace_score_radius(z, sigma)
+    return radius, oracle.laplace_radius(z, sigma, dps=50)
+
+
+def of_uniform(z: float, sigma: float, rng: np.random.Generator) -> Any:
+    return schemes.uniform(sigma).radius(z, sigma), uniform_radius(z, sigma, None)
+
+
+def of_exponential(z: float, sigma: float, rng: np.random.Generator) -> Any:
+    scheme = schemes.exponential(1 / sigma)
+    truth = exponential_radius(z, scheme.parameters["rate"], None)
+    return scheme.radius(z, scheme.own_level), truth
+
+
+def of_lipschitz(z: float, sigma: float, rng: np.random.Generator) -> Any:
+    options = {
+        "lip": 10 ** rng.uniform(-4, -1),
+        "sigma_min": sigma * rng.uniform(0.1, 1),
+        "dim": 10 ** rng.uniform(0, 5),
+    }
+    radius = lipschitz.radius(z, sigma, method="integrated", scores=True, **options)
+    return radius, oracle.integrated_radius(z, sigma, **options)
+
+
+#: Of each radius: its value and the exact one, and how many points take one's time.
+RADII: dict[str, tuple[Callable[..., Any], int]] = {
+    "`gaussian.radius`": (of_gaussian, 1),
+    "`anisotropic.radius`": (of_anisotropic, 1),
+    "`anisotropic.laplace_score_radius`": (of_laplace, 1),
+    "`schemes.uniform`": (of_uniform, 1),
+    "`schemes.exponential`": (of_exponential, 1),
+    "`lipschitz.radius`, integrated": (of_lipschitz, 20),
+}
+
+
+class Losses(NamedTuple):
+    """What radii lose, relatively, in promises: the least, the largest and where."""
+
+    points: int
+    least: float
+    largest: float
+    where: str
+
+
+def losses(of: str, points: int, seed: int = 0) -> Losses:
+    """Those of random points."""
+    radius_of, time = RADII[of]
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(points // time):
+        z, sigma = levels(rng)
+        radius, truth = radius_of(z, sigma, rng)
+        with mp.workdps(40):
+            lost = float((truth - mp.mpf(float(radius))) / (truth * PROMISE))
+        found.append((lost, f"z = {z:.3g}, sigma = {sigma:.3g}"))
+    largest, where = max(found)
+    return Losses(len(found), min(found)[0], largest, where)
+
+
 # --- the page
 # -----------------------------------------------------------------------------------
 
 
-def rows(points: int, steps: int) -> dict[str, Iterator[list[str]]]:
+def rows(points: int, steps: int, radii: int) -> dict[str, Iterator[list[str]]]:
     """The tables by their marks."""
 
     def errors() -> Iterator[list[str]]:
@@ -177,7 +262,16 @@ def rows(points: int, steps: int) -> dict[str, Iterator[list[str]]]:
             share = [f"{100 * found.inverted:.2f} %", f"{100 * found.equal:.0f} %"]
             yield [of, *share, f"{found.largest:.2f}"]
 
-    return {"errors": errors(), "inversions": inverted()}
+    def lost() -> Iterator[list[str]]:
+        yield ["radius", "points", "least loss", "largest loss", "where"]
+        for of in RADII:
+            found = losses(of, radii)
+            shares = f"{found.least:.1e}", f"{found.largest:.1e}"
+            yield [of, str(found.points), *shares, found.where]
+
+    wanted = {"errors": points, "inversions": steps, "radii": radii}
+    made = {"errors": errors(), "inversions": inverted(), "radii": lost()}
+    return {mark: lines for mark, lines in made.items() if wanted[mark]}
 
 
 def filled(page: str, mark: str, lines: list[list[str]], about: str) -> str:
@@ -201,14 +295,19 @@ def main() -> None:
     parser.add_argument(
         "--steps", type=int, default=200_000, help="steps of each argument"
     )
+    parser.add_argument(
+        "--radii", type=int, default=1000, help="against the oracle, a radius"
+    )
     args = parser.parse_args()
     about: dict[str, Any] = {
         "errors": f"{args.points:,} random points for each function; "
         f"{machine('mpmath')}.",
         "inversions": f"{args.steps:,} random points for each argument.",
+        "radii": "Losses over the promise, 1e-11 of the exact radius; "
+        f"{machine('mpmath')}.",
     }
     page = PAGE.read_text()
-    for mark, lines in rows(args.points, args.steps).items():
+    for mark, lines in rows(args.points, args.steps, args.radii).items():
         page = filled(page, mark, list(lines), about[mark])
     PAGE.write_text(page)
 

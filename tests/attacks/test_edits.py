@@ -166,7 +166,7 @@ RUNS: Mapping[str, tuple[Any, Any, Callable[[], Any], dict[str, Any]]] = {
     ),
     "categorical": (scores, (WHOLE, Y), lambda: schemes.categorical(0.7, 3), {}),
     "flips": (scores, (WHOLE, Y), lambda: schemes.flips(0.1, 0.2), {}),
-    "mask": (scores, (X, Y), lambda: schemes.mask(keep_probability=0.5), {}),
+    "mask": (scores, (X, Y), lambda: schemes.mask(keep_probability=0.25), {}),
     "blocks": (scores, (WHOLE, Y), of_kinds, {}),
     "semi-elastic": (scores, (X, Y), anchored, {}),
     "semi-elastic, sound": (

@@ -48,6 +48,9 @@ def test_no_error_exceeds_its_bound(script, monkeypatch):
         found = errors.inversions(of, points=2000, seed=1)
         assert found.largest <= 2, (of, found)
         assert 0 <= found.inverted < 0.01
+    for of in errors.RADII:
+        lost = errors.losses(of, points=20, seed=1)
+        assert 0 <= lost.least <= lost.largest <= 1, (of, lost)
     monkeypatch.setattr(errors.special, "ndtri", lambda p: -1.0)
     assert errors.worst("`ndtri`", points=2).ratio > 1e10
     monkeypatch.setattr(errors.special, "ball_score", lambda u, dim, s: -u)

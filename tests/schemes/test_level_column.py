@@ -18,7 +18,7 @@ LEVELS = {
     "flips, mostly deleted": (partial(schemes.flips, 0.125, 0.5), "0.5"),
     "mask": (partial(schemes.mask, 8, 2), "0.75"),
     "mask of any length": (partial(schemes.mask, keep_probability=0.1), "0.9"),
-    "deletion": (partial(schemes.deletion, 0.4), "0.4"),
+    "deletion": (partial(schemes.deletion, 0.6), "0.6"),
     "blocks": (
         lambda: schemes.blocks(FLIPS(), schemes.categorical(0.6, 3), splits=[2]),
         "0.4",
@@ -51,7 +51,7 @@ def always_first(batch):
 def test_rows_state_the_level_of_their_noise(name, tmp_path):
     make, level = LEVELS[name]
     scheme, out = make(), tmp_path / "run.tsv"
-    numbers = {"n0": 10, "n": 100}
+    numbers = {"n0": 10, "n": 1000}
     if name == "splitting":
         numbers = {"n": scheme.outcomes, "bound": "exact"}
     kind = np.float32 if not scheme.whole else np.int64
