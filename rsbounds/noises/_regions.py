@@ -18,13 +18,15 @@ from itertools import accumulate
 import numpy as np
 
 from rsbounds._numerics.checks import Array
-from rsbounds._numerics.rounding import TINY
+from rsbounds._numerics.rounding import EPS, TINY
 from rsbounds.noises._exact import float_down, float_up, lower_float, upper_float
 
 Weights = Sequence[int]
 
 #: Leading bits that a rounding is looked for in first: doubles end at 2^-1074.
 _LEADING = 1600
+#: Doubles below it may lack digits.
+_SMALL = 1e-290
 #: Relative, and far above the rounding of a logarithm.
 _LOG_ERROR = 2.0**-40
 
@@ -275,9 +277,12 @@ class _Quotients:
         They rise.
         """
         near, flat = self._near, np.ravel(values)
-        # what is rounded is the nearest double or one beside it
-        first = np.searchsorted(near, np.nextafter(flat, -np.inf), side="right")
-        end = np.searchsorted(near, np.nextafter(flat, np.inf), side="right")
+        # What is rounded is the nearest double or one beside it. Among the smallest the
+        # exact numbers are asked: a processor may be set to take them for 0.
+        with np.errstate(under="ignore"):
+            below, above = flat * (1 - 4 * EPS) - _SMALL, flat * (1 + 4 * EPS) + _SMALL
+        first = np.searchsorted(near, below, side="right")
+        end = np.searchsorted(near, above, side="right")
         for i in np.flatnonzero(first < end):
             value = flat[i]
             first[i] = bisect_right(
