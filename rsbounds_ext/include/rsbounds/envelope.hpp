@@ -260,16 +260,22 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, Guess near_roo
                      double cap) {
     double r = near_root.r;
     if (r == 0) {
+        // the guess saw no root: sigma may jump at the point itself, and then not even
+        // a distance of 0 is certified
         if (!certified(p, e, 0.0, up)) return 0;
         r = 0.1 * p.cohen();
     }
     Start near[2];
+    // this branch does not bind, as a rule without an integral
     if (r >= cap && excess(p, e, cap, up, Effort::rough, near).passed()) return cap;
     double low = 0;
     double high = inf;
     double last = 0;
     double slope = nan;
+    // of the logarithm of r: after a short one the point is meant to be returned, as
+    // the cap is at once, and its slope is of no use
     double step = r < cap ? 1 : 0;
+    // at 0 nothing has been used up, unless sigma jumps there: then it is not known
     double f_last = e.log_slope(p.sigma) > 0 ? -p.target() : nan;
     for (int i = 0; i < 300; ++i) {
         r = std::fmin(r, cap);
@@ -279,27 +285,35 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, Guess near_roo
         const double back = (last - r) / r;
         const double chord = (f_last - f) / back;
         const bool fresh = std::isgreater(x.slope, 0);  // NaN raises no flag
+        // a chord between closer points is rounding: the older slope is better
         const bool stale = !std::isgreater(slope, 0) || std::fabs(back) > 1e-7;
         if (fresh) slope = x.slope;
         else if (stale) slope = chord;  // by log r
+        // more than the error, by which alone the next point would fail, and 5e-13 of r
         const double margin = 1.25 * x.error + 5e-13 * slope;
         (x.passed() ? low : high) = r;
         // sigma alone may rule every distance out
         if (i == 1 && low == 0 && !certified(p, e, 0.0, up)) break;
         const bool small = std::fabs(f) <= 1e-3 * std::fmin(p.target(), 10);
+        // so near to the root that another evaluation would gain less than its error
         if (x.passed() && (r == cap || (small && -f <= 1.5 * margin))) break;
+        // half the second derivative, from the value before and the slope here
         const double parabola = fresh && chord == chord ? (chord - slope) / back : 0;
         const double curve = parabola + (i == 0 ? near_root.bend * slope : 0);
         const double aim = f + margin;
         const double square = slope * slope - 4 * curve * aim;
+        // the root of the parabola without cancellation; where there is none, of its
+        // tangent
         step = square > 0 ? 2 * aim / (slope + std::sqrt(square)) : aim / slope;
         // the slope is as good as vertical: bisect
         const bool stuck = !small && std::fabs(step) <= 2e-13;
         double next = r - step * r;
+        // outside of the bracket, or after so many steps that parabolas don't help
         if (!(next > low && next < high) || stuck || i > 20) {
             next = high < inf ? 0.5 * (low + high) : 2 * low;
             step = 1;
         }
+        // a jump of sigma, say: nothing between passed and failed is left to find
         if (high - low <= 2e-12 * low) break;
         last = r;
         f_last = f;
