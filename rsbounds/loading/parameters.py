@@ -71,13 +71,14 @@ def held_arrays(model: Any) -> Iterator[Held]:
     Numbers alone, outside of arrays, are not among them: counters change as a model
     runs.
     """
-    yield from _held(model, "model", set(), _DEEPEST)
+    yield from _held(model, "model", {}, _DEEPEST)
 
 
-def _held(node: Any, path: str, seen: set[int], left: int) -> Iterator[Held]:
+def _held(node: Any, path: str, seen: dict[int, Any], left: int) -> Iterator[Held]:
     if id(node) in seen or not left or isinstance(node, ModuleType | type):
         return
-    seen.add(id(node))
+    # kept, not only its id: a state made for this would hand its id on to the next one
+    seen[id(node)] = node
     own = _own_arrays(node, path)
     if own is not None:
         yield from own

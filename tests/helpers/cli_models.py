@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -126,6 +127,8 @@ def python(*words, **options):
 def models(text):
     """Other models in the current directory, not yet imported."""
     Path("models.py").write_text(text)
+    # Python takes bytecode for current that is of the same second and length
+    shutil.rmtree("__pycache__", ignore_errors=True)
     sys.modules.pop("models", None)
 
 

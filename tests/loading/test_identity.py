@@ -13,6 +13,7 @@ from small_data import npy, npz
 
 from rsbounds.cli import main
 from rsbounds.loading import load_model, open_data
+from rsbounds.loading.parameters import held_arrays, parameters_hash
 
 CODE = """
 import numpy as np
@@ -147,3 +148,21 @@ def test_control_characters_of_names_reach_no_terminal(work, capsys, changes):
     one_line(
         capsys, run(**{k: v.format("\x1b[2J") for k, v in changes.items()}), "\\x1b[2J"
     )
+
+
+class Part:
+    """An object whose state is made whenever it is asked for."""
+
+    __slots__ = ("weights",)
+
+    def __init__(self, weights):
+        self.weights = weights
+
+
+def test_every_array_of_a_model_counts_in_its_hash():
+    """An array was left out where its object's state lay where another's had been."""
+    parts = [Part(np.array([float(i)])) for i in range(50)]
+    assert len(list(held_arrays(parts))) == 50
+    first = parameters_hash(parts)
+    parts[30].weights[0] += 1.0
+    assert parameters_hash(parts) != first
