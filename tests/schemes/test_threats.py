@@ -531,7 +531,7 @@ def test_radii_of_one_probability(words, capsys):
 @pytest.mark.slow
 def test_workers_of_ray_certify_sequences(work):
     pytest.importorskip("ray")
-    words = ["--method", "deletion", "--delete", ".3"]
+    words = ["--method", "deletion", "--delete", ".8"]
     assert main(command(*words, "--ray", "--processes", "2", model="longer")) == 0
     Path("out.tsv").rename("ray.tsv")
     Path("out.tsv.manifest.json").unlink()
