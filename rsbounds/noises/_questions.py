@@ -137,6 +137,9 @@ class ScoreQuestion(Question):
         self._score = score
 
     def exact(self, regions: Regions) -> bool:
+        # of a sure event: a threshold that no score reaches is infinite too
+        if self._score == math.inf:
+            return super().exact(regions)
         # not by the rational bound of the score's probability: a score that equals the
         # threshold, which users are handed as a number, must be certified
         return score_threshold(regions) <= self._score

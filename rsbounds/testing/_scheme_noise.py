@@ -76,18 +76,28 @@ def samples_obey_the_transport(case: SchemeCase) -> None:
     """Samples at a distance fall on a class as often as transport allows."""
     if not case.transports:
         return
-    low, high = frequencies(case, case.x)
+    here = frequencies(case, case.x)
     for reach in (0.5, 1.5):
         distance = reach * case.sigma
         nearby = case.x.ravel() + distance * step_of(case)
-        seen_low, seen_high = frequencies(case, nearby)
-        least, _ = case.transport(low, distance)
-        _, most = case.transport(high, distance)
-        require(
-            seen_high >= least and seen_low <= most,
-            f"at distance {distance} the score was drawn as in "
-            f"[{seen_low}, {seen_high}]; transport allows [{least}, {most}]",
-        )
+        require_within(case, here, distance, frequencies(case, nearby))
+
+
+def require_within(
+    case: SchemeCase,
+    here: tuple[float, float],
+    distance: float,
+    there: tuple[float, float],
+) -> None:
+    """A score drawn at a distance is one that transport allows; both in bounds."""
+    least, _ = case.transport(here[0], distance)
+    _, most = case.transport(here[1], distance)
+    seen_low, seen_high = there
+    require(
+        seen_high >= least and seen_low <= most,
+        f"at distance {distance} the score was drawn as in [{seen_low}, {seen_high}]; "
+        f"transport allows [{least}, {most}]",
+    )
 
 
 NOISE: tuple[Property[SchemeCase], ...] = (
@@ -135,16 +145,10 @@ def draws_the_law_of_the_scheme(case: SchemeCase) -> None:
 
 def changes_obey_the_transport(case: SchemeCase) -> None:
     """Samples at a few changes fall on a class as often as transport allows."""
-    low, high = kept_first(case, case.x)
+    here = kept_first(case, case.x)
     for changes in (1, 2):
-        seen_low, seen_high = kept_first(case, changed_first(case, changes))
-        least, _ = case.transport(low, changes)
-        _, most = case.transport(high, changes)
-        require(
-            seen_high >= least and seen_low <= most,
-            f"at {changes} changes the score was drawn as in [{seen_low}, "
-            f"{seen_high}]; transport allows [{least}, {most}]",
-        )
+        there = kept_first(case, changed_first(case, changes))
+        require_within(case, here, changes, there)
 
 
 CHANCES: tuple[Property[SchemeCase], ...] = (

@@ -211,3 +211,23 @@ def test_extreme_levels_and_scores_raise_no_flag(name):
             assert radius >= before  # it rises with the score
             assert fewer <= radius or z < 0
             before = radius
+
+
+HALF = 0.5
+NEXT_TO_HALF = [math.nextafter(HALF, 0), HALF, math.nextafter(HALF, 1)]
+
+
+@pytest.mark.parametrize("chance", NEXT_TO_HALF)
+def test_a_sure_score_certifies_what_probability_1_does(chance):
+    """Where no score is enough the threshold is infinite, and an infinite one was."""
+    mask = schemes.mask(keep_probability=chance, hidden=7)
+    deletion = schemes.deletion(chance)
+    for scheme, certified in ((mask, chance < HALF), (deletion, chance > HALF)):
+        assert scheme.radius(math.inf, scheme.own_level) == certified
+        assert scheme.curve.radius(1.0) == certified
+        assert scheme.curve.radius_of_scores([math.inf]).tolist() == [certified]
+
+
+def test_half_of_all_outcomes_leaves_no_lead_for_a_sure_score():
+    scheme = schemes.mask(dim=4, keep_count=2)
+    assert scheme.radius(math.inf, scheme.own_level) == scheme.curve.radius(1.0) == 0
