@@ -20,7 +20,14 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.certify._asserted import Asserted
-from rsbounds.certify._job import Counts, Here, Job, Work, source_of
+from rsbounds.certify._job import (
+    Counts,
+    Here,
+    Job,
+    Work,
+    require_numbers,
+    source_of,
+)
 from rsbounds.certify._resumed import require_same_inputs, require_same_model
 from rsbounds.certify._tally import Tally
 from rsbounds.certify._too_few import warn_if_hopeless
@@ -164,6 +171,7 @@ class Run:
         )
         labels = None if _is_elsewhere(model) else labels_of(model)
         source = source_of(data, answer, labels)
+        require_numbers(source, answer.scheme)
         inputs = len(source)
         answer.check_inputs(inputs)
         selected = selection.of(inputs)
