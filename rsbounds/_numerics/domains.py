@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rsbounds._numerics.checks import instance, number
+from rsbounds._numerics.checks import instance, number, on_host
 from rsbounds._numerics.errors import ArgumentError
 
 
@@ -26,6 +26,9 @@ class Domain(NamedTuple):
         """
         if type(value) is float and self.low < value < self.high:
             return value  # quickly: it is asked of every input
+        value = on_host(name, value)
+        if isinstance(value, np.ndarray) and value.size == 1:
+            value = value.reshape(())  # of a function that was given a batch of one
         return number(
             name,
             value,
@@ -52,7 +55,12 @@ def require(domains: Domains, parameters: Mapping[str, Any], prefix: str = "") -
     instance("parameters", parameters, Mapping, "a mapping by name")
     for name, domain in domains.items():
         if name in parameters:
-            domain.one(f"{prefix}{name}", parameters[name])
+            value = parameters[name]
+            if np.ndim(value):
+                raise ArgumentError(
+                    f"{prefix}{name}", f"must be one number; got {value!r:.60}"
+                )
+            domain.one(f"{prefix}{name}", value)
         elif domain.required:
             raise ArgumentError(f"{prefix}{name}", "is missing")
 

@@ -82,7 +82,8 @@ def void_votes(counts: ClassCounts, n: int) -> int:
     chance, as the noise is, so that the samples with a class alone would bound a
     smaller probability. Counts don't tell which.
     """
-    return n - sum(counts.tolist())
+    drawn: int = sum(counts.tolist())
+    return n - drawn
 
 
 def class_counts(sampled: Any) -> ClassCounts:

@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol, Self
 
-import numpy as np
-
 from rsbounds import envelope as theory
 from rsbounds._numerics.checks import instance, on_host, shape_of
 from rsbounds._numerics.domains import POSITIVE, Domain, Domains, plain, require
@@ -190,10 +188,7 @@ class Scheme:
                 f"a scheme of method {self.name} from parameters alone gives no "
                 "sigma(x)"
             )
-        returned = on_host("sigma(x)", self._level(point))
-        if isinstance(returned, np.ndarray) and returned.size == 1:
-            returned = returned.reshape(())  # a batch's, of one
-        level = POSITIVE.one("sigma(x)", returned)
+        level = POSITIVE.one("sigma(x)", self._level(point))
         low = self.parameters.get("sigma_min", 0.0)
         high = self.parameters.get("sigma_max", math.inf)
         if not low <= level <= high:
