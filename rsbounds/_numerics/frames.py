@@ -10,7 +10,7 @@ def category_columns(table: Any) -> dict[int, str]:
 
     Empty of anything else: an array does not say that its numbers are codes.
     """
-    kinds = getattr(table, "dtypes", None)
+    kinds: Any = getattr(table, "dtypes", None)
     if not hasattr(table, "columns") or not hasattr(kinds, "items"):
         return {}
     return {
