@@ -144,7 +144,10 @@ struct CentralTail {
     Sum2 log_y, exponent, sum;
 
     CentralTail(Sum2 x, Sum2 log_x, double df)
-        : upper(x.hi >= df), a(0.5 * df), y(0.5 * x.hi), log_y(log_x - Sum2{ln2, ln2_low}) {
+        : upper(x.hi >= df),
+          a(0.5 * df),
+          y(0.5 * x.hi),
+          log_y(log_x - Sum2{ln2, ln2_low}) {
         const Sum2 minus_y = {-0.5 * x.hi, -0.5 * x.lo};
         const int k = int(df);
         // below, y/a is in the exponent, as y may be subnormal

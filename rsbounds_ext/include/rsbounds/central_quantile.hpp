@@ -1,6 +1,7 @@
-// Quantiles of the central chi-square law, nc = 0, where central.hpp or large_df.hpp has
-// its tails: a point near the root, then steps in log x by five terms of the inverse
-// series, mostly one. Derived in docs/theory/off-centre-ball.md, "Central quantiles".
+// Quantiles of the central chi-square law, nc = 0, where central.hpp or large_df.hpp
+// has its tails: a point near the root, then steps in log x by five terms of the
+// inverse series, mostly one. Derived in docs/theory/off-centre-ball.md, "Central
+// quantiles".
 //
 // a = df/2 and y = x/2 as there. With p the small tail at y, P the one that is asked
 // for, and phi = y f(y), the density of log y,
@@ -30,15 +31,15 @@ inline double cube_root_score(double a, double z) {
     const double w = std::fmax(-4.5, std::fmin(z, 4.5));
     const double v = w * w;
     const double third = fused(fused(6.6668e-4, v, 2.57211e-3), v, 1.41796e-2);
-    const double second = w * fused(fused(-2.17873e-4, v, -5.96829e-3), v, -1.149056e-2);
-    const double first = fused(fused(2.336664e-3, v, 1.3628331e-2), v, -2.6082443e-2);
+    const double second = w * fused(fused(-2.17873e-4, v, -5.96829e-3), v, -1.14906e-2);
+    const double first = fused(fused(2.33666e-3, v, 1.362833e-2), v, -2.608244e-2);
     const double zeroth = w * fused(-9.629593e-3, v, 3.1198531e-2);
     const double rest = fused(fused(fused(third, s, second), s, first), s, zeroth);
     return fused(rest * s, s, z);
 }
 
-// A point y whose lower tail is near the one asked for. Far below the middle the tail is
-// y^a/Gamma(a + 1) times 1 - a y/(a + 1) + ...; that takes whole degrees of freedom,
+// A point y whose lower tail is near the one asked for. Far below the middle the tail
+// is y^a/Gamma(a + 1) times 1 - a y/(a + 1) + ...; that takes whole degrees of freedom,
 // and from `central_most` on it is never far below.
 inline double central_start(double a, double z, double lower) {
     const double share = 1 / (9 * a);
