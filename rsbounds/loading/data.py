@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics import threads
-from rsbounds._numerics.checks import as_floats, count, number, on_host
+from rsbounds._numerics.checks import count, on_host
+from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.frames import category_columns
 from rsbounds._numerics.text import shown
 from rsbounds.loading import matrices, ragged
 from rsbounds.loading.archives import ArrayData, member_names
@@ -88,9 +90,7 @@ def open_data(
     (3, 1, [0.20000000298023224, 0.20000000298023224])
     """
     if scale is not None:
-        scale = number(
-            "scale", as_floats("scale", scale, 0, closed="neither", nan=False)
-        )
+        scale = POSITIVE.one("scale", scale)
     if preprocess is not None and not isinstance(preprocess, Preprocess):
         raise ArgumentError(
             "preprocess", f"must be a Preprocess; got {type(preprocess).__name__}"
@@ -98,9 +98,12 @@ def open_data(
     if isinstance(data, Data):
         return data
     if not isinstance(data, str | os.PathLike):
-        return SequenceData(
+        sequence = SequenceData(
             _pairs(data), "data", preprocess, scale, labels, whole=whole
         )
+        inputs = data[0] if isinstance(data, tuple) and data else data
+        sequence.categories = category_columns(inputs)
+        return sequence
     text = os.fspath(data)
     if text.startswith("hf:"):
         from rsbounds.loading._hf import HfData
