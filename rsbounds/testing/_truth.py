@@ -25,8 +25,8 @@ WORST_DIGITS = 24
 #: Leads and dimensions at which worst cases are computed: others take minutes.
 LEAST_LEAD, LARGEST_DIMENSION = 1e-60, 1e6
 _AFFINE_DIGITS = 15
-#: Beyond this size scores count as it, where brightness and contrast change together.
-_AFFINE_SCORE = 8.0
+#: Up to this size of scores the integrals over brightness and contrast have digits.
+_AFFINE_SCORE = 6.0
 
 
 def oracle() -> Any:
@@ -111,15 +111,14 @@ def _exceeds_a_contrasts(
     from mpmath import mp
 
     spread = parameters["sigma_contrast"]
-    first = min(z_a, _AFFINE_SCORE)
-    second = max(-z_a if z_b is None else z_b, -_AFFINE_SCORE)
-    if not -_AFFINE_SCORE <= second < first:
-        return False  # of tails as small nothing is left
+    second = -z_a if z_b is None else z_b
+    if not max(abs(z_a), abs(second)) <= _AFFINE_SCORE:
+        return False
     with mp.workdps(DIGITS):
         end = mp.mpf(parameters["contrast"]) / mp.mpf(spread)
         reach = mp.mpf(radius) / mp.mpf(parameters["sigma_brightness"])
         gaps = [
-            oracle().affine_gap(first, second, shift, reach, spread, dps=_AFFINE_DIGITS)
+            oracle().affine_gap(z_a, second, shift, reach, spread, dps=_AFFINE_DIGITS)
             for shift in {mp.zero, end, -end}
         ]
         return not min(gaps) > -(mp.mpf(10) ** -_AFFINE_DIGITS)

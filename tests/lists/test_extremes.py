@@ -23,6 +23,9 @@ LEVEL = {"range": 0.35}
 REACH = {"blocks": 3.0, "blocks of numbers and values": 3.0}
 #: Those whose few examples take seconds.
 LONG = {*REACH, "flips", "semi-elastic, sound"}
+#: Those whose worst case takes mpmath long, and one whose takes it seconds.
+WORST = {"semi-elastic", "lipschitz", "range", "generator"}
+WORST_OF_ALL = {"brightness-contrast"}
 #: Where parameters have parameters, or where all of a domain takes too long to search.
 AMONG = {
     "transformed": st.builds(
@@ -89,7 +92,8 @@ def test_a_scheme_keeps_its_promises_at_the_ends(name, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMES)
 def test_schemes_of_many_extremes_keep_their_promises(name):
-    extremes_of(name, 5 if name in LONG else 30)
+    few = 5 if name in LONG | WORST_OF_ALL else 10 if name in WORST else 30
+    extremes_of(name, few)
 
 
 class Bold(schemes.Gaussian):
