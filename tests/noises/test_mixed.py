@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import slow_among
 from mpmath import mp
 from scipy.special import ndtr, ndtri
 
@@ -45,7 +46,7 @@ def test_the_number_of_the_theory_page():
     assert round(float(TABLE.curve.low(0.97, (0.7, 1))), 12) == 0.544198240945
 
 
-@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("name", slow_among(["both"], BLOCKS))
 def test_bounds_are_next_to_the_truth_and_on_the_safe_side(name):
     blocks, curve = BLOCKS[name]
     mixed = MixedCurve(1.0, curve)

@@ -13,7 +13,6 @@ from scipy import sparse
 
 from rsbounds import certify_dataset, results, schemes
 from rsbounds.answers import (
-    Maps,
     TopClass,
     TopK,
     Values,
@@ -106,12 +105,6 @@ def test_only_noise_that_is_evaluated_whole_has_the_bound_of_all_outcomes():
         certify_counts(
             split, 0.5, counts, counts, Procedure(n=9, bound="exact", **numbers)
         )
-
-
-@pytest.mark.parametrize("answer", [partial(TopK, k=2), Values, Maps])
-def test_outcomes_that_are_evaluated_are_no_samples(answer):
-    with pytest.raises(ValueError, match=r"noise.*sampled"):
-        answer(schemes.splitting(0.5, 8))
 
 
 # --- proofs, and what is forged
@@ -269,33 +262,6 @@ def of_lengths(sequences):
 # --- answers
 
 
-def pixels(batch):
-    flat = np.asarray(batch).reshape(len(batch), -1).astype(float)
-    return np.stack([flat.sum(axis=1), np.full(len(flat), 8.0), flat[:, 0]], axis=1)
-
-
-def two_maps(batch):
-    batch = np.asarray(batch, float)
-    return np.stack([batch, 1 - batch], axis=1)
-
-
-@pytest.mark.parametrize(
-    ("answer", "model"),
-    [
-        (partial(TopK, k=2), pixels),
-        (partial(Values, radii=[0, 1, 2]), lambda b: np.asarray(b, float).sum(axis=1)),
-        (partial(Maps, tau=0.9), two_maps),
-    ],
-)
-@pytest.mark.parametrize(
-    "scheme", [schemes.categorical(0.6, 2), schemes.mask(30, 3, hidden=1)]
-)
-def test_other_answers_are_certified_and_proved(answer, model, scheme, tmp_path):
-    path = tmp_path / "run.tsv"
-    data = run(scheme, path, answer=answer, model=model, n=1000)
-    assert verify(path, data=data, model=model, rerun=3).findings == ()
-
-
 @pytest.mark.parametrize("more", [0.5, 1.0, math.inf])
 def test_changes_that_the_best_k_do_not_stand_are_found(more, tmp_path):
     """Half a change more was taken for none."""
@@ -346,7 +312,7 @@ def test_coverage_under_changes_of_several_kinds_is_that_of_the_hull():
     level = conformal_level(0.3, 1.0, joint)
     assert not joint.convex
     # a mixture of inputs of these coverages must keep 1 - alpha in the mean
-    shares = np.linspace(0, 1, 4001)
+    shares = np.linspace(0, 1, 401)
     worst = np.array([joint.curve.low(float(p), 1) for p in shares])
     for one in (0.0, 0.2, 0.5):
         weight = (level - one) / (1 - one)

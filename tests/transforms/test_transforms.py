@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import quick_each
 from cli_models import one_line
 from scipy.ndimage import gaussian_filter
 from scipy.special import ndtr
@@ -387,7 +388,7 @@ def test_a_threshold_on_brightness_is_attained():
     assert found.scope == PARAMETER
 
 
-@pytest.mark.parametrize("name", MOVING)
+@pytest.mark.parametrize("name", quick_each(2, MOVING))
 def test_attacks_within_the_radius_leave_the_class(name):
     """100,000 fresh samples at both ends of it, and a third of the way."""
     scheme, x = scheme_of(name, 0.2), input_of(name)
