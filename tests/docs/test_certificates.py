@@ -90,6 +90,7 @@ def page_of(board, entry):
     return board("make").page(board("judge").judged(entry.parents[2]))
 
 
+@pytest.mark.slow
 def test_the_page_is_that_of_its_cards(board):
     make = board("make")
     assert make.PAGE.read_text(encoding="utf-8") == make.page()

@@ -433,33 +433,6 @@ def certified(scheme, out, **numbers):
     return certify_dataset(first_number, data, scheme, out=out, n=1000, **numbers)
 
 
-def test_a_file_is_read_reported_and_proved(tmp_path):
-    out = tmp_path / "run.tsv"
-    certified(scheme_of("contrast"), out)
-    read = results.read(out)
-    assert {row.norm for row in read.rows} == {"contrast"}
-    assert read.scopes() == [PARAMETER]
-    assert audit.verify(out).findings == ()
-    assert "8 bits" in results.table([read])
-
-
-@pytest.mark.parametrize("name", MOVING)
-def test_a_forged_row_is_a_finding(name, tmp_path):
-    out = tmp_path / "run.tsv"
-    certified(scheme_of(name), out) if name != "rotation-z" else certify_dataset(
-        first_number, (CLOUD[None], np.array([0])), scheme_of(name), out=out, n=1000
-    )
-    text = out.read_text()
-    for before, after in (
-        ("\t0.3\t", "\t0.6\t"),
-        (f"\t{scheme_of(name).norm}\t", "\t2.0\t"),
-        (f"\t{scheme_of(name).norm}\t", "\tbrightness, l2\t"),
-    ):
-        assert before in text
-        out.write_text(text.replace(before, after))
-        assert audit.verify(out).findings
-
-
 def test_an_asserted_group_is_not_called_a_proved_one(tmp_path):
     out = tmp_path / "run.tsv"
     certified(schemes.transformed(schemes.gaussian(0.3), Warmth()), out)
