@@ -13,6 +13,7 @@ from scipy import sparse
 
 from rsbounds import certify_dataset, results, schemes
 from rsbounds.answers import (
+    Maps,
     TopClass,
     TopK,
     Values,
@@ -260,6 +261,33 @@ def of_lengths(sequences):
 
 
 # --- answers
+
+
+def pixels(batch):
+    flat = np.asarray(batch).reshape(len(batch), -1).astype(float)
+    return np.stack([flat.sum(axis=1), np.full(len(flat), 8.0), flat[:, 0]], axis=1)
+
+
+def two_maps(batch):
+    batch = np.asarray(batch, float)
+    return np.stack([batch, 1 - batch], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "model"),
+    [
+        (partial(TopK, k=2), pixels),
+        (partial(Values, radii=[0, 1, 2]), lambda b: np.asarray(b, float).sum(axis=1)),
+        (partial(Maps, tau=0.9), two_maps),
+    ],
+)
+@pytest.mark.parametrize(
+    "scheme", [schemes.categorical(0.6, 2), schemes.mask(30, 3, hidden=1)]
+)
+def test_other_answers_are_certified_and_proved(answer, model, scheme, tmp_path):
+    path = tmp_path / "run.tsv"
+    data = run(scheme, path, answer=answer, model=model, n=1000)
+    assert verify(path, data=data, model=model, rerun=3).findings == ()
 
 
 @pytest.mark.parametrize("more", [0.5, 1.0, math.inf])
