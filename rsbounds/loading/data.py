@@ -49,8 +49,8 @@ def open_data(
         ``scipy.sparse.save_npz``, whose rows are the inputs if each has a label beside
         it, and else a graph, the only input; ``imagefolder:DIR`` with a folder of
         images for each class; ``hf:ID_OR_DIRECTORY[:SPLIT]``; ``MODULE:CALLABLE`` or
-        ``path/to/file.py:CALLABLE``, where CALLABLE() returns a torch ``Dataset`` or
-        any sequence of pairs (x, y).
+        ``path/to/file.py:CALLABLE``, where CALLABLE() returns a torch ``Dataset``,
+        any sequence of pairs (x, y), or arrays (x, y).
     preprocess : Preprocess, optional
         What images go through; arrays are taken as they are.
     labels : sequence, optional
@@ -138,7 +138,7 @@ def _of_place(
             "must be FILE.npz, FILE.npy, imagefolder:DIR, hf:ID_OR_DIRECTORY[:SPLIT], "
             f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(text)!r}",
         )
-    pairs = call("data", text)
+    pairs = _pairs(call("data", text))
     return SequenceData(pairs, shown(text), preprocess, scale, labels, whole=whole)
 
 
