@@ -211,6 +211,7 @@ class Run:
             run={**settings.run, "machines": machines, **committed},
         )
         classes = _classes(answer, probe)
+        answer.check_classes(classes)
         if source.labels is not None:
             check_labels(source, classes, list(manifest.indices()))
         return cls(job, work, source, settings, manifest, classes, out)

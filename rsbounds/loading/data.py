@@ -127,6 +127,12 @@ def _of_place(
         return _archive(Path(text), scale, labels, whole=whole)
     if text.endswith(".npy"):
         return ArrayData(Path(text), scale, labels, whole=whole)
+    if text.endswith(".csv"):
+        raise ArgumentError(
+            "data",
+            f"must be read by read_table, which is told the column of the classes; got "
+            f"{shown(text)!r}",
+        )
     if Path(text).is_dir():
         raise ArgumentError(
             "data",
