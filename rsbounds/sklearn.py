@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, count, number
+from rsbounds._numerics.checks import count
+from rsbounds._numerics.domains import NOT_NEGATIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 from rsbounds.answers import value_interval
@@ -207,7 +208,7 @@ class SmoothedClassifier(_base.ClassifierMixin, _Smoothed):  # type: ignore[misc
         It is the share of inputs that are certified, for their label in `y`, with at
         least this radius.
         """
-        least = number("radius", as_floats("radius", radius, 0.0, nan=False))
+        least = NOT_NEGATIVE.one("radius", radius)
         labels, radii = self.certify(X)
         truth = _validation.column_or_1d(y)
         _validation.check_consistent_length(labels, truth)
@@ -385,7 +386,7 @@ def certified_score(radius: float) -> Any:
     >>> search.fit(X, X[:, 0] > 0).best_params_
     {'sigma': 0.5}
     """
-    least = number("radius", as_floats("radius", radius, 0.0, nan=False))
+    least = NOT_NEGATIVE.one("radius", radius)
     return partial(_score_at, radius=least)
 
 

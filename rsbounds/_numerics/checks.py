@@ -170,18 +170,21 @@ def number(
     *,
     closed: str = "both",
     towards: float | None = None,
+    finite: bool = True,
+    nan: bool = False,
 ) -> float:
-    """Return ``value`` as one finite number in the interval, or raise ValueError.
+    """Return ``value`` as one number in the interval, or raise ValueError.
 
-    It is rounded as `as_floats` does.
+    ``finite=False`` lets it be an infinite end of the interval. It is rounded as
+    `as_floats` does.
     """
-    unbounded = high - low == np.inf  # a NaN is then refused as not finite
-    array = operand(
-        name, value, low, high, closed=closed, nan=unbounded, towards=towards
-    )
-    if array.ndim or not np.isfinite(array):
+    # where all numbers are inside a NaN is refused as not finite
+    passes = nan or (finite and high - low == np.inf)
+    array = operand(name, value, low, high, closed=closed, nan=passes, towards=towards)
+    if array.ndim or (finite and not np.isfinite(array)):
         given = value[()] if isinstance(value, np.ndarray) else value
-        raise ArgumentError(name, f"must be one finite number; got {_short(given)}")
+        expected = "one finite number" if finite else "one number"
+        raise ArgumentError(name, f"must be {expected}; got {_short(given)}")
     return float(array)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics import threads
-from rsbounds._numerics.checks import as_floats, count, number, on_host
+from rsbounds._numerics.checks import count, on_host
+from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 from rsbounds.loading import matrices, ragged
@@ -88,9 +89,7 @@ def open_data(
     (3, 1, [0.20000000298023224, 0.20000000298023224])
     """
     if scale is not None:
-        scale = number(
-            "scale", as_floats("scale", scale, 0, closed="neither", nan=False)
-        )
+        scale = POSITIVE.one("scale", scale)
     if preprocess is not None and not isinstance(preprocess, Preprocess):
         raise ArgumentError(
             "preprocess", f"must be a Preprocess; got {type(preprocess).__name__}"

@@ -24,8 +24,7 @@ from rsbounds.results._facts import MANIFEST as MANIFEST
 from rsbounds.results._facts import MOST_INPUTS as MOST_INPUTS
 from rsbounds.results._facts import By as By
 from rsbounds.results._facts import Status as Status
-from rsbounds.results._file import Writer, merge, write
-from rsbounds.results._file import _replace as _replace
+from rsbounds.results._file import Writer
 from rsbounds.results._file import commit as commit
 from rsbounds.results._file import commitment_path as commitment_path
 from rsbounds.results._file import require_place as require_place
@@ -35,6 +34,7 @@ from rsbounds.results._html import board, html
 from rsbounds.results._manifest import FORMAT as FORMAT
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._manifest import folded as folded
+from rsbounds.results._merge import merge, write
 from rsbounds.results._plot import PICTURE as PICTURE
 from rsbounds.results._plot import picture_path as picture_path
 from rsbounds.results._plot import plot

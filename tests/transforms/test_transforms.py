@@ -18,6 +18,7 @@ from rsbounds.certificate import ASSERTED_GROUP, PARAMETER
 from rsbounds.certify import certify
 from rsbounds.cli import main
 from rsbounds.sampling import as_sampler
+from rsbounds.sampling.bits import ArrayBits
 from rsbounds.testing import check_transform
 from rsbounds.transforms import (
     REFUSED,
@@ -346,6 +347,20 @@ def test_a_copy_is_the_transformation_of_the_input_and_nothing_else(name):
     for copy in seen[0][:40]:
         nearest = abs(known - copy.ravel()).max(axis=1).min()
         assert nearest < 5e-3  # the grid's step is .001
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_copies_are_those_of_float64_to_rounding(name):
+    """A number is a sum of 2 x 7 terms at most, in float32: less than 17 units each."""
+    noise = scheme_of(name).noise
+    x = noise.checked(input_of(name))
+    copies = noise.noisy(x, noise.level, 500, ArrayBits(np.random.default_rng(2), 500))
+    bits = ArrayBits(np.random.default_rng(2), 500)
+    a = noise._offsets((500, 1), bits)
+    exact = TRANSFORMS[name].apply(x.astype(np.float64), a, np)
+    assert copies.dtype == np.float32
+    off = abs(copies - exact).reshape(500, -1).max(axis=1)
+    assert (off <= 1e-6 * abs(exact).reshape(500, -1).max(axis=1)).all()
 
 
 @pytest.mark.parametrize("name", ["brightness", "blur"])
