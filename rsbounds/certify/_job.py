@@ -37,6 +37,7 @@ from rsbounds.results import Row
 from rsbounds.sampling import Draws, Phase, Sampler, stream
 from rsbounds.sampling.margins import with_margin
 from rsbounds.sampling.system_bits import require_system_noise
+from rsbounds.schemes import Scheme
 
 Counts = Sequence[int]
 
@@ -299,6 +300,25 @@ def source_of(data: Any, answer: Answer, labels: Sequence[Any] | None = None) ->
         _require_no_targets(data, answer)
     whole = answer.scheme.of_whole_numbers
     return open_data(data, labels=labels, whole=whole)
+
+
+def require_numbers(source: Data, scheme: Scheme) -> None:
+    """ArgumentError for noise that would move the codes of categories a little.
+
+    Codes are numbers, so that a radius in them could be stated, but a change of a
+    category is no small change of its code.
+    """
+    columns = max(source.categories, default=-1) + 1
+    noise = scheme.drawn
+    moved = range(columns) if noise is None else noise.added_to(columns)
+    names = [source.categories[i] for i in moved if i in source.categories]
+    if names:
+        raise ArgumentError(
+            "scheme",
+            f"must not add noise to categories, as {', '.join(names):.200} of "
+            f"{source.name} are: give --method blocks --blocks auto:sigma=S,keep=P (in "
+            "Python rsbounds.loading.read_table, and schemes.blocks)",
+        )
 
 
 def _require_no_targets(data: Any, answer: Answer) -> None:

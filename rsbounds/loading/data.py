@@ -14,6 +14,7 @@ from rsbounds._numerics import threads
 from rsbounds._numerics.checks import count, on_host
 from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.frames import category_columns
 from rsbounds._numerics.text import shown
 from rsbounds.loading import matrices, ragged
 from rsbounds.loading.archives import ArrayData, member_names
@@ -97,9 +98,12 @@ def open_data(
     if isinstance(data, Data):
         return data
     if not isinstance(data, str | os.PathLike):
-        return SequenceData(
+        sequence = SequenceData(
             _pairs(data), "data", preprocess, scale, labels, whole=whole
         )
+        inputs = data[0] if isinstance(data, tuple) and data else data
+        sequence.categories = category_columns(inputs)
+        return sequence
     text = os.fspath(data)
     if text.startswith("hf:"):
         from rsbounds.loading._hf import HfData
