@@ -95,15 +95,7 @@ def add_options(parser: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run ``rsbounds verify``."""
     noise = [name for name in NOISE if getattr(args, name) is not None]
-    if args.rerun is not None and (args.model is None or args.data is None):
-        raise ValueError("--rerun needs --model and --data")
-    for name in ("model", "denoiser", "margin"):
-        if args.rerun is None and getattr(args, name):
-            raise ValueError(f"--{name} goes with --rerun")
-    if noise and args.data is None:
-        raise ValueError(f"{_methods.flag(noise[0])} needs --data")
-    if args.draw_seed is not None and not args.draw_seed >= 0:
-        raise ValueError(f"--draw-seed must be >= 0; got {args.draw_seed}")
+    _require_together(args, noise)
     if not manifest_path(args.file).exists() and args.file.is_file():
         return _published(args)
     manifest = Manifest.read(args.file)
@@ -219,6 +211,19 @@ def _scheme(
             f"{', '.join(lacking)}"
         )
     return method.from_options(options, given)
+
+
+def _require_together(args: argparse.Namespace, noise: list[str]) -> None:
+    """ValueError for options without those that they need, or out of their domain."""
+    if args.rerun is not None and (args.model is None or args.data is None):
+        raise ValueError("--rerun needs --model and --data")
+    for name in ("model", "denoiser", "margin"):
+        if args.rerun is None and getattr(args, name):
+            raise ValueError(f"--{name} goes with --rerun")
+    if noise and args.data is None:
+        raise ValueError(f"{_methods.flag(noise[0])} needs --data")
+    if args.draw_seed is not None and not args.draw_seed >= 0:
+        raise ValueError(f"--draw-seed must be >= 0; got {args.draw_seed}")
 
 
 def _require_scale(args: argparse.Namespace, manifest: Manifest) -> None:
