@@ -230,6 +230,22 @@ def test_a_threshold_certifies_and_hardly_less_does_not():
     assert hidden.threshold((0.1, 7)) == math.inf
 
 
+@pytest.mark.parametrize("distance", [0.0, 0.3])
+@pytest.mark.parametrize(
+    ("name", "changes"), [("flips", (1, 0)), ("both", ((0, 1), 1))]
+)
+def test_changes_may_be_numbers_of_each_kind(name, changes, distance):
+    curve = BLOCKS[name][1]
+    mixed, pair = MixedCurve(1.0, curve), (distance, changes)
+    threshold = mixed.threshold(pair)
+    assert mixed.low(threshold, pair) > 0.5
+    assert mixed.certified(threshold, pair)
+    assert not mixed.certified(threshold - 1e-9, pair)
+    if not distance:
+        assert threshold == pytest.approx(curve.threshold(changes), abs=1e-9)
+        assert mixed.transport(2.0, pair) == curve.transport(2.0, changes)
+
+
 @pytest.mark.parametrize("z_b", [None, -2.9])
 def test_the_audit_proves_what_is_certified_and_no_more(z_b):
     for blocks, curve in BLOCKS.values():

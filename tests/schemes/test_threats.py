@@ -649,6 +649,18 @@ def test_wide_scores_are_rounded_to_the_safe_side_in_l1(make):
     assert scheme.radius(double, 0.5, above) == scheme.radius(double, 0.5, upper)
 
 
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="no wider numbers")
+def test_curves_transport_no_score_that_rounding_would_move():
+    """Both ends are returned: no side is safe for a score between two doubles."""
+    curve = schemes.flips(0.01, 0.6).curve
+    wide = np.longdouble(1.0) - np.longdouble(2) ** -60
+    for z in (wide, np.array(wide), np.array([wide])):
+        with pytest.raises(ValueError, match="z must"):
+            curve.transport(z, 1)
+    exact = np.longdouble(1.5)
+    assert curve.transport(exact, 1) == curve.transport(1.5, 1)
+
+
 def test_wide_scores_are_rounded_to_the_safe_side_by_curves():
     """Just below the least score of a whole change more, and nearest to it."""
     scheme = schemes.categorical(0.5, 4)
