@@ -21,7 +21,14 @@ from rsbounds._numerics.checks import count, shard_of
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer
-from rsbounds.certify._job import Counts, Here, Job, Work, source_of
+from rsbounds.certify._job import (
+    Counts,
+    Here,
+    Job,
+    Work,
+    require_numbers,
+    source_of,
+)
 from rsbounds.certify._run import Run, Settings
 from rsbounds.confidence import BOUNDS
 from rsbounds.frameworks import labels_of
@@ -90,6 +97,7 @@ def begin(
     )
     labels = None if _is_elsewhere(model) else labels_of(model)
     source = source_of(data, answer, labels)
+    require_numbers(source, answer.scheme)
     inputs = len(source)
     answer.check_inputs(inputs)
     selected = selection.of(inputs)
@@ -136,6 +144,7 @@ def begin(
         run={**settings.run, "machines": machines, **committed},
     )
     classes = _classes(answer, probe)
+    answer.check_classes(classes)
     if source.labels is not None:
         check_labels(source, classes, list(manifest.indices()))
     return Run(

@@ -11,6 +11,7 @@ import sysconfig
 import tarfile
 import tomllib
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -62,18 +63,24 @@ def room(path):
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
+def parsed(path):
+    return ast.parse(path.read_text())
+
+
+@cache
 def imported(path, *, on_import=False):
     """Dotted names that a file imports; ``on_import``: only those run when it is
     imported.
     """
-    tree = ast.parse(path.read_text())
-    nodes = [tree]
+    nodes = [parsed(path)]
     names = set()
     while nodes:
         node = nodes.pop()
         lazy = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        typing = isinstance(node, ast.If) and ast.unparse(node.test).endswith(
-            "TYPE_CHECKING"
+        typing = isinstance(node, ast.If) and "TYPE_CHECKING" in (
+            getattr(node.test, "attr", None),
+            getattr(node.test, "id", None),
         )
         if on_import and (lazy or typing):
             continue
@@ -111,7 +118,7 @@ def test_imports_only_go_up_the_list():
         assert rooms_imported(path) <= lower, f"{place} imports against the flow"
         # nothing goes around this test as a string; those two load lazily
         if own not in ("__init__", "cli"):
-            for node in ast.walk(ast.parse(path.read_text())):
+            for node in ast.walk(parsed(path)):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     named = re.fullmatch(r"rsbounds\.(\w+)", node.value)
                     assert not named or named[1] in {*lower, "bounds"}, (
