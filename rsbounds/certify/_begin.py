@@ -132,7 +132,9 @@ def begin(
     )
     # Before the first sample: a commitment that is written after it could have been
     # chosen by what was drawn.
-    committed = {} if out is None else _committed(out, planned, settings)
+    committed: dict[str, str] = {}
+    if out is not None and (settings.commit or results.commitment_path(out).exists()):
+        committed = _committed(out, planned, settings)
     # All below is compared with the file that is gone on with: the probe in the
     # manifest tells another model even where weights have no hash.
     probe = dict(_probes(work, selected, settings.skip_corrupt))
@@ -187,16 +189,13 @@ def _shared(
 
 
 def _committed(out: Path, manifest: Manifest, settings: Settings) -> dict[str, str]:
-    """The commitment's entry of the manifest; written now, if that is asked for."""
-    committed = results.commit(
-        out, manifest, new=settings.commit, accept=settings.accept_change
-    )
-    if committed:
-        place = results.commitment_path(out).name
-        text = f"committed as sha256 {committed['commitment']}: {place}"
-        for unfixed in manifest.unfixed():
-            text += f"; it does not fix {unfixed}"
-        settings.say(text)
+    """The commitment's entry of the manifest; written now, unless it is there."""
+    committed = results.commit(out, manifest, accept=settings.accept_change)
+    place = results.commitment_path(out).name
+    text = f"committed as sha256 {committed['commitment']}: {place}"
+    for unfixed in manifest.unfixed():
+        text += f"; it does not fix {unfixed}"
+    settings.say(text)
     return committed
 
 

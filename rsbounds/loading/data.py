@@ -102,7 +102,8 @@ def open_data(
             _pairs(data), "data", preprocess, scale, labels, whole=whole
         )
         inputs = data[0] if isinstance(data, tuple) and data else data
-        sequence.categories = category_columns(inputs)
+        if hasattr(inputs, "columns"):  # a frame says which of its numbers are codes
+            sequence.categories = category_columns(inputs)
         return sequence
     text = os.fspath(data)
     if text.startswith("hf:"):

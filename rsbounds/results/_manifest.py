@@ -286,6 +286,11 @@ def manifest_path(path: Path) -> Path:
     return path.with_name(path.name + ".manifest.json")
 
 
+def commitment_path(path: Path) -> Path:
+    """Where the commitment to a result file lies."""
+    return path.with_name(path.name + ".commitment.json")
+
+
 def folded(section: str, entries: Mapping[str, Any]) -> dict[str, Any]:
     """Sort entries of a section as a manifest holds them.
 
