@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rsbounds import results
-from rsbounds._numerics.checks import count, share
+from rsbounds._numerics.checks import count, shard_of
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer
@@ -58,7 +58,7 @@ class Selection:
         for name, low in (("start", 0), ("skip", 1), ("max", -1)):
             checked = count(name, getattr(self, name), low)
             object.__setattr__(self, name, checked)
-        share("shard", self.shard)
+        shard_of("shard", self.shard)
 
     def of(self, inputs: int) -> range:
         """The indices of all shards together, among so many inputs."""
