@@ -326,7 +326,7 @@ def _short(value: Any) -> str:
     return f"{type(value).__name__} {text}"
 
 
-def share(name: str, text: Any) -> tuple[int, int]:
+def shard_of(name: str, text: Any) -> tuple[int, int]:
     """The i and N of ``i/N``, 0 <= i < N, or ValueError."""
     pair = re.fullmatch(r"([0-9]{1,18})/([0-9]{1,18})", str(text))
     if not pair or not int(pair[1]) < int(pair[2]):

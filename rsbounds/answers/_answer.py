@@ -118,6 +118,9 @@ class Answer:
     def check_inputs(self, inputs: int) -> None:
         """ValueError unless it goes with data of so many inputs."""
 
+    def check_classes(self, classes: int) -> None:
+        """ValueError unless it goes with a model of so many classes."""
+
     def sampler(self, model: Any, **options: Any) -> Sampler:
         """The sampler of one model; options of its forward passes as for a scheme's."""
         return self.scheme.sampler(model, **options)

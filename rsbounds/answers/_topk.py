@@ -302,15 +302,17 @@ class TopK(Answer):
     def check(self, procedure: Procedure) -> None:
         procedure.require_defaults(self.name, counts_votes=True)
 
+    def check_classes(self, classes: int) -> None:
+        if not self.k < classes:
+            raise ArgumentError(
+                "k",
+                f"must be from 1 to {classes - 1}, less than the classes; got {self.k}",
+            )
+
     def draw(self, draws: Draws, procedure: Procedure) -> Votes:
         select = class_counts(draws(Phase.SELECT, procedure.n0))
         counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
-        if not self.k < len(select):
-            raise ArgumentError(
-                "k",
-                f"must be from 1 to {len(select) - 1}, less than the classes; "
-                f"got {self.k}",
-            )
+        self.check_classes(len(select))
         return Votes(draws.sigma, select, counts, procedure.n)
 
     def selected(self, select: Counts) -> tuple[int, ...]:

@@ -42,8 +42,14 @@ NUMBERS = ("alpha", "bound", "runner_up")
 def add_options(parser: Any) -> None:
     """Add the options of ``rsbounds recertify``."""
     add = parser.add_argument
-    add("files", metavar="RUN.tsv", type=Path, nargs="+")
-    add("--out", required=True, metavar="NEW.tsv", type=Path)
+    add(
+        "files",
+        metavar="RUN.tsv",
+        type=Path,
+        nargs="+",
+        help="a result file; with --rule one for each noise level",
+    )
+    add("--out", required=True, metavar="NEW.tsv", type=Path, help="the new file")
     add("--alpha", type=float, help="probability of error (that of the file)")
     add(
         "--bound",
