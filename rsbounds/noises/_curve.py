@@ -24,10 +24,11 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rationals import exact_probability
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
-from rsbounds.noises._estimates import DOUBLE, Part, bits, size
+from rsbounds.noises._estimates import DOUBLE, Kind, Part, bits, size
 from rsbounds.noises._exact import float_above, float_down, float_up
 from rsbounds.noises._questions import (
     Question,
+    Questions,
     ScoreQuestion,
     Shares,
     may_be_least,
@@ -35,9 +36,9 @@ from rsbounds.noises._questions import (
 )
 from rsbounds.noises._regions import Regions, low_float
 from rsbounds.noises._scores import bounds_of_scores, not_above, tails
-from rsbounds.noises._search import last, pairwise, rising, staircase
+from rsbounds.noises._search import by_pair, last, last_of_each, rising, staircase
 from rsbounds.noises._values import Values
-from rsbounds.noises._ways import Counts, Ways, numbers, worst
+from rsbounds.noises._ways import Answers, Counts, Ways, numbers, worst
 
 NO_NOISE = "must not make the noise the same at every input; got"
 #: Where the search of a radius or a frontier that may have no end stops.
@@ -228,7 +229,7 @@ class Curve(ABC):
 
     def certified_by_scores(self, z_a: Any, r: Any, z_b: Any = None) -> bool:
         """The same for normal scores; probabilities next to 1 keep their precision."""
-        question = Question(*bounds_of_scores(z_a, z_b))
+        question = _question_of_scores(z_a, z_b)
         return self._holds(question, self._ways("r", r))
 
     def radius(self, p_a: Any, p_b: Any = None) -> Any:
@@ -258,9 +259,14 @@ class Curve(ABC):
             return self._largest(_question(p_a, p_b))
         a = as_floats("p_a", p_a, 0.0, 1.0, nan=False, towards=-math.inf)
         if p_b is None:
-            return rising(self._radius_of_share, a)
+            return rising(
+                lambda some: self._radii([_question(p, None) for p in some.tolist()]), a
+            )
         b = as_floats("p_b", p_b, 0.0, 1.0, nan=False, towards=math.inf)
-        return pairwise(self.radius, *broadcast(p_a=a, p_b=b))
+        return by_pair(
+            lambda pairs: self._radii([_question(*pair) for pair in pairs]),
+            *broadcast(p_a=a, p_b=b),
+        )
 
     def radius_of_scores(self, z_a: ArrayLike, z_b: ArrayLike | None = None) -> Any:
         """:meth:`radius` of normal scores Phi^-1(p_a) and Phi^-1(p_b), -z_a by default.
@@ -272,12 +278,18 @@ class Curve(ABC):
         a = not_above(as_floats("z_a", z_a, nan=False, towards=-math.inf))
         if z_b is None:
             if np.ndim(a) == 0:
-                return self._radius_of_score(float(a))
-            return rising(self._radius_of_score, a)
+                return self._largest(_score_question(float(a)))
+            return rising(
+                lambda some: self._radii([_score_question(z) for z in some.tolist()]), a
+            )
         a, b = broadcast(z_a=a, z_b=as_floats("z_b", z_b, nan=False, towards=math.inf))
         if np.ndim(a):
-            return pairwise(self._radius_of_pair, a, b)
-        return self._radius_of_pair(float(a), float(b))
+            return by_pair(
+                lambda pairs: self._radii([_question_of_scores(*z) for z in pairs]),
+                a,
+                b,
+            )
+        return self._largest(_question_of_scores(float(a), float(b)))
 
     @np.errstate(under="ignore")  # ends may be smaller than any double
     def transport(self, z: ArrayLike, r: Any) -> tuple[Floats, Floats]:
@@ -322,7 +334,7 @@ class Curve(ABC):
 
     def frontier_of_scores(self, z_a: Any, z_b: Any = None) -> list[tuple[Any, ...]]:
         """:meth:`frontier` of normal scores, as in :meth:`radius_of_scores`."""
-        return self._frontier(Question(*bounds_of_scores(z_a, z_b)))
+        return self._frontier(_question_of_scores(z_a, z_b))
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{k}={v!r}" for k, v in self.parameters.items())
@@ -433,24 +445,29 @@ class Curve(ABC):
 
     def _holds(self, question: Question, ways: Ways) -> bool:
         """Whether the answer is yes for all ways to make some changes."""
+        return bool(self._hold(Questions.of([question]), np.zeros(1, int), ways)[0])
 
+    def _hold(self, questions: Questions, places: Array, ways: Ways) -> Answers:
+        """The same of the questions at some places."""
         # a search ends here; to say no is safe
         if ways.changes > self.far:
-            return False
+            return np.zeros(len(places), bool)
 
-        def estimate(counts: Counts) -> bool | None:
-            return question.estimated(self._parts(counts))
+        def surely(counts: Counts, some: Array) -> Answers:
+            return questions.estimated(self._parts(counts), places[some])[0]
 
-        def decided(counts: Counts) -> bool:
-            answer = estimate(counts)
-            if answer is None and self._is_exact(Ways(counts)):
-                answer = question.exact(self._region(counts))
-            # what is still open has too long numbers: it is not certified
-            return answer is True
+        def decided(counts: Counts, some: Array) -> Answers:
+            yes, no = questions.estimated(self._parts(counts), places[some])
+            for i in np.flatnonzero(~(yes | no)):
+                # what is still open with too long numbers is not certified
+                if self._is_exact(Ways(counts)):
+                    question = questions.every[places[some[i]]]
+                    yes[i] = question.exact(self._region(counts))
+            return yes
 
         # Boxes of ways are asked by estimates alone: the exact numbers of changes that
         # contain a whole box are the longest, and a no of the box decides nothing.
-        return ways.failing(lambda counts: estimate(counts) is True, decided) is None
+        return ways.hold(surely, decided, len(places))
 
     def _endless(self, question: Question) -> bool:
         """Whether every number of changes is certified."""
@@ -462,26 +479,54 @@ class Curve(ABC):
             and all(regions.covers for regions in self._cases("r", 1))
         )
 
-    def _largest(
-        self, question: Question, least: float = 0.0, most: float = math.inf
-    ) -> Any:
-        """The radius, which is not below ``least``, nor above ``most`` if it ends."""
-        if self._endless(question):
-            return math.inf
+    def _largest(self, question: Question) -> Any:
+        """The radius."""
+        return self._radii([question])[0]
 
+    def _radii(self, questions: Sequence[Question]) -> list[Any]:
+        """The radius of each question; all with ``rest`` or all without."""
+        radii: list[Any] = [math.inf] * len(questions)
+        together: dict[tuple[Kind | None, int], list[int]] = {}
+        for place, question in enumerate(questions):
+            if self._endless(question):
+                continue
+            end = self._end(question)
+            guess = self._guess(question.lead, end)
+            if guess is None:
+                key = question.shares.kind, end
+                together.setdefault(key, []).append(place)
+            else:
+                radii[place] = self._guessed(question, guess, end)
+        for (_, end), places in together.items():
+            own = [questions[place] for place in places]
+            for place, radius in zip(places, self._searched(own, end), strict=True):
+                radii[place] = radius
+        return radii
+
+    def _end(self, question: Question) -> int:
+        """The largest number of changes that is looked at."""
+        if self.limit is not None:
+            return min(self.far, self.limit)
+        # some kinds of changes may have no end where others do
+        return min(self.far, FAR) if question.is_sure else self.far
+
+    def _guessed(self, question: Question, guess: int, end: int) -> int:
         def holds(changes: int) -> bool:
             return self._holds(question, self._ways("r", changes))
 
-        ends = [self.far]
-        if self.limit is not None:
-            ends.append(self.limit)
-        elif question.is_sure:
-            ends.append(FAR)  # some kinds of changes may have no end where others do
-        if most < math.inf:
-            ends.append(int(most))
-        end = min(ends)
-        guess = self._guess(question.lead, end)
-        return max(last(holds, end, start=int(least), guess=guess), 0)
+        return max(last(holds, end, guess=guess), 0)
+
+    def _searched(self, questions: Sequence[Question], end: int) -> list[int]:
+        """The radii of questions of one kind: each number is asked of many of them."""
+        every = Questions.of(questions)
+
+        def hold(places: Array, changes: int) -> Answers:
+            return self._hold(every, places, self._ways("r", changes))
+
+        found: list[int] = np.maximum(
+            last_of_each(hold, len(questions), end), 0
+        ).tolist()
+        return found
 
     def _guess(self, lead: Fraction, end: int) -> int | None:
         """About the radius, where a formula says it.
@@ -489,18 +534,6 @@ class Curve(ABC):
         ``lead`` is half of what both bounds are above 1 together.
         """
         return None
-
-    def _radius_of_share(self, p: float, least: float, most: float) -> float:
-        return float(self._largest(_question(p, None), least, most))
-
-    def _radius_of_pair(self, z_a: float, z_b: float) -> Any:
-        return self._largest(Question(*bounds_of_scores(z_a, z_b)))
-
-    def _radius_of_score(
-        self, z: float, least: float = 0.0, most: float = math.inf
-    ) -> Any:
-        top, _ = bounds_of_scores(z, None)
-        return self._largest(ScoreQuestion(z, top), least, most)
 
     def _lowered(self, z: Array, ways: Ways) -> Array:
         p, q = tails(z)
@@ -538,3 +571,14 @@ def _question(p_a: Any, p_b: Any) -> Question:
     top = exact_probability("p_a", p_a)
     rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
     return Question(top, rest)
+
+
+def _question_of_scores(z_a: Any, z_b: Any) -> Question:
+    """The same of two scores."""
+    return Question(*bounds_of_scores(z_a, z_b))
+
+
+def _score_question(z: float) -> ScoreQuestion:
+    """What a score alone asks."""
+    top, _ = bounds_of_scores(z, None)
+    return ScoreQuestion(z, top)
