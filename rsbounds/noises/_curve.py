@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,7 @@ from rsbounds._numerics.rationals import exact_probability
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.noises._estimates import DOUBLE, Kind, Part, bits, size
-from rsbounds.noises._exact import float_above, float_down, float_up
+from rsbounds.noises._exact import float_above, float_up
 from rsbounds.noises._questions import (
     Question,
     Questions,
@@ -38,7 +38,7 @@ from rsbounds.noises._regions import Regions, low_float
 from rsbounds.noises._scores import bounds_of_scores, not_above, tails
 from rsbounds.noises._search import by_pair, last, last_of_each, rising, staircase
 from rsbounds.noises._values import Values
-from rsbounds.noises._ways import Answers, Counts, Ways, numbers, worst
+from rsbounds.noises._ways import Answers, Cases, Counts, Ways, least_of, numbers, worst
 
 NO_NOISE = "must not make the noise the same at every input; got"
 #: Where the search of a radius or a frontier that may have no end stops.
@@ -155,14 +155,14 @@ class Curve(ABC):
         values = Values.of(p)
         cases = self._least("r", ways, Shares.of(values.exact))
 
-        def rounded(value: Fraction) -> float:
+        def rounded(value: Fraction, own: Iterator[Regions]) -> Any:
             parts = value.numerator, value.denominator
-            return min(low_float(regions, *parts) for regions in cases)
+            return least_of(low_float(regions, *parts) for regions in own)
 
-        def exact(value: Fraction) -> Fraction:
-            return min(regions.low(value) for regions in cases)
+        def exact(value: Fraction, own: Iterator[Regions]) -> Any:
+            return least_of(regions.low(value) for regions in own)
 
-        return values.answered(rounded, exact)
+        return values.answered(cases, rounded, exact)
 
     def high(self, p: Any, r: Any) -> Any:
         """The largest probability within r changes, 1 - low(1 - p, r).
@@ -174,15 +174,15 @@ class Curve(ABC):
         values = Values.of(p)
         cases = self._least("r", ways, Shares.of(1 - value for value in values.exact))
 
-        def exact(value: Fraction) -> Fraction:
-            return 1 - min(regions.low(1 - value) for regions in cases)
+        def exact(value: Fraction, own: Iterator[Regions]) -> Any:
+            return 1 - least_of(regions.low(1 - value) for regions in own)
 
-        def rounded(value: Fraction) -> float:
+        def rounded(value: Fraction, own: Iterator[Regions]) -> Any:
             rest = (1 - value).as_integer_ratio()
-            kept = [regions.low_parts(*rest) for regions in cases]
-            return max(float_up(whole - part, whole) for part, whole in kept)
+            kept = (regions.low_parts(*rest) for regions in own)
+            return -least_of((-float_up(w - part, w) for part, w in kept), end=-1)
 
-        return values.answered(rounded, exact)
+        return values.answered(cases, rounded, exact)
 
     def threshold(self, r: Any, *, exact: bool = False) -> Any:
         """The least double p_A that certifies the top class at r, alone.
@@ -246,9 +246,8 @@ class Curve(ABC):
         -------
         int, inf or ndarray of float64
             0 where p_a is not above p_b, too; inf where nothing can be reached (p_a =
-            1). An array for arrays: each pair is one search, and without ``p_b`` each
-            radius that occurs, up to some .2 seconds where changes are of several
-            kinds.
+            1). An array for arrays: each number of changes is looked at once for all
+            values together.
 
         Raises
         ------
@@ -357,39 +356,49 @@ class Curve(ABC):
     def _is_exact(self, ways: Ways) -> bool:
         """Whether exact numbers take about a second, or less."""
         # numbers are longest, or nearly, where all kinds have as many changes
-        parts = self._parts(ways.middle)
-        return parts is not None and ways.number * bits(parts) <= _EXACT
+        each = self._bits_of(ways.middle)
+        return each is not None and ways.number * each <= _EXACT
 
-    def _cases(self, name: str, r: Any) -> list[Regions]:
+    def _bits_of(self, counts: Counts) -> int | None:
+        """About how many bits the exact masses at some changes have; None: too many."""
+        parts = self._parts(counts)
+        return None if parts is None else bits(parts)
+
+    def _cases(self, name: str, r: Any) -> Cases:
         return self._every(name, self._ways(name, r))
 
-    def _every(self, name: str, ways: Ways) -> list[Regions]:
+    def _every(self, name: str, ways: Ways) -> Cases:
         """The regions of every way to make some changes."""
         if not self._is_exact(ways):
             raise self._too_many(name, ways)
-        return [self._region(counts) for counts in ways.every()]
+        return Cases(self._region, list(ways.every()))
 
-    def _least(self, name: str, ways: Ways, shares: Shares) -> list[Regions]:
+    def _least(self, name: str, ways: Ways, shares: Shares) -> Cases:
         """The regions of some ways, among which are those that keep least of events."""
         if shares.kind is None or not self._has_estimates(ways, len(shares.shares)):
             return self._every(name, ways)
         every = list(ways.every())
         kept = [shares.kept(self._parts(counts)) for counts in every]
-        return self._few(name, ways, [every[i] for i in may_be_least(kept)])
+        may = may_be_least(kept, len(shares.shares))
+        some = np.flatnonzero(may.any(axis=1))
+        return self._few(name, ways, [every[i] for i in some.tolist()], may[some])
 
-    def _hardest(self, name: str, ways: Ways) -> list[Regions]:
+    def _hardest(self, name: str, ways: Ways) -> Iterable[Regions]:
         """The same, among which are those of the largest threshold."""
         if not self._has_estimates(ways, 1):
             return self._every(name, ways)
         left = list(ways.every())
         chosen = [left.pop(len(left) // 2)]
         while True:
-            (hard,) = self._few(name, ways, chosen)[-1:]
+            *_, hard = self._few(name, ways, chosen)
             infimum = hard.infimum_parts()
             if infimum is None:
                 return [hard]
-            # ways that are certified below that threshold have a smaller one
-            question = Question(Fraction(float_down(*infimum)), None)
+            # ways that are certified below that threshold have a smaller one; next to
+            # 1 the rest has digits
+            numerator, denominator = infimum
+            rest = float_up(denominator - numerator, denominator)
+            question = Question(1 - Fraction(rest), None)
             answers = [question.estimated(self._parts(counts)) for counts in left]
             left = [
                 counts
@@ -397,7 +406,7 @@ class Curve(ABC):
                 if answer is not True
             ]
             if not left:
-                return [self._region(counts) for counts in chosen]
+                return Cases(self._region, chosen)
             kept = [question.shares.kept(self._parts(counts)) for counts in left]
             least = [-1.0 if own is None else float(own.least[0]) for own in kept]
             chosen.append(left.pop(int(np.argmin(least))))
@@ -409,11 +418,17 @@ class Curve(ABC):
             return False
         return ways.number * (_LOOK + size(parts) + 8 * shares) <= _LOOKS
 
-    def _few(self, name: str, ways: Ways, some: Sequence[Counts]) -> list[Regions]:
+    def _few(
+        self,
+        name: str,
+        ways: Ways,
+        some: Sequence[Counts],
+        may: Answers | None = None,
+    ) -> Cases:
         """The regions of some of these ways, if exact numbers take about a second."""
-        if sum(bits(self._parts(counts) or ()) for counts in some) > _EXACT:
+        if sum(self._bits_of(counts) or 0 for counts in some) > _EXACT:
             raise self._too_many(name, ways)
-        return [self._region(counts) for counts in some]
+        return Cases(self._region, some, may)
 
     def _too_many(self, name: str, ways: Ways) -> ArgumentError:
         return ArgumentError(
@@ -432,7 +447,7 @@ class Curve(ABC):
             self._bits += regions.bits
         return regions
 
-    def _infimum(self, cases: Sequence[Regions]) -> tuple[int, int] | None:
+    def _infimum(self, cases: Iterable[Regions]) -> tuple[int, int] | None:
         """The number that p must exceed, as numerator and denominator; None: none."""
         largest = (0, 1)
         for regions in cases:
@@ -536,15 +551,18 @@ class Curve(ABC):
         return None
 
     def _lowered(self, z: Array, ways: Ways) -> Array:
-        p, q = tails(z)
-        least: Array = np.full(np.shape(z), np.inf)
-        for regions in self._least("r", ways, Shares(p.ravel(), q.ravel(), DOUBLE)):
+        p, q = tails(z.ravel())
+        least: Array = np.full(z.size, np.inf)
+        left = np.ones(z.size, bool)
+        cases = self._least("r", ways, Shares(p, q, DOUBLE))
+        for regions, own in cases.mattering(left):
             # both are bounds; the better one is of the smaller tail, which has its
             # digits
-            low = round_down(ndtri(regions.corners.low(p)), NDTRI_ERROR)
-            high = -round_up(ndtri(regions.corners.high(q)), NDTRI_ERROR)
-            least = np.minimum(least, np.maximum(low, high))
-        return least
+            low = round_down(ndtri(regions.corners.low(p[own])), NDTRI_ERROR)
+            high = -round_up(ndtri(regions.corners.high(q[own])), NDTRI_ERROR)
+            least[own] = np.minimum(least[own], np.maximum(low, high))
+            np.greater(least, -np.inf, out=left)
+        return least.reshape(z.shape)
 
     def _frontier(self, question: Question) -> list[tuple[Any, ...]]:
         if not self._holds(question, self._ways("r", 0)):

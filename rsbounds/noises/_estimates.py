@@ -7,6 +7,7 @@ the others open.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -30,6 +31,8 @@ _Step = tuple[int, int]
 _KEPT = 1024
 #: Bits of a whole number that take about as long as Python's step from one to the next.
 _SHORT = 512
+#: The same of one that is sorted among others.
+_SORTED = 8192
 
 
 class Part(NamedTuple):
@@ -106,13 +109,14 @@ class Estimates:
         # p
         self._most = _summed(shifted_mass[::-1], lacking)
 
-    def low(self, p: Array) -> tuple[Array, Array]:
-        """Bounds of the least probability at x' of events of probability p.
+    def low(self, p: Array, q: Array) -> tuple[Array, Array]:
+        """Bounds of the least probability at x' of events of probability p = 1 - q.
 
         An event that attains it has within the error of its masses the probability p
         here, and the mass that is counted here at x'.
         """
-        below, above = self._below(p), self._above(p)
+        # a sure event has the last region too, however small that is
+        below, above = np.where(q == 0, np.inf, self._below(p)), self._above(p)
         ends = np.concatenate([below, above])
         least, most = np.split(_between(ends, self._before, self._shifted), 2)
         # beyond the last corner is what has no number
@@ -208,6 +212,13 @@ def bits(parts: Sequence[Part]) -> int:
     # a region has two masses, and each of them a partial sum; short numbers take as
     # long as those of some hundred bits
     return 4 * number * (length + _SHORT)
+
+
+def product_bits(each: Sequence[Sequence[Part]]) -> int:
+    """The same of the product of several noises' regions, which are sorted."""
+    number = math.prod(size(parts) for parts in each)
+    length = sum(part.times * part.scale.bit_length() for own in each for part in own)
+    return 4 * number * (length + _SORTED)
 
 
 def _grouped(parts: Iterable[Part]) -> dict[_Step | None, list[Part]]:

@@ -67,23 +67,28 @@ class Shares(NamedTuple):
         estimates = estimated(parts, self.kind)
         if estimates is None:
             return None
-        return Kept(*estimates.low(self.shares), *estimates.high(self.others))
+        return Kept(
+            *estimates.low(self.shares, self.others), *estimates.high(self.others)
+        )
 
 
-def may_be_least(kept: Sequence[Kept | None]) -> list[int]:
-    """The places of what may be the least of all for some share; None may be always."""
+def may_be_least(kept: Sequence[Kept | None], size: int) -> Answers:
+    """Which may be the least for each of ``size`` shares; None may be for all."""
     known = [bounds for bounds in kept if bounds is not None]
     if not known:
-        return list(range(len(kept)))
+        return np.ones((len(kept), size), bool)
     most = np.min([bounds.most for bounds in known], axis=0)
     # the same by the complements, which have digits where shares are next to 1
     least_other = np.max([bounds.least_other for bounds in known], axis=0)
-    return [
-        i
-        for i, bounds in enumerate(kept)
-        if bounds is None
-        or ((bounds.least <= most) & (bounds.most_other >= least_other)).any()
-    ]
+    always = np.ones(size, bool)
+    return np.array(
+        [
+            always
+            if bounds is None
+            else (bounds.least <= most) & (bounds.most_other >= least_other)
+            for bounds in kept
+        ]
+    )
 
 
 class Question:

@@ -118,6 +118,58 @@ class Ways(NamedTuple):
         return tuple(counts)
 
 
+class Cases:
+    """The regions of some ways, each made when it is come to first.
+
+    ``may`` says for each way which of some values it may matter to; None: to all.
+    """
+
+    def __init__(
+        self,
+        region_of: Callable[[Counts], Regions],
+        every: Sequence[Counts],
+        may: Answers | None = None,
+    ) -> None:
+        self._region_of = region_of
+        self._every = every
+        self._may = may
+        self._made: dict[int, Regions] = {}
+
+    def __iter__(self) -> Iterator[Regions]:
+        return map(self._region, range(len(self._every)))
+
+    def of(self, value: int) -> Iterator[Regions]:
+        """The regions that may matter to the value at a place."""
+        if self._may is None:
+            return iter(self)
+        return map(self._region, np.flatnonzero(self._may[:, value]).tolist())
+
+    def mattering(self, left: Answers) -> Iterator[tuple[Regions, Answers]]:
+        """Those that may matter to values that are left, and to which of them.
+
+        ``left`` may change on the way.
+        """
+        for place in range(len(self._every)):
+            own = left if self._may is None else left & self._may[place]
+            if own.any():
+                yield self._region(place), own.copy()
+
+    def _region(self, place: int) -> Regions:
+        if place not in self._made:
+            self._made[place] = self._region_of(self._every[place])
+        return self._made[place]
+
+
+def least_of(values: Iterable[Any], end: int = 0) -> Any:
+    """The least of numbers, of which none is below ``end``: no other is made then."""
+    least: Any = math.inf
+    for value in values:
+        least = min(least, value)
+        if least == end:
+            break
+    return least
+
+
 def numbers(name: str, r: Any, kinds: int) -> Counts:
     """Numbers of changes of so many kinds, or ArgumentError."""
     if not isinstance(r, Iterable) or len(given := list(r)) != kinds:

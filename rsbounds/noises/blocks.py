@@ -17,7 +17,7 @@ from rsbounds.certificate import beside
 from rsbounds.noises import _edges
 from rsbounds.noises._curve import Curve
 from rsbounds.noises._discrete import DiscreteNoise, FrontierNoise
-from rsbounds.noises._estimates import Part
+from rsbounds.noises._estimates import Part, product_bits
 from rsbounds.noises._gaussian_block import GaussianBlock as GaussianBlock
 from rsbounds.noises._mixed import MixedCurve
 from rsbounds.noises._named import NamedNoise
@@ -400,9 +400,43 @@ class BlocksCurve(Curve):
             every += parts
         return every
 
+    def _bits_of(self, counts: Counts) -> int | None:
+        changed = self._changed(counts)
+        if len(changed) < 2:
+            return super()._bits_of(counts)
+        every = [curve._parts(own) for curve, own in changed]
+        if None in every:
+            return None
+        return product_bits([parts or () for parts in every])
+
+    @cached_property
+    def _first_alike(self) -> list[int]:
+        """For each block the first of the same noise."""
+        curves = self.curves
+        return [
+            curves.index(curve) if curve.alike else place
+            for place, curve in enumerate(curves)
+        ]
+
+    def _changed(self, counts: Counts) -> list[tuple[Curve, Counts]]:
+        """Each different noise with changes, with those of all its blocks together.
+
+        Coordinates of one noise may be in one group as well as in two.
+        """
+        changed: dict[int, Counts] = {}
+        for first, (_, own) in zip(self._first_alike, self._own(counts), strict=True):
+            if any(own):
+                before = changed.get(first, (0,) * len(own))
+                changed[first] = tuple(a + b for a, b in zip(before, own, strict=True))
+        return [(self.curves[place], own) for place, own in changed.items()]
+
     def _regions_of(self, counts: Counts) -> Regions:
+        changed = self._changed(counts)
+        if len(changed) == 1:
+            ((curve, own),) = changed
+            return curve._region(own)
         mass, shifted_mass, scale = [1], [1], 1
-        for curve, own in self._own(counts):
+        for curve, own in changed:
             regions = curve._region(own)
             mass = [a * b for a in mass for b in regions.mass]
             shifted_mass = [a * b for a in shifted_mass for b in regions.shifted_mass]

@@ -314,3 +314,43 @@ def test_arrays_have_the_radii_of_their_values(curve):
     pairs = curve.radius_of_scores(np.array(z), np.array(z_b))
     expected = [curve.radius_of_scores(*pair) for pair in zip(z, z_b, strict=True)]
     assert pairs.tolist() == expected
+
+
+def test_alike_blocks_are_one_block():
+    """Flips in two groups have no other curve than flips in one of twice the size."""
+    flips = FlipsCurve(0.2, 0.6)
+    both = BlocksCurve(flips, FlipsCurve(0.2, 0.6), CategoricalCurve(0.6, 3))
+    p = np.linspace(0, 1, 9)
+    found = both.low(p, ((3, 1), (2, 5), 0))
+    assert found.tolist() == flips.low(p, (5, 6)).tolist()
+    assert both.threshold(((3, 1), (2, 5), 0)) == flips.threshold((5, 6))
+    # masks of so many coordinates hide no more than these
+    masks = BlocksCurve(MaskCurve(6, 2), MaskCurve(6, 2))
+    assert masks.low(Fraction(1), (1, 1)) == Fraction(2, 3) ** 2
+
+
+def test_a_sure_event_keeps_what_its_input_can_produce():
+    """At p = 1 each of 513 ways was looked at: the last region was in doubt."""
+    curve = FlipsCurve(0.0, 0.5)
+    made = []
+    region_of = curve._region
+    curve._region = lambda counts: made.append(counts) or region_of(counts)
+    # ones that appear at x' vanish there with 1/2 each, and x never has them
+    assert curve.low(np.array([0.9, 1.0]), 40).tolist() == [0.0, 0.5**40]
+    assert (40, 0) in made
+    assert len(made) <= 4  # two of them are of one change each
+
+
+def test_thresholds_next_to_one_are_looked_for_in_their_rest():
+    """As a double such a threshold is 1 - 2^-53, below which no way was certified."""
+    curve = BlocksCurve(FlipsCurve(0.2, 0.6), FlipsCurve(0.01, 0.6))
+    made = []
+    region_of = curve._region
+    curve._region = lambda counts: made.append(counts) or region_of(counts)
+    exact = curve.threshold(40, exact=True)
+    assert 0 < 1 - exact < 2.0**-60
+    assert len(set(made)) < 20
+    every = [own for own in Ways((0,) * 4, ((40, curve._worst),)).every()]
+    assert exact == max(
+        curve.threshold((own[:2], own[2:]), exact=True) for own in every
+    )
