@@ -38,7 +38,16 @@ from rsbounds.noises._regions import Regions, low_float
 from rsbounds.noises._scores import bounds_of_scores, not_above, tails
 from rsbounds.noises._search import by_pair, last, last_of_each, rising, staircase
 from rsbounds.noises._values import Values
-from rsbounds.noises._ways import Answers, Cases, Counts, Ways, least_of, numbers, worst
+from rsbounds.noises._ways import (
+    Answers,
+    Cases,
+    Counts,
+    Places,
+    Ways,
+    least_of,
+    numbers,
+    worst,
+)
 
 NO_NOISE = "must not make the noise the same at every input; got"
 #: Where the search of a radius or a frontier that may have no end stops.
@@ -462,16 +471,16 @@ class Curve(ABC):
         """Whether the answer is yes for all ways to make some changes."""
         return bool(self._hold(Questions.of([question]), np.zeros(1, int), ways)[0])
 
-    def _hold(self, questions: Questions, places: Array, ways: Ways) -> Answers:
+    def _hold(self, questions: Questions, places: Places, ways: Ways) -> Answers:
         """The same of the questions at some places."""
         # a search ends here; to say no is safe
         if ways.changes > self.far:
             return np.zeros(len(places), bool)
 
-        def surely(counts: Counts, some: Array) -> Answers:
+        def surely(counts: Counts, some: Places) -> Answers:
             return questions.estimated(self._parts(counts), places[some])[0]
 
-        def decided(counts: Counts, some: Array) -> Answers:
+        def decided(counts: Counts, some: Places) -> Answers:
             yes, no = questions.estimated(self._parts(counts), places[some])
             for i in np.flatnonzero(~(yes | no)):
                 # what is still open with too long numbers is not certified
@@ -535,7 +544,7 @@ class Curve(ABC):
         """The radii of questions of one kind: each number is asked of many of them."""
         every = Questions.of(questions)
 
-        def hold(places: Array, changes: int) -> Answers:
+        def hold(places: Places, changes: int) -> Answers:
             return self._hold(every, places, self._ways("r", changes))
 
         found: list[int] = np.maximum(

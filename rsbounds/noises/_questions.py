@@ -13,7 +13,7 @@ from rsbounds._numerics.checks import Array
 from rsbounds.noises._estimates import DOUBLE, LONG, SMALL, Kind, Part, estimated
 from rsbounds.noises._exact import score_above
 from rsbounds.noises._regions import Regions
-from rsbounds.noises._ways import Answers
+from rsbounds.noises._ways import Answers, Places
 
 
 class Kept(NamedTuple):
@@ -147,7 +147,7 @@ class Questions(NamedTuple):
 
     @np.errstate(all="ignore")
     def estimated(
-        self, parts: Sequence[Part] | None, places: Array
+        self, parts: Sequence[Part] | None, places: Places
     ) -> tuple[Answers, Answers]:
         """To which of the questions at some places the answer is yes, and no, surely.
 

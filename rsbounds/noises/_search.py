@@ -161,7 +161,8 @@ def _between_others(results: Array) -> NDArray[np.intp]:
     low, high = results[given[after - 1]], results[given[after]]
     same = low == high
     results[missing[same]] = low[same]
-    return missing[~same]
+    left: NDArray[np.intp] = missing[~same]
+    return left
 
 
 def by_pair(function: Callable[[list[Any]], Any], a: Array, b: Array) -> Array:

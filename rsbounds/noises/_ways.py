@@ -18,8 +18,10 @@ from rsbounds.noises._regions import Regions
 Counts = tuple[int, ...]
 #: Whether it is yes, of each of some questions.
 Answers = NDArray[np.bool_]
+#: Where some of them are.
+Places = NDArray[np.intp]
 #: The answers at some changes to the questions at some places.
-Asked = Callable[[Counts, NDArray[np.intp]], Answers]
+Asked = Callable[[Counts, Places], Answers]
 
 
 class Ways(NamedTuple):

@@ -291,10 +291,10 @@ def test_laplace_radii_of_close_scores_keep_their_digits(z_a, z_b):
 @pytest.mark.parametrize(
     "curve",
     [
-        FlipsCurve(0.2, 0.6),
+        FlipsCurve(0.05, 0.1),
         CategoricalCurve(0.6, 3),
         MaskCurve(50, 5),
-        BlocksCurve(FlipsCurve(0.2, 0.6), MaskCurve(2**31, probability=0.1)),
+        BlocksCurve(FlipsCurve(0.05, 0.1), MaskCurve(2**31, probability=0.1)),
     ],
     ids=repr,
 )
