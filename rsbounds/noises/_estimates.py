@@ -104,10 +104,7 @@ class Estimates:
         self.unseen = unseen
         self._before = _summed(mass)
         self._shifted = _summed(shifted_mass)
-        self._after = _summed(mass[::-1])
-        # the largest probability begins with what x can't produce: it takes nothing of
-        # p
-        self._most = _summed(shifted_mass[::-1], lacking)
+        self._terms = mass, shifted_mass, lacking
 
     def low(self, p: Array, q: Array) -> tuple[Array, Array]:
         """Bounds of the least probability at x' of events of probability p = 1 - q.
@@ -118,15 +115,21 @@ class Estimates:
         # a sure event has the last region too, however small that is
         below, above = np.where(q == 0, np.inf, self._below(p)), self._above(p)
         ends = np.concatenate([below, above])
-        least, most = np.split(_between(ends, self._before, self._shifted), 2)
+        line = _between(ends, self._before, self._shifted)
+        least, most = line[: len(p)], line[len(p) :]
         # beyond the last corner is what has no number
         most = np.where(above < self._before[-1], most, most + self.unseen)
         return self._below(least), np.minimum(self._above(most), 1)
 
     def high(self, p: Array) -> tuple[Array, Array]:
         """Bounds of the largest probability, that keep the digits of a small one."""
+        mass, shifted_mass, lacking = self._terms
+        after = _summed(mass[::-1])
+        # what x can't produce comes first: it takes nothing of p
+        largest = _summed(shifted_mass[::-1], lacking)
         ends = np.concatenate([self._below(p), self._above(p)])
-        least, most = np.split(_between(ends, self._after, self._most), 2)
+        line = _between(ends, after, largest)
+        least, most = line[: len(p)], line[len(p) :]
         # what has no number may take nothing of p
         most = most + self.unseen
         return self._below(least), np.minimum(self._above(most), 1)

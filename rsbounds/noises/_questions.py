@@ -10,7 +10,15 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from rsbounds._numerics.checks import Array
-from rsbounds.noises._estimates import DOUBLE, LONG, SMALL, Kind, Part, estimated
+from rsbounds.noises._estimates import (
+    DOUBLE,
+    LONG,
+    SMALL,
+    Estimates,
+    Kind,
+    Part,
+    estimated,
+)
 from rsbounds.noises._exact import score_above
 from rsbounds.noises._regions import Regions
 from rsbounds.noises._ways import Answers, Places
@@ -59,12 +67,16 @@ class Shares(NamedTuple):
             return self
         return Shares(self.shares[:, places], self.others[:, places], self.kind)
 
+    def estimates(self, parts: Sequence[Part] | None) -> Estimates | None:
+        """The estimates of these parts in numbers of this kind, if there are."""
+        if self.kind is None or parts is None:
+            return None
+        return estimated(parts, self.kind)
+
     @np.errstate(all="ignore")
     def kept(self, parts: Sequence[Part] | None) -> Kept | None:
         """What events of these probabilities keep, where estimates know it."""
-        if self.kind is None or parts is None:
-            return None
-        estimates = estimated(parts, self.kind)
+        estimates = self.estimates(parts)
         if estimates is None:
             return None
         return Kept(
@@ -154,12 +166,19 @@ class Questions(NamedTuple):
         What lies between both bounds is left open: estimates never decide a question
         that they might decide otherwise than the exact regions.
         """
-        kept = self.shares.of_some(places).kept(parts)
-        if kept is None:
-            open_ones = np.zeros(len(places), bool)
-            return open_ones, open_ones
-        yes = _exceeds(kept.least, kept.most_other)
-        return yes, _exceeds(kept.least_other, kept.most) & ~yes
+        shares = self.shares.of_some(places)
+        estimates = shares.estimates(parts)
+        if estimates is None:
+            return np.zeros(len(places), bool), np.zeros(len(places), bool)
+        least, most = estimates.low(shares.shares, shares.others)
+        yes, no = least[0] + least[-1] > 1, most[0] + most[-1] < 1
+        left = ~(yes | no)
+        # few answers need the complements' digits
+        if left.any():
+            least_other, most_other = estimates.high(shares.others[:, left])
+            yes[left] = _exceeds(least[:, left], most_other)
+            no[left] = _exceeds(least_other, most[:, left]) & ~yes[left]
+        return yes, no
 
 
 class ScoreQuestion(Question):

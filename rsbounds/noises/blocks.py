@@ -19,7 +19,7 @@ from rsbounds.noises._curve import Curve
 from rsbounds.noises._discrete import DiscreteNoise, FrontierNoise
 from rsbounds.noises._estimates import Part, product_bits
 from rsbounds.noises._gaussian_block import GaussianBlock as GaussianBlock
-from rsbounds.noises._mixed import MixedCurve
+from rsbounds.noises._mixed import MOST_REGIONS, MixedCurve
 from rsbounds.noises._named import NamedNoise
 from rsbounds.noises._noise import Bits
 from rsbounds.noises._questions import Question
@@ -99,8 +99,9 @@ class Blocks(FrontierNoise):
         The columns (along the last axis) at which the second and further groups begin,
         ascending, one less than there are parts.
     changes : int
-        Beside how many changes the l_2 radius is stated, where a group is Gaussian; at
-        most 400, which :func:`rsbounds.audit.verify` proves.
+        Beside how many changes the l_2 radius is stated, where a group is Gaussian. At
+        most 400, and so few that all ways to make them have no more than 4,096 regions
+        together: 63 of flips of both kinds.
 
     Raises
     ------
@@ -183,6 +184,12 @@ class Blocks(FrontierNoise):
             raise ArgumentError("changes", f"must be at most {_BESIDE}; got {changes}")
         self.gaussian: GaussianBlock | None = None
         self._measured_by(parts)
+        if self.changes and not self.curve.takes(self.changes):
+            raise ArgumentError(
+                "changes",
+                "must be fewer beside these parts: all ways to make them may have "
+                f"{MOST_REGIONS} regions together; got {changes}",
+            )
         laws = "; ".join(part.law for part in parts)
         self.law = f"blocks [{laws}] splits={','.join(map(str, self.splits))}"
 
