@@ -200,7 +200,7 @@ def _norm_and_dim(norm: ArrayLike, dim: ArrayLike | None) -> tuple[Any, Any]:
     if dim is None:
         if not every(norm <= 2):
             raise ArgumentError("dim", "must be given where norm > 2; got None")
-        dim = 1.0
+        return norm, 1.0
     return norm, operand("dim", dim, 1.0, closed="left", towards=np.inf)
 
 

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from rsbounds._numerics.checks import as_floats, choice, count, number
+from rsbounds._numerics.checks import choice, count
+from rsbounds._numerics.domains import NOT_NEGATIVE, POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.confidence import BOUNDS
 
@@ -84,16 +85,13 @@ class Procedure:
         if not isinstance(self.bound, str) or self.bound not in BOUNDS:
             choice("bound", self.bound, tuple(BOUNDS))
         if self.target_radius is not None:
-            target = as_floats(
-                "target_radius", self.target_radius, 0, closed="neither", nan=False
-            )
-            self._settle("target_radius", number("target_radius", target))
+            target = POSITIVE.one("target_radius", self.target_radius)
+            self._settle("target_radius", target)
             self._settle("bound", _bound_at_any_time(self.bound))
             if self.tolerance is not None:
                 raise ArgumentError("tolerance", "has no meaning with a target radius")
         if self.tolerance is not None:
-            tolerance = as_floats("tolerance", self.tolerance, 0, nan=False)
-            self._settle("tolerance", number("tolerance", tolerance))
+            self._settle("tolerance", NOT_NEGATIVE.one("tolerance", self.tolerance))
             self._settle("bound", _bound_with_looks(self.bound))
         elif BOUNDS[self.bound].looks is not None:
             self._settle("tolerance", TOLERANCE)
@@ -108,8 +106,8 @@ class Procedure:
             )
         if self.margin is not None:
             # rounded up: less would count more samples than were asked for
-            margin = as_floats("margin", self.margin, 0, nan=False, towards=np.inf)
-            self._settle("margin", number("margin", margin))
+            margin = NOT_NEGATIVE.one("margin", self.margin, towards=np.inf)
+            self._settle("margin", margin)
         self._require_counts()
         choice("noise_source", self.noise_source, ("seed", "os"))
         if self.noise_source == "os" and BOUNDS[self.bound].uniform:

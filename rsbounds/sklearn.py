@@ -10,9 +10,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, count, number
+from rsbounds._numerics.checks import count
+from rsbounds._numerics.domains import NOT_NEGATIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
+from rsbounds._numerics.frames import category_columns
 from rsbounds.answers import value_interval
 from rsbounds.certificate import ABSTAIN
 from rsbounds.certify import certified, predict
@@ -68,8 +70,20 @@ class _Smoothed(_base.MetaEstimatorMixin, _base.BaseEstimator):  # type: ignore[
         rows nor on their order.
         """
         _validation.check_is_fitted(self)
+        _require_numbers(X)
         table = _validation.validate_data(self, X, reset=False, dtype=np.float32)
         return [(row, _name(row)) for row in table]
+
+
+def _require_numbers(X: Any) -> None:
+    """ArgumentError for a frame with categories, whose codes noise would move."""
+    names = category_columns(X).values()
+    if names:
+        raise ArgumentError(
+            "X",
+            f"must not have categories, as {', '.join(names):.200} are: certify with "
+            "rsbounds.certify_dataset, rsbounds.loading.read_table and schemes.blocks",
+        )
 
 
 def _name(row: Rows) -> int:
@@ -161,6 +175,7 @@ class SmoothedClassifier(_base.ClassifierMixin, _Smoothed):  # type: ignore[misc
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit a clone of the estimator to inputs (count, features) and their labels."""
+        _require_numbers(X)
         X, y = _validation.validate_data(self, X, y)
         _multiclass.check_classification_targets(y)
         self.classes_ = np.unique(y)
@@ -207,7 +222,7 @@ class SmoothedClassifier(_base.ClassifierMixin, _Smoothed):  # type: ignore[misc
         It is the share of inputs that are certified, for their label in `y`, with at
         least this radius.
         """
-        least = number("radius", as_floats("radius", radius, 0.0, nan=False))
+        least = NOT_NEGATIVE.one("radius", radius)
         labels, radii = self.certify(X)
         truth = _validation.column_or_1d(y)
         _validation.check_consistent_length(labels, truth)
@@ -307,6 +322,7 @@ class SmoothedRegressor(_base.RegressorMixin, _Smoothed):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit a clone of the estimator to inputs (count, features) and their values."""
+        _require_numbers(X)
         X, y = _validation.validate_data(self, X, y, y_numeric=True)
         Procedure(n=self.n, alpha=self.alpha)  # raises likewise
         return self._fit(X, y)
@@ -385,7 +401,7 @@ def certified_score(radius: float) -> Any:
     >>> search.fit(X, X[:, 0] > 0).best_params_
     {'sigma': 0.5}
     """
-    least = number("radius", as_floats("radius", radius, 0.0, nan=False))
+    least = NOT_NEGATIVE.one("radius", radius)
     return partial(_score_at, radius=least)
 
 

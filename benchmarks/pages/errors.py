@@ -18,8 +18,19 @@ import numpy as np
 from machine import machine
 from mpmath import mp
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
-from rsbounds import anisotropic, gaussian, lipschitz, oracle, schemes, special
+from rsbounds import (
+    anisotropic,
+    envelope,
+    gaussian,
+    lipschitz,
+    oracle,
+    renyi,
+    schemes,
+    semielastic,
+    special,
+)
 from rsbounds.testing._truth import exponential_radius, uniform_radius
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "promised-accuracy.md"
@@ -192,6 +203,41 @@ def of_exponential(z: float, sigma: float, rng: np.random.Generator) -> Any:
     return scheme.radius(z, scheme.own_level), truth
 
 
+def of_semielastic(z: float, sigma: float, rng: np.random.Generator) -> Any:
+    rate, dim = 10 ** rng.uniform(-5, 0) / sigma, 10 ** rng.uniform(0, 5)
+    radius = semielastic.radius(z, sigma, rate, dim, scores=True)
+    bounds = oracle.semi_elastic(sigma, rate)
+    return radius, min(oracle.envelope_branches(z, sigma, bounds, dim, dps=20))
+
+
+def of_range(z: float, sigma: float, rng: np.random.Generator) -> Any:
+    """A range that is narrow enough to leave most of the radius."""
+    dim = 10 ** rng.uniform(0, 5)
+    width = 10 ** rng.uniform(-3, -0.7) * min(z, 1) / dim**0.5
+    low, high = sigma * (1 - width), sigma * (1 + width)
+    shape = envelope.SigmaRange(low, high)
+    radius = envelope.radius(z, sigma, shape, dim, scores=True)
+    bounds = oracle.sigma_range(low, high)
+    return radius, min(oracle.envelope_branches(z, sigma, bounds, dim, dps=20))
+
+
+def of_exact_lipschitz(z: float, sigma: float, rng: np.random.Generator) -> Any:
+    lip, floor = 10 ** rng.uniform(-4, -1), sigma * rng.uniform(0.1, 1)
+    dim = 10 ** rng.uniform(0, 5)
+    radius = lipschitz.radius(z, sigma, lip=lip, sigma_min=floor, dim=dim, scores=True)
+    bounds = oracle.lipschitz_sigma(sigma, lip, floor)
+    return radius, min(oracle.envelope_branches(z, sigma, bounds, dim, dps=20))
+
+
+def of_renyi(z: float, sigma: float, rng: np.random.Generator) -> Any:
+    """Levels so near to each other that the two terms of R^2 don't cancel."""
+    p_a, dim = float(ndtr(z)), 10 ** rng.uniform(0, 5)
+    sigma1 = sigma * (1 + rng.uniform(-0.1, 0.1) * z / dim**0.5)
+    radius = renyi.radius(p_a, sigma, sigma1, dim)
+    score = oracle.ndtri(p_a, dps=60)
+    return radius, oracle.renyi_radius(score, sigma, sigma1, dim, dps=25)
+
+
 def of_lipschitz(z: float, sigma: float, rng: np.random.Generator) -> Any:
     options = {
         "lip": 10 ** rng.uniform(-4, -1),
@@ -209,7 +255,11 @@ RADII: dict[str, tuple[Callable[..., Any], int]] = {
     "`anisotropic.laplace_score_radius`": (of_laplace, 1),
     "`schemes.uniform`": (of_uniform, 1),
     "`schemes.exponential`": (of_exponential, 1),
+    "`semielastic.radius`": (of_semielastic, 20),
+    "`envelope.radius`, `SigmaRange`": (of_range, 20),
+    "`lipschitz.radius`, exact": (of_exact_lipschitz, 20),
     "`lipschitz.radius`, integrated": (of_lipschitz, 20),
+    "`renyi.radius`": (of_renyi, 5),
 }
 
 

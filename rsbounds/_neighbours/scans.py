@@ -377,21 +377,21 @@ def refine(x, products, anchors, norm, tight, starts, rivals):
 
 
 @compiled()
-def knn_means(x, dots, points, squares, k, skip, minima, slacks, out):
-    """Mean distance to the k nearest anchors for each row.
+def knn_means(x, products, points, squares, k, skip, out):
+    """Fill ``out`` with each row's mean distance to its k nearest anchors.
 
-    Row r leaves out anchor skip + r.
+    Row r leaves out anchor skip + r, unless skip is -1.
     """
     rough, exact = np.empty(k), np.empty(k)
     for row in range(x.shape[0]):
-        if not slacks[row] < np.inf:
+        if not products.slacks[row] < np.inf:
             continue
+        dots = products.dots[row]
+        least = products.minima[row]
         left_out = skip + row if skip >= 0 else -1
-        _rough_least(dots[row], squares, minima[row], left_out, rough)
-        limit = rough[0] + slacks[row]
-        _exact_least(
-            x[row], points, dots[row], squares, minima[row], left_out, limit, exact
-        )
+        _rough_least(dots, squares, least, left_out, rough)
+        limit = rough[0] + products.slacks[row]
+        _exact_least(x[row], points, dots, squares, least, left_out, limit, exact)
         total = 0.0
         for square in exact:
             total += np.sqrt(square)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rsbounds._numerics.checks import instance, operand
+from rsbounds._numerics.checks import instance, number, on_host
 from rsbounds._numerics.errors import ArgumentError
 
 
@@ -26,18 +26,18 @@ class Domain(NamedTuple):
         """
         if type(value) is float and self.low < value < self.high:
             return value  # quickly: it is asked of every input
-        array = operand(
+        value = on_host(name, value)
+        if isinstance(value, np.ndarray) and value.size == 1:
+            value = value.reshape(())  # of a function that was given a batch of one
+        return number(
             name,
             value,
             self.low,
             self.high,
             closed=self.closed,
-            nan=False,
             towards=towards,
+            finite=False,
         )
-        if array.size != 1:
-            raise ArgumentError(name, f"must be one number; got shape {array.shape}")
-        return float(array.item())
 
 
 POSITIVE = Domain(0.0, math.inf, "neither")
@@ -56,11 +56,11 @@ def require(domains: Domains, parameters: Mapping[str, Any], prefix: str = "") -
     for name, domain in domains.items():
         if name in parameters:
             value = parameters[name]
-            domain.one(f"{prefix}{name}", value)
             if np.ndim(value):
                 raise ArgumentError(
-                    f"{prefix}{name}", f"must be one number; got {value!r}"
+                    f"{prefix}{name}", f"must be one number; got {value!r:.60}"
                 )
+            domain.one(f"{prefix}{name}", value)
         elif domain.required:
             raise ArgumentError(f"{prefix}{name}", "is missing")
 

@@ -1,9 +1,10 @@
-"""Files of strangers: read only if they have an end, and a size that fits."""
+"""Files: read if they have an end and a size that fits, written whole or not at all."""
 
 from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
 from io import BufferedReader
 from pathlib import Path
@@ -17,6 +18,9 @@ from rsbounds._numerics.text import quoted
 
 #: Bytes of a file that is read at once: result files, and what describes them.
 LARGE, SMALL = 2**32, 2**26
+#: What a disk that failed or is full answers to a flush; all else is a file system
+#: without it.
+_DISK = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 
 
 def as_path(name: str, value: Any) -> Path:
@@ -84,3 +88,40 @@ def require_folder(path: str | os.PathLike[str]) -> None:
     folder = os.path.dirname(os.fspath(path))
     if folder and not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", folder)
+
+
+def replace_file(path: Path, content: str | bytes) -> None:
+    """Replace the file at the path by one with this content.
+
+    Whole or not at all.
+    """
+    path = path.resolve()  # where it is a link, that stays one
+    # a name that nobody has: a file of that name may be somebody's
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        with open(draft, "xb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            flush(file.fileno())
+        draft.replace(path)
+        if os.name == "posix":  # folders of Windows are not opened
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                flush(folder)
+            finally:
+                os.close(folder)
+    except OSError as error:
+        if error.strerror is None:  # the message names the file already
+            raise
+        raise OSError(f"can't write {path}: {error.strerror}") from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def flush(descriptor: int) -> None:
+    """Wait until a file or folder is on the disk, where its file system can do that."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno in _DISK:
+            raise

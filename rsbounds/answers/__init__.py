@@ -15,7 +15,8 @@ from rsbounds.answers._list import DecisionList
 from rsbounds.answers._list import Stages as Stages
 from rsbounds.answers._list import read_list as read_list
 from rsbounds.answers._list import stage_counts as stage_counts
-from rsbounds.answers._maps import Maps, certified_maps, certify_map, map_summary
+from rsbounds.answers._map_rows import map_summary
+from rsbounds.answers._maps import Maps, certified_maps, certify_map
 from rsbounds.answers._maps import read_truth as read_truth
 from rsbounds.answers._sets import (
     SetRule,
@@ -31,6 +32,7 @@ from rsbounds.answers._topk_plan import plan as plan
 from rsbounds.answers._values import BOUND as BOUND
 from rsbounds.answers._values import Values, intervals, value_interval
 from rsbounds.answers._votes import Recorded, Votes, class_counts
+from rsbounds.answers._votes import require_drawn as require_drawn
 from rsbounds.answers._votes import void_votes as void_votes
 from rsbounds.certificate import ANOTHERS
 from rsbounds.composite import Rule

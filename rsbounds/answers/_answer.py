@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array, as_floats, instance
+from rsbounds._numerics.checks import instance, number
 from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers._votes import ClassCounts, Recorded, Votes, class_counts
@@ -117,6 +117,9 @@ class Answer:
 
     def check_inputs(self, inputs: int) -> None:
         """ValueError unless it goes with data of so many inputs."""
+
+    def check_classes(self, classes: int) -> None:
+        """ValueError unless it goes with a model of so many classes."""
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
         """The sampler of one model; options of its forward passes as for a scheme's."""
@@ -313,22 +316,12 @@ def require_fixed(scheme: Scheme) -> None:
 
 def checked_alpha(alpha: Any) -> float:
     """A probability of error as float64: more digits than it has are rounded down."""
-    level = as_floats(
-        "alpha", alpha, 0.0, 1.0, closed="neither", nan=False, towards=-np.inf
-    )
-    return _one("alpha", level)
+    return number("alpha", alpha, 0.0, 1.0, closed="neither", towards=-np.inf)
 
 
 def checked_radius(radius: Any) -> float:
     """A distance as float64: more digits than it has are rounded up."""
-    distance = as_floats("radius", radius, 0.0, nan=False, towards=np.inf)
-    return _one("radius", distance)
-
-
-def _one(name: str, array: Array) -> float:
-    if array.ndim:
-        raise ArgumentError(name, f"must be one number; got shape {array.shape}")
-    return float(array)
+    return number("radius", radius, 0.0, towards=np.inf, finite=False)
 
 
 def require_scheme(scheme: Any) -> None:

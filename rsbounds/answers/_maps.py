@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_integers, count, number
-from rsbounds._numerics.decimals import truncated, whole_number
+from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import array_of
 from rsbounds._numerics.rounding import round_down
@@ -31,6 +31,14 @@ from rsbounds.answers._answer import (
     require_fixed,
     require_rows,
 )
+from rsbounds.answers._map_rows import (
+    MOST_POSITIONS,
+    NAME,
+    agreement,
+    from_runs,
+    map_summary,
+    runs,
+)
 from rsbounds.answers._votes import Recorded
 from rsbounds.certificate import ABSTAIN
 from rsbounds.confidence import lower_bound
@@ -39,8 +47,6 @@ from rsbounds.sampling import Draws, Phase, Sampler
 from rsbounds.schemes import Option, Scheme
 
 BOUND = "binomial-holm"
-#: Of one map: a row of a few bytes may say any number, and all of them are unpacked.
-MOST_POSITIONS = 2**25
 Labels = NDArray[np.int64]
 
 
@@ -153,26 +159,6 @@ def _tau(tau: float) -> float:
     return number("tau", tau, 0.5, 1.0, closed="left")
 
 
-def runs(values: NDArray[Any]) -> str:
-    """Whole numbers as text, runs of equal ones as VALUExTIMES."""
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1])
-    lengths = np.diff(np.append(starts, len(values)))
-    pairs = zip(values[starts], lengths, strict=True)
-    return ",".join(f"{v}" if times == 1 else f"{v}x{times}" for v, times in pairs)
-
-
-def from_runs(text: str) -> NDArray[np.int64]:
-    """What :func:`runs` wrote; ValueError for anything else."""
-    pairs = [part.partition("x") for part in text.split(",")]
-    values = [whole_number(value) for value, _, _ in pairs]
-    times = [whole_number(many) if x else 1 for _, x, many in pairs]
-    if not (min(times) > 0 and sum(times) <= MOST_POSITIONS and min(values) >= 0):
-        raise ValueError(
-            f"at most {MOST_POSITIONS} numbers as VALUExTIMES; got {text!r:.40}"
-        )
-    return np.repeat(np.array(values, dtype=np.int64), times)
-
-
 @dataclass(frozen=True)
 class Chosen:
     """Evidence of maps: the class of each position, and how many of n fell on it."""
@@ -220,7 +206,7 @@ class Maps(Answer):
     (0.667, 0.333)
     """
 
-    name = "maps"
+    name = NAME
     help = "the classes of many positions at once: segmentation"
     options = (
         Option("tau", "certify positions whose class is likelier (0.75)", default=0.75),
@@ -368,65 +354,6 @@ def _position_counts(sampled: Any) -> Labels:
     return as_integers("what the sampler returns", np.asarray(sampled))
 
 
-def agreement(
-    labels: NDArray[Any], truth: NDArray[Any], classes: int
-) -> dict[str, str]:
-    """Count where a map agrees with the true one.
-
-    Right positions; overlap and union of each class.
-    """
-    if truth.shape != labels.shape:
-        raise ValueError(
-            f"the true map must have {labels.size} positions; got {truth.size}"
-        )
-    numbers = np.arange(classes)[:, None]
-    stated = labels == numbers
-    true = truth == numbers
-    return {
-        # a true map may have positions of no class, -1, as one that abstains has
-        "right": str(int(((labels == truth) & (labels >= 0)).sum())),
-        "overlap": ",".join(map(str, (stated & true).sum(axis=1))),
-        "union": ",".join(map(str, (stated | true).sum(axis=1))),
-    }
-
-
-def map_summary(rows: Sequence[Recorded]) -> dict[str, float]:
-    """What rows of maps say: certified accuracy, mIoU, share that abstains.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-        Those of a run or of a file.
-
-    Returns
-    -------
-    dict of str to float
-        A position that abstains is of no class. ``accuracy`` and ``miou`` are NaN
-        without true maps.
-
-    Raises
-    ------
-    ValueError
-        If rows are of another answer.
-    """
-    require_rows(rows, Maps.name, ("certified",))
-    positions = sum(from_runs(row.extra["chosen"]).size for row in rows)
-    certified = sum(int(row.extra["certified"]) for row in rows)
-    summary = {
-        "accuracy": np.nan,
-        "miou": np.nan,
-        "abstain": 1 - certified / positions,
-    }
-    if all(row.extra["right"] for row in rows):
-        right = sum(int(row.extra["right"]) for row in rows)
-        overlap = _summed(row.extra["overlap"] for row in rows)
-        union = _summed(row.extra["union"] for row in rows)
-        seen = union > 0
-        summary["accuracy"] = right / positions
-        summary["miou"] = float(np.mean(overlap[seen] / union[seen]))
-    return summary
-
-
 def certified_maps(rows: Sequence[Recorded], *, tau: float, alpha: float) -> Labels:
     """The classes that rows of maps certify, position by position.
 
@@ -479,11 +406,3 @@ def certified_maps(rows: Sequence[Recorded], *, tau: float, alpha: float) -> Lab
     if len(sizes) > 1:
         raise ArgumentError("rows", f"must be of one size; got {sorted(sizes)}")
     return np.stack(maps)
-
-
-def _summed(columns: Any) -> NDArray[Any]:
-    """The sums, class by class, of columns of numbers."""
-    total: NDArray[Any] = np.sum(
-        [[int(number) for number in text.split(",")] for text in columns], axis=0
-    )
-    return total

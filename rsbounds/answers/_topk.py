@@ -23,15 +23,14 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_integers, count
 from rsbounds._numerics.counts import padded, total
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.rounding import round_down, round_up
-from rsbounds._numerics.scores import LOG_NDTR_ERROR
 from rsbounds.answers._answer import (
     Answer,
     Answered,
     Options,
     require_fixed,
 )
-from rsbounds.answers._topk_plan import Choice, Counts, Floats, Plan, plan
+from rsbounds.answers._topk_plan import Choice, Counts, Plan, plan
+from rsbounds.answers._topk_radius import lead_at, radius_of, score_radius
 from rsbounds.answers._votes import (
     Recorded,
     Votes,
@@ -45,12 +44,6 @@ from rsbounds.confidence.bound import capped_end, divided
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase
 from rsbounds.schemes import Option, Scheme
-from rsbounds.special import log_ndtr
-
-# parts of an interval, down to 2^-46
-NEAR = 8.0 ** -np.arange(16) / 2
-# doublings of an expected radius
-REACH = np.array([2, 3, 5, 8, 13, 21, 40])
 
 
 class Estimate(NamedTuple):
@@ -236,7 +229,7 @@ def _largest(
 ) -> Estimate:
     """The estimate of the choice of largest radius."""
     expected = [
-        _score_radius(pair, choice.t)
+        score_radius(pair, choice.t)
         for pair, choice in zip(pairs, choices, strict=True)
     ]
     first = int(np.argmax(expected))
@@ -248,7 +241,7 @@ def _largest(
     if len(pairs) == 1:
         return best
     # expected radii are those of normal noise, and approximate: ask the scheme
-    margins = _lead(
+    margins = lead_at(
         best.pair.z_a,
         np.array([pair.z_b for pair in pairs]),
         np.array([choice.t for choice in choices]),
@@ -263,108 +256,6 @@ def _largest(
         if radius > best.radius:
             best = Estimate(pairs[j], choices[j], radius)
     return best
-
-
-@np.errstate(under="ignore")  # distances may be smaller than any normal double
-def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
-    """Search the largest radius at which a label is shown to stay.
-
-    Its probability is above 1/t of the sum there.
-    """
-    z_a, z_b = pair.z_a, pair.z_b
-    if t == 1:
-        return scheme.radius(z_a, sigma, z_b) if z_a > z_b else 0.0
-    if scheme.whole:
-        return _whole_radius(pair, t, scheme, sigma)
-    expected = _score_radius(pair, t) * _unit(scheme, sigma)
-    if not 0.0 < expected < math.inf:
-        expected = sigma
-    # noise that shifts scores, as normal noise does, needs this one round
-    at = np.append(_around(0.0, expected, 2 * expected), expected * 2.0**REACH)
-    while True:
-        lead = _lead(z_a, z_b, t, at, scheme, sigma)
-        kept = lead > 0
-        if kept.all() or not kept[0]:
-            return float(at[-1]) if kept[0] else 0.0
-        first = int(np.argmin(kept))
-        low, high = float(at[first - 1]), float(at[first])
-        if high - low <= 1e-12 * high or not low < (low + high) / 2 < high:
-            return low
-        share = lead[first - 1] / (lead[first - 1] - lead[first])
-        if not 0 < share < 1:
-            share = 0.5
-        at = _around(low, low + share * (high - low), high)
-
-
-def _whole_radius(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
-    """The same where radii count changes."""
-
-    def kept(changes: int) -> bool:
-        lead = _lead(pair.z_a, pair.z_b, t, float(changes), scheme, sigma)
-        return bool(lead > 0)
-
-    if not kept(0):
-        return 0.0
-    most = 1
-    while kept(most):  # transport promises nothing beyond some number of changes
-        most *= 2
-    least = most // 2
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (middle, most) if kept(middle) else (least, middle)
-    return float(least)
-
-
-def _around(low: float, expected: float, high: float) -> Floats:
-    """From low to high, closest around the expected; halved on each side at least."""
-    below = expected - (expected - low) * NEAR
-    above = expected + (high - expected) * NEAR[::-1]
-    return np.concatenate([[low], below, above, [high]])
-
-
-def _lead(
-    z_a: float, z_b: Any, t: Any, radius: Any, scheme: Scheme, sigma: float
-) -> Floats:
-    """Above 0 only where the label's probability is above 1/t of the sum at a radius.
-
-    The difference of their logarithms, rounded down; NaN where both are infinite.
-    """
-    share = np.log(np.asarray(t, dtype=np.float64)) * (1 - LOG_NDTR_ERROR)
-    low = scheme.transport(z_a, radius, sigma)[0]
-    high = scheme.transport(z_b, radius, sigma)[1]
-    least = round_down(log_ndtr(low), LOG_NDTR_ERROR)
-    most = round_up(log_ndtr(high), LOG_NDTR_ERROR)
-    with np.errstate(invalid="ignore", under="ignore"):
-        return np.asarray(least - (most - share + LOG_NDTR_ERROR * abs(most)))
-
-
-def _unit(scheme: Scheme, sigma: float) -> float:
-    """The distance that moves a score by about 1."""
-    return sigma / abs(float(scheme.transport(0.0, sigma, sigma)[0]))
-
-
-def _score_radius(pair: Pair, t: int) -> float:
-    """About where Phi(z_a - r) falls to Phi(z_b + r)/t; below 0 where it starts there.
-
-    It proposes; :func:`_lead` decides.
-    """
-    z_a, z_b = pair.z_a, pair.z_b
-    if not (abs(z_a) < math.inf and abs(z_b) < math.inf):
-        return math.inf if z_a > z_b else -math.inf
-    radius = (z_a - z_b) / 2
-    if t == 1:
-        return radius
-    log_t = math.log(t)
-    for _ in range(30):
-        low, high = z_a - radius, z_b + radius
-        log_low, log_high = float(log_ndtr(low)), float(log_ndtr(high))
-        slope = math.exp(-low * low / 2 - log_low)
-        slope += math.exp(-high * high / 2 - log_high)
-        step = (log_low - log_high + log_t) * math.sqrt(2 * math.pi) / slope
-        radius += step
-        if abs(step) <= 1e-15 * abs(radius):
-            break
-    return radius
 
 
 class TopK(Answer):
@@ -411,15 +302,17 @@ class TopK(Answer):
     def check(self, procedure: Procedure) -> None:
         procedure.require_defaults(self.name, counts_votes=True)
 
+    def check_classes(self, classes: int) -> None:
+        if not self.k < classes:
+            raise ArgumentError(
+                "k",
+                f"must be from 1 to {classes - 1}, less than the classes; got {self.k}",
+            )
+
     def draw(self, draws: Draws, procedure: Procedure) -> Votes:
         select = class_counts(draws(Phase.SELECT, procedure.n0))
         counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
-        if not self.k < len(select):
-            raise ArgumentError(
-                "k",
-                f"must be from 1 to {len(select) - 1}, less than the classes; "
-                f"got {self.k}",
-            )
+        self.check_classes(len(select))
         return Votes(draws.sigma, select, counts, procedure.n)
 
     def selected(self, select: Counts) -> tuple[int, ...]:

@@ -22,8 +22,9 @@ from rsbounds.audit._laws import Cells, Law, chance_of_none, law_of, precision
 
 Parameters = Mapping[str, Any]
 Counts = tuple[int, ...]
-#: Changes that are proved: as many as a curve certifies, or more.
-_MOST = {
+#: Methods of discrete noise, whose radii count changes, with how many are proved: as
+#: many as a curve certifies, or more.
+MOST = {
     "categorical": 2**17,
     "flips": 2**17,
     "blocks": 1024,
@@ -82,7 +83,7 @@ def _proved(
 
 def too_many(method: str, parameters: Parameters, radius: float) -> bool:
     """Whether a radius of discrete noise is beyond what is proved here."""
-    return method in _MOST and not radius <= _most(method, parameters)
+    return method in MOST and not radius <= _most(method, parameters)
 
 
 def least_discrete(method: str, parameters: Parameters, radius: float, z: Arb) -> Event:
@@ -118,7 +119,7 @@ def _complement(z: float) -> Arb:
 def _most(method: str, parameters: Parameters) -> int:
     if method == "categorical" and parameters["values"] > 2:
         return _MOST_OF_VALUES
-    return _MOST[method]
+    return MOST[method]
 
 
 class _Changes:

@@ -10,7 +10,8 @@ import numpy as np
 from rsbounds._numerics.decimals import whole_number
 from rsbounds._numerics.rounding import round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
-from rsbounds.answers import _maps
+from rsbounds.answers._map_rows import from_runs
+from rsbounds.answers._maps import holm
 from rsbounds.audit import _bounds, _radii
 from rsbounds.audit._balls import arb, ctx, event
 from rsbounds.audit._finding import Finding, Kind, Said
@@ -33,7 +34,7 @@ class MapsProof(Proof):
         row, expected = claim.row, claim.expected
         if row.radius:
             yield Kind.CONTRADICTION, f"radius is {row.radius}; its rows have none"
-        positions = _maps.from_runs(row.extra["hits"]).size
+        positions = from_runs(row.extra["hits"]).size
         drawn = (claim.manifest.procedure.n0 + row.n) * positions
         if not 0 <= row.void <= drawn:
             yield Kind.CONTRADICTION, f"void is {row.void} of {drawn} samples"
@@ -78,8 +79,8 @@ class MapsProof(Proof):
     def proved(self, claim: Claim) -> Iterator[Said]:
         row, manifest, answer, _ = claim
         procedure = manifest.procedure
-        hits = _maps.from_runs(row.extra["hits"])
-        held = _maps.holm(hits, procedure.n, answer.tau, procedure.alpha)
+        hits = from_runs(row.extra["hits"])
+        held = holm(hits, procedure.n, answer.tau, procedure.alpha)
         if held.any() and not _rejected(
             hits, held, procedure.n, answer.tau, procedure.alpha
         ):
@@ -100,7 +101,7 @@ def _agrees(row: Row, certified: int) -> bool:
         [whole_number(number) for number in row.extra[name].split(",")]
         for name in ("overlap", "union")
     )
-    chosen = _maps.from_runs(row.extra["chosen"])
+    chosen = from_runs(row.extra["chosen"])
     # a true map has a position of its own in a union, or one that overlaps
     room = certified + len(chosen) - sum(overlap)
     return (

@@ -13,7 +13,7 @@ from typing import Any
 
 from rsbounds.audit import _affine
 from rsbounds.audit._balls import Arb, Event, arb, ball, bits, ctx, event
-from rsbounds.audit._discrete import least_discrete, proved_discrete
+from rsbounds.audit._discrete import MOST, least_discrete, proved_discrete
 from rsbounds.audit._mixed import (
     is_mixed,
     least_mixed,
@@ -30,7 +30,7 @@ FIXED = ("gaussian", "anisotropic", "two-queries")
 #: Methods whose radii are in l_1, by a curve of their own.
 ABSOLUTE = ("laplace", "uniform", "exponential", "splitting")
 #: Methods of discrete noise, whose radii count changes.
-DISCRETE = ("categorical", "flips", "mask", "deletion", "blocks")
+DISCRETE = tuple(MOST)
 #: The method whose radii are those of the law of a parameter.
 PARAMETER = "transformed"
 #: The method of a finite group gone through, at whose elements the votes are the same.

@@ -10,6 +10,7 @@ import sys
 
 # "X as X": for other rooms of the package; what users call is in __all__
 from rsbounds.answers import certify_counts
+from rsbounds.certify._begin import Selection as Selection
 from rsbounds.certify._dataset import certify_dataset
 from rsbounds.certify._forecast import Expected as Expected
 from rsbounds.certify._forecast import Forecast, forecast
@@ -28,7 +29,6 @@ from rsbounds.certify._margin import measure_margin
 from rsbounds.certify._memory import Memory, instance_sigma
 from rsbounds.certify._module import Certify as _Certify
 from rsbounds.certify._resumed import drawn_columns as drawn_columns
-from rsbounds.certify._run import Selection as Selection
 from rsbounds.certify._run import Settings
 from rsbounds.certify._stopping import Stopping as Stopping
 from rsbounds.certify._too_few import hopeless as hopeless

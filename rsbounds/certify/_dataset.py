@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 from rsbounds._numerics.checks import instance
 from rsbounds.answers import asked
+from rsbounds.certify._begin import Selection, begin
 from rsbounds.certify._job import source_of
 from rsbounds.certify._margin import ENTRY, STATED, measure_margin, recorded_margin
-from rsbounds.certify._run import Run, Selection, Settings
+from rsbounds.certify._run import Settings
 from rsbounds.frameworks import labels_of, require_columns
 from rsbounds.procedure import Procedure
 from rsbounds.results import Results, require_place
@@ -134,5 +135,5 @@ def certify_dataset(
     )
     if margin is not None:
         settings = replace(settings, engine={**settings.engine, ENTRY: basis})
-    run = Run.begun(model, data, answer, procedure, selection, settings, place)
+    run = begin(model, data, answer, procedure, selection, settings, place)
     return run.results()

@@ -33,7 +33,7 @@ _ARGUMENTS = Option("method_args", "arguments of CALLABLE", str, None, "K=V,..."
 def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) -> None:
     """Add a method's option to a parser; ``changes`` are argparse's own settings."""
     settings = {
-        "type": _converter(option.type),
+        "type": converter(option.type),
         "help": option.help,
         "metavar": option.metavar,
         "nargs": option.nargs,
@@ -50,7 +50,7 @@ def add(parser: Any, option: Option, *, required: bool = False, **changes: Any) 
         ) from None
 
 
-def _converter(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+def converter(kind: Callable[[str], Any]) -> Callable[[str], Any]:
     """Wrap ``kind`` so that argparse prints the messages of its errors.
 
     Of other ValueErrors it says the name of the function and not the message.

@@ -23,6 +23,7 @@ import numpy as np
 from rsbounds import loading
 from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.options import as_switch
 from rsbounds._numerics.text import shown
 from rsbounds.answers import ANSWERS, Answer
 from rsbounds.certify import (
@@ -125,8 +126,9 @@ def _add_procedure(group: Any) -> None:
     )
     group.add_argument(
         "--runner-up",
-        choices=("on", "off"),
-        default="on",
+        type=_methods.converter(as_switch),
+        metavar="{on,off}",
+        default=True,
         help="bound the runner-up's probability too; off: Cohen's procedure (on)",
     )
     group.add_argument(
@@ -388,8 +390,7 @@ def _numbers(args: argparse.Namespace, outcomes: int | None = None) -> dict[str,
     n, bound = answer.n, _methods.COUNTED[0]
     if outcomes is not None:
         n, bound = outcomes, "exact"
-    stated = vars(args) | {"runner_up": args.runner_up == "on"}
-    numbers = {field.name: stated[field.name] for field in fields(Procedure)}
+    numbers = {field.name: vars(args)[field.name] for field in fields(Procedure)}
     defaults = {"n0": answer.n0, "n": n, "bound": bound}
     return numbers | {
         name: value for name, value in defaults.items() if numbers[name] is None
@@ -403,11 +404,11 @@ def _procedure(numbers: Mapping[str, Any]) -> Procedure:
 
 
 def _run(args: argparse.Namespace) -> None:
-    rank, size, origin = loading.share(args.shard)
+    rank, size, origin = loading.shard(args.shard)
     out = args.out
     if origin != "default" and size > 1:
         out = out.with_name(f"{out.stem}.{rank}-of-{size}{out.suffix}")
-        say(f"{origin} share {rank}/{size}, writing {out}")
+        say(f"{origin} shard {rank}/{size}, writing {out}")
     place = args.place.with_name(out.name)
     parts = _engine.parts(args)
     numbers = _numbers(args, parts.answer.scheme.outcomes)

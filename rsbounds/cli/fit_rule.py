@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from rsbounds import composite
-from rsbounds._numerics.files import require_folder
+from rsbounds._numerics.files import replace_file, require_folder
 from rsbounds.cli import recertify
 from rsbounds.cli._output import Told, add_json, show
-from rsbounds.results import _replace, digests
+from rsbounds.results import digests
 
 
 def add_options(parser: Any) -> None:
@@ -30,7 +30,13 @@ def add_options(parser: Any) -> None:
         nargs="+",
         help="one run for each noise level",
     )
-    add("--out", required=True, metavar="RULE.json", type=Path)
+    add(
+        "--out",
+        required=True,
+        metavar="RULE.json",
+        type=Path,
+        help="where the rule is written, a new file",
+    )
     what = (
         "what to raise: mean radius, mean or worst ratio to the best level at each "
         "radius (acr)"
@@ -60,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     fit = composite.fit(counts, labels, list(runs), **options)
     fitted = [digest for run in zip(*rows, strict=True) for digest in digests(run)]
     entries = fit.rule.to_dict() | {"fitted": fitted}
-    _replace(args.out, json.dumps(entries, indent=2) + "\n")
+    replace_file(args.out, json.dumps(entries, indent=2) + "\n")
     text = (
         f"{len(fit.rule.items)} items, chosen on these {len(rows)} inputs: certify "
         "others"

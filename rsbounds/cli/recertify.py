@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rsbounds import audit
 from rsbounds._numerics.domains import DIMENSION
 from rsbounds._numerics.files import require_folder
+from rsbounds._numerics.options import as_switch
 from rsbounds._numerics.text import shown
 from rsbounds.answers import Stages, TopClass, read_list, restored
 from rsbounds.audit import trust
@@ -34,12 +35,21 @@ from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Row, read_rows, write
 from rsbounds.schemes import METHODS, Scheme
 
+#: Numbers of the procedure that counts can be certified by again.
+NUMBERS = ("alpha", "bound", "runner_up")
+
 
 def add_options(parser: Any) -> None:
     """Add the options of ``rsbounds recertify``."""
     add = parser.add_argument
-    add("files", metavar="RUN.tsv", type=Path, nargs="+")
-    add("--out", required=True, metavar="NEW.tsv", type=Path)
+    add(
+        "files",
+        metavar="RUN.tsv",
+        type=Path,
+        nargs="+",
+        help="a result file; with --rule one for each noise level",
+    )
+    add("--out", required=True, metavar="NEW.tsv", type=Path, help="the new file")
     add("--alpha", type=float, help="probability of error (that of the file)")
     add(
         "--bound",
@@ -58,7 +68,8 @@ def add_options(parser: Any) -> None:
     )
     add(
         "--runner-up",
-        choices=("on", "off"),
+        type=_methods.converter(as_switch),
+        metavar="{on,off}",
         help="bound the runner-up too (as in the file)",
     )
     text = "a decision list over the noise levels of several runs of the same inputs"
@@ -96,20 +107,12 @@ def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
             f"{args.bound!r}, for a number of samples fixed in advance, would have no "
             "level on its counts"
         )
-    procedure = replace(
-        old,
-        alpha=old.alpha if args.alpha is None else args.alpha,
-        bound=old.bound if args.bound is None else args.bound,
-        runner_up=old.runner_up if args.runner_up is None else args.runner_up == "on",
-    )
+    given = {name: vars(args)[name] for name in NUMBERS}
+    given = {name: value for name, value in given.items() if value is not None}
+    procedure = replace(old, **given)
     job = Job.without_model(answer, procedure)
-    step = {
-        **_step(path),
-        "alpha": old.alpha,
-        "bound": old.bound,
-        "runner_up": old.runner_up,
-        "method": manifest.method,
-    }
+    before = {name: getattr(old, name) for name in NUMBERS}
+    step = {**_step(path), **before, "method": manifest.method}
 
     def again(row: Row) -> Row:
         # the scheme may be of others' code
@@ -188,7 +191,7 @@ def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme
 
 def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     """The certificates of a decision list from one run for each of its noise levels."""
-    if args.bound or args.method or args.runner_up:
+    if (args.bound, args.method, args.runner_up) != (None, None, None):
         raise ValueError(
             "--bound, --method and --runner-up have no meaning with --rule"
         )

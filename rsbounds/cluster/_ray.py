@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from rsbounds._numerics.checks import as_floats, number
 from rsbounds._numerics.checks import count as whole_count
+from rsbounds._numerics.domains import NOT_NEGATIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 from rsbounds.certify import Build
@@ -70,7 +70,7 @@ class Ray(Workers):
             )
         self._address = address or os.environ.get("RAY_ADDRESS") or "local"
         self._count = None if count is None else whole_count("count", count, 1)
-        self._gpus = number("gpus", as_floats("gpus", gpus, 0, nan=False))
+        self._gpus = NOT_NEGATIVE.one("gpus", gpus)
         self._threads = whole_count("threads", threads, 1)
 
     def _begun(self, member: Member) -> Actors:

@@ -16,7 +16,7 @@ from rsbounds.loading.models import load_model
 from rsbounds.loading.models import parse_arguments as parse_arguments
 from rsbounds.loading.parameters import is_torch as is_torch
 from rsbounds.loading.rows import CorruptInput, Data, Item
-from rsbounds.loading.shares import share as share
+from rsbounds.loading.shards import shard as shard
 from rsbounds.loading.tables import Table, TableData, read_table
 
 __all__ = [

@@ -116,6 +116,9 @@ def guarded(what: str, call: Callable[..., T], *arguments: Any) -> T:
         return call(*arguments)
     except (Exception, SystemExit) as error:
         place = _place(error)
+        if isinstance(error, ArgumentError) and error.name == "x" and not place:
+            # this package refused the input itself: no code of the user's failed
+            raise ValueError(f"{shown(what)} {shown(error.problem)}") from error
         raise ValueError(f"{shown(what)} failed: {reason(error)}{place}") from error
 
 
@@ -128,7 +131,7 @@ def _place(error: BaseException) -> str:
     internal = (__file__, importlib.__file__)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         file = frame.filename
-        if type(error) is ValueError and file.startswith(_PACKAGE):
+        if type(error) in (ValueError, ArgumentError) and file.startswith(_PACKAGE):
             return ""
         if file not in internal and not file.startswith("<frozen "):
             return f" ({shown(file)}:{frame.lineno})"

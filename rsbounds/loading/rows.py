@@ -55,6 +55,8 @@ class Data(AbstractContextManager["Data"], ABC):
         For messages.
     labels : int64 array or None
         All labels, where they can be known without reading the inputs.
+    categories : mapping
+        The columns of a table that hold codes of categories: place and name.
 
     With ``whole`` inputs of whole numbers need no scale: they stay what they are.
     """
@@ -70,6 +72,7 @@ class Data(AbstractContextManager["Data"], ABC):
     ) -> None:
         self.name = name
         self.labels = labels
+        self.categories: Mapping[int, str] = {}
         self._whole = flag("whole", whole) and scale is None
         if self._whole:
             facts["whole"] = True
@@ -254,10 +257,11 @@ def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:
     Noise of 0.25 on 0 ... 255 would hardly show.
     """
     if scale is None and dtype.kind in "iu":
-        raise ValueError(
-            f"{name}: x must be floating point, or come with a scale to divide by (255 "
-            "for pixels in 0 ... 255, 1 to take the numbers as they are; in Python "
-            f"rsbounds.loading.open_data(data, scale=255)); got {dtype}"
+        raise ArgumentError(
+            "scale",
+            f"must be given for the whole numbers of {name} (255 for pixels in 0 ... "
+            "255, 1 to take the numbers as they are; in Python "
+            f"rsbounds.loading.open_data(data, scale=255)); got {dtype}",
         )
 
 

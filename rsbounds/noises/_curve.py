@@ -129,7 +129,12 @@ class Curve(ABC):
         return tuple(kinds[place] for place in places)
 
     def _ways(self, name: str, r: Any) -> Ways:
-        """Every way to make one number of changes, or those of each kind; checked."""
+        """Every way to make one number of changes, or those of each kind; checked.
+
+        Ways that were checked stand for themselves.
+        """
+        if isinstance(r, Ways):
+            return r
         # numbers of several kinds need not have one shape: ((1, 0), 2)
         if isinstance(r, Sequence) or np.ndim(r):
             return self._ways_of_kinds(name, r)
@@ -319,7 +324,7 @@ class Curve(ABC):
             where s is large that may be many times l. -inf where the event may vanish,
             or r is more than can be exact.
         """
-        scores = as_floats("z", z, nan=False)
+        scores = as_floats("z", z, exact=True, nan=False)
         ways = self._ways("r", r)
         try:
             low, high = self._lowered(scores, ways), -self._lowered(-scores, ways)

@@ -237,14 +237,14 @@ class MixedCurve:
 
     def _size(self, key: Any) -> float:
         """About how many regions all ways to make some changes have together."""
-        ways = self.discrete._ways("r", key) if isinstance(key, int) else key
+        ways = self.discrete._ways("r", key)
         parts = self.discrete._parts(ways.middle)
         return math.inf if parts is None else ways.number * size(parts)
 
     def _ways(self, key: Any) -> list[Way]:
         ways = self._known.get(key)
         if ways is None:
-            made = self.discrete._ways("r", key) if isinstance(key, int) else key
+            made = self.discrete._ways("r", key)
             if not self._size(made) <= MOST_REGIONS:
                 raise ArgumentError(
                     "r",

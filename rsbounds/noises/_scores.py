@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array, broadcast, operand
-from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.checks import LEAST, Array, broadcast, number, operand
 from rsbounds._numerics.rounding import EPS, SMALLEST, round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
 from rsbounds.noises._exact import upper_float
@@ -68,28 +67,21 @@ def checked_scores(
     z_a: Any, z_b: Any, *, nan: bool = True
 ) -> tuple[float, float | None]:
     """Two scores in float64, rounded to the safe side; None as ``z_b`` stays None."""
-    if type(z_a) is type(z_b) is float and z_a > z_b:
+    if type(z_a) is type(z_b) is float and z_a > z_b and LEAST > 0:
         return z_a, z_b  # quickly: a run asks of every input
-    first = _one("z_a", z_a, towards=-np.inf, nan=nan)
+    first = number("z_a", z_a, towards=-np.inf, finite=False, nan=nan)
     if z_b is None:
         return first, None
-    return first, _one("z_b", z_b, towards=np.inf, nan=nan)
-
-
-def _one(name: str, value: Any, **options: Any) -> float:
-    array = operand(name, value, **options)
-    if array.ndim:
-        raise ArgumentError(name, f"must be one number; got shape {array.shape}")
-    return float(array)
+    return first, number("z_b", z_b, towards=np.inf, finite=False, nan=nan)
 
 
 def score_pair(p_a: Any, p_b: Any) -> tuple[float, float | None]:
     """Scores of two probabilities, rounded to the safe side."""
-    first = _one("p_a", p_a, low=0.0, high=1.0, towards=-np.inf)
+    first = number("p_a", p_a, 0.0, 1.0, towards=-np.inf, finite=False, nan=True)
     z_a = float(round_down(ndtri(np.asarray(first)), NDTRI_ERROR))
     if p_b is None:
         return z_a, None
-    second = _one("p_b", p_b, low=0.0, high=1.0, towards=np.inf)
+    second = number("p_b", p_b, 0.0, 1.0, towards=np.inf, finite=False, nan=True)
     return z_a, float(round_up(ndtri(np.asarray(second)), NDTRI_ERROR))
 
 

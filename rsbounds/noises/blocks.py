@@ -277,6 +277,14 @@ class Blocks(FrontierNoise):
             for part, (low, high) in zip(self.parts, ends, strict=True)
         ]
 
+    def added_to(self, columns: int) -> Sequence[int]:
+        ends = pairwise((0, *self.splits, columns))
+        return [
+            low + place
+            for part, (low, high) in zip(self.parts, ends, strict=True)
+            for place in part.added_to(high - low)
+        ]
+
     def numbers(self, x: Any) -> int:
         return sum(part.numbers(own) for part, own in zip(self.parts, x, strict=True))
 

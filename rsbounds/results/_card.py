@@ -16,14 +16,20 @@ import numpy as np
 
 import rsbounds
 from rsbounds._numerics.decimals import short, truncated
-from rsbounds._numerics.files import LARGE, as_path, content_of, require_writable
+from rsbounds._numerics.files import (
+    LARGE,
+    as_path,
+    content_of,
+    replace_file,
+    require_writable,
+)
 from rsbounds._numerics.json_files import parsed
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.certificate import SCOPES
 from rsbounds.confidence import lower_bound, upper_bound
+from rsbounds.results._commitment import digest
 from rsbounds.results._entries import card_schema, status_of
 from rsbounds.results._facts import Status
-from rsbounds.results._file import _replace, digest
 from rsbounds.results._manifest import manifest_path
 from rsbounds.results._program import LEAD
 from rsbounds.results._results import Results
@@ -229,8 +235,8 @@ def write_card(made: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     """
     require_card(made)
     place, text = card_places(path)
-    _replace(place, json.dumps(made, indent=2) + "\n")
-    _replace(text, as_markdown(made))
+    replace_file(place, json.dumps(made, indent=2) + "\n")
+    replace_file(text, as_markdown(made))
     return text
 
 

@@ -6,23 +6,26 @@ failure or a full disk all that can be wrong with it is an unfinished last line,
 is cut off and done again.
 """
 
-import errno
-import hashlib
 import importlib
 import os
-import secrets
 import stat
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
 from rsbounds._numerics.checks import instance, strings
-from rsbounds._numerics.files import as_path, content_of, require_folder
+from rsbounds._numerics.files import (
+    as_path,
+    content_of,
+    flush,
+    replace_file,
+    require_folder,
+)
 from rsbounds._numerics.json_files import parsed
-from rsbounds._numerics.text import abridged, quoted
+from rsbounds._numerics.text import abridged
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._read import load
 from rsbounds.results._row import COLUMNS, Row
@@ -32,10 +35,6 @@ fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 
 #: Entries of the manifest whose change ``accept_change`` lets pass.
 _ACCEPTABLE = ("model.", "probe.", "versions.", "engine.")
-#: What a disk that failed or is full answers to a flush; all else is a file system
-#: without it.
-_DISK = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
-
 
 #: What a writer says of a file that is no longer the one that it opened.
 _GONE = (
@@ -50,7 +49,7 @@ def require_place(out: str | os.PathLike[str]) -> Path:
     If none can be there, an error comes now and not after the model has run.
     """
     path = as_path("out", out)
-    _require_regular(path)
+    require_regular(path)
     require_folder(path)
     return path
 
@@ -108,8 +107,8 @@ class Writer:
         further = strings("further", further)
         if check is not None:
             instance("check", check, Callable, "a function of the rows that were there")
-        _require_regular(path)
-        _require_own_manifest(path)
+        require_regular(path)
+        require_own_manifest(path)
         self.path = path
         self._place = path.absolute()  # a model's code may change the folder
         self._manifest = manifest_path(self._place)
@@ -119,13 +118,13 @@ class Writer:
             # by a process that ended between our opening and our lock
             self._require_place("was replaced while it was opened: repeat the command")
             self._file.seek(0)
-            content, header = self._file.read(), _text((*COLUMNS, *further), [])
+            content, header = self._file.read(), text_of((*COLUMNS, *further), [])
             # Nothing, or a header that was cut off: no row yet, so that nothing need
             # agree.
             if header.encode().startswith(content):
                 self.rows, self.columns = list[Row](), (*COLUMNS, *further)
                 # the manifest first: rows without one could not be read
-                _replace(self._manifest, manifest.text())
+                replace_file(self._manifest, manifest.text())
                 self._file.truncate(0)
                 self._write(header)
             else:
@@ -140,7 +139,7 @@ class Writer:
                 # all checks have passed: only now is the unfinished last line cut off
                 self._file.truncate(content.rfind(b"\n") + 1)
                 if kept is not old:
-                    _replace(self._manifest, kept.text())
+                    replace_file(self._manifest, kept.text())
         except BaseException:
             self._file.close()
             raise
@@ -174,11 +173,11 @@ class Writer:
         """Add an entry to the manifest's history."""
         manifest = Manifest.read(self._place)
         manifest = replace(manifest, history=[*manifest.history, entry])
-        _replace(self._manifest, manifest.text())
+        replace_file(self._manifest, manifest.text())
 
     def _put_in_order(self) -> None:
         try:
-            _replace(self._place, _text(self.columns, load(self._place).rows))
+            replace_file(self._place, text_of(self.columns, load(self._place).rows))
         except OSError as error:
             warnings.warn(
                 f"all rows are in {self.path}, but not in order of the inputs "
@@ -193,7 +192,7 @@ class Writer:
         try:
             while left:
                 left = left[self._file.write(left) :]
-            _flush(self._file.fileno())
+            flush(self._file.fileno())
         except OSError as error:
             self._file.truncate(end)
             raise OSError(
@@ -281,145 +280,7 @@ class Writer:
         return new if accepted else old
 
 
-def commitment_path(path: Path) -> Path:
-    """Where the commitment to a result file lies."""
-    return path.with_name(path.name + ".commitment.json")
-
-
-def digest(content: bytes) -> str:
-    """SHA-256 in hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
-
-
-def commit(
-    path: Path, manifest: Manifest, *, new: bool, accept: bool
-) -> dict[str, str]:
-    """Write the commitment if ``new``, or compare one that is there.
-
-    Returns the entry of ``run``.
-
-    ``accept`` keeps one that differs, of which an audit tells.
-    """
-    place = commitment_path(path)
-    if not new and not place.exists():
-        return {}
-    text = manifest.commitment()
-    own = digest(text.encode())
-    if place.exists():
-        there = digest(content_of(place))
-        if there != own and not accept:
-            _require_commitment(place)
-            raise ValueError(
-                f"{place} commits to another run: repeat that run's arguments, or "
-                "choose another output file"
-            )
-        return {"commitment": there}
-    begun = path.exists() and path.stat().st_size
-    if begun and Manifest.read(path).run.get("commitment") != own:
-        raise ValueError(
-            f"{path} was begun without a commitment: choose another output file"
-        )
-    _replace(place, text)
-    return {"commitment": own}
-
-
-def _require_commitment(place: Path) -> None:
-    """ValueError for a file that is no commitment, to whatever run."""
-    try:
-        entries = parsed(content_of(place))
-    except ValueError:
-        entries = {}
-    if not {"data", "answer"} <= entries.keys():
-        raise ValueError(
-            f"{place} is damaged: it is no commitment; put the published one in its "
-            "place, or choose another output file"
-        )
-
-
-def write(path: Path, manifest: Manifest, rows: Iterable[Row]) -> None:
-    """Write a complete result file in one go, replacing the file and its manifest.
-
-    Parameters
-    ----------
-    path : Path
-        The TSV; its manifest is written beside it.
-    manifest : Manifest
-        What the rows depend on.
-    rows : iterable of Row
-        In the order of the file.
-
-    Raises
-    ------
-    ValueError
-        If something else than a file lies there, or another file's manifest.
-    OSError
-        If it can't be written.
-    """
-    _require_regular(path)
-    _require_own_manifest(path)
-    rows = list(rows)
-    further = dict.fromkeys(name for row in rows for name in row.extra)
-    _replace(manifest_path(path), manifest.text())
-    _replace(path, _text((*COLUMNS, *further), rows))
-
-
-def merge(out: Path, files: Sequence[Path]) -> tuple[int, list[int]]:
-    """Join result files of one run, in the order of the inputs.
-
-    Rows that several files share must be equal (but for their time); their manifests
-    must be equal (but for their shard), the probes of the model too. The history of
-    each is kept.
-
-    Parameters
-    ----------
-    out : Path
-        The new file; it can be resumed as a run in one piece.
-    files : sequence of Path
-        At least one.
-
-    Returns
-    -------
-    rows : int
-        Number of rows written.
-    missing : list of int
-        Indices of inputs of the run that none of the files has.
-
-    Raises
-    ------
-    ValueError, OSError
-        If ``out`` exists, files are of different runs or disagree on an input; as
-        `read`.
-    """
-    out = require_place(out)
-    if not isinstance(files, list | tuple) or not files:
-        raise ValueError(
-            f"files must be a list of at least one path; got {quoted(files)}"
-        )
-    paths = [as_path("files", path) for path in files]
-    if out.exists():
-        raise ValueError(f"{out} exists: choose another output file")
-    first = replace(Manifest.read(paths[0]), shard="0/1")
-    merged: dict[int, tuple[Row, Path]] = {}
-    history: list[Any] = []
-    for path in paths:
-        manifest = replace(Manifest.read(path), shard="0/1")
-        if changes := first.differences(manifest):
-            raise ValueError(
-                f"{path} is not of the run of {paths[0]}: {'; '.join(changes.values())}"
-            )
-        if manifest.run.get("commitment") != first.run.get("commitment"):
-            first = first.uncommitted()
-        history += [step for step in manifest.history if step not in history]
-        for row in load(path).rows:
-            other, source = merged.setdefault(row.idx, (row, path))
-            if replace(other, time=row.time) != row:
-                raise ValueError(f"{path} and {source} disagree on input {row.idx}")
-    first = replace(first, history=history)
-    write(out, first, [row for row, _ in merged.values()])
-    return len(merged), first.places(set(merged))[0]
-
-
-def _require_own_manifest(path: Path) -> None:
+def require_own_manifest(path: Path) -> None:
     """ValueError where a link, or a file that is no manifest, stands in its place."""
     place = manifest_path(path)
     if place.is_symlink():
@@ -438,49 +299,14 @@ def _require_own_manifest(path: Path) -> None:
         )
 
 
-def _require_regular(path: Path) -> None:
+def require_regular(path: Path) -> None:
+    """ValueError where something else than a file lies."""
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
         raise ValueError(f"{path} is not a regular file: choose another output file")
 
 
-def _text(columns: Sequence[str], rows: Sequence[Row]) -> str:
+def text_of(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    """The file of these rows, in the order of the inputs."""
     ordered = sorted(rows, key=lambda row: row.idx)
     lines = ("\t".join(columns), *(row.text(columns) for row in ordered))
     return "".join(f"{line}\n" for line in lines)
-
-
-def _replace(path: Path, content: str | bytes) -> None:
-    """Replace the file at the path by one with this content.
-
-    Whole or not at all.
-    """
-    path = path.resolve()  # where it is a link, that stays one
-    # a name that nobody has: a file of that name may be somebody's
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
-    try:
-        with open(draft, "xb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            _flush(file.fileno())
-        draft.replace(path)
-        if fcntl is not None:
-            folder = os.open(path.parent, os.O_RDONLY)
-            try:
-                _flush(folder)
-            finally:
-                os.close(folder)
-    except OSError as error:
-        if error.strerror is None:  # the message names the file already
-            raise
-        raise OSError(f"can't write {path}: {error.strerror}") from error
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _flush(descriptor: int) -> None:
-    """Wait until a file or folder is on the disk, where its file system can do that."""
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno in _DISK:
-            raise

@@ -19,14 +19,13 @@ import numpy as np
 
 import rsbounds
 from rsbounds._numerics.decimals import truncated
-from rsbounds._numerics.files import as_path, require_writable
+from rsbounds._numerics.files import as_path, replace_file, require_writable
 from rsbounds._numerics.text import shown
 from rsbounds.results._card import QUANTILES, proof, settings_of
 from rsbounds.results._card import card as card_of
 from rsbounds.results._charts import charts, drawing
 from rsbounds.results._compare import from_first
 from rsbounds.results._facts import Status
-from rsbounds.results._file import _replace
 from rsbounds.results._frontier import TITLE, frontier_table
 from rsbounds.results._html_differences import (
     difference_chart,
@@ -265,7 +264,7 @@ def _write(place: Path, title: str, body: Iterable[str], more: str = "") -> None
         "body": "\n".join(body),
         "script": script,
     }
-    _replace(place, filled(template, parts))
+    replace_file(place, filled(template, parts))
 
 
 def _part(name: str) -> str:

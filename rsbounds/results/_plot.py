@@ -16,10 +16,9 @@ from rsbounds._numerics.checks import Array
 from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
-from rsbounds._numerics.files import as_path, require_writable
+from rsbounds._numerics.files import as_path, replace_file, require_writable
 from rsbounds.certificate import EDIT, is_named_norm
 from rsbounds.confidence import lower_bound, upper_bound
-from rsbounds.results._file import _replace
 from rsbounds.results._results import Results
 from rsbounds.results._table import as_files, with_accuracies
 from rsbounds.results._terms import comparable, marked, noted_by_name, setting
@@ -320,4 +319,4 @@ def save_figure(figure: Any, place: Path) -> None:
         dpi=150,
         metadata={entry: PICTURE.decode()} if entry else None,
     )
-    _replace(place, picture.getvalue())
+    replace_file(place, picture.getvalue())

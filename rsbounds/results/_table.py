@@ -15,9 +15,9 @@ import numpy as np
 from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.decimals import round_radii, short, truncated
+from rsbounds._numerics.files import replace_file
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.answers import Summary
-from rsbounds.results._file import _replace
 from rsbounds.results._frontier import TITLE, frontier_table
 from rsbounds.results._results import Results
 from rsbounds.results._terms import (
@@ -201,7 +201,7 @@ def write_table(text: str, path: str | os.PathLike[str]) -> None:
     place = Path(path)
     mark = TABLE.decode()
     head = f"% {mark}" if place.suffix == ".tex" else f"<!-- {mark} -->"
-    _replace(place, f"{head}\n\n{text}\n")
+    replace_file(place, f"{head}\n\n{text}\n")
 
 
 def _accuracies(

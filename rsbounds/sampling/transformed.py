@@ -29,7 +29,7 @@ Offsets = Callable[[tuple[int, ...], Any], Any]
 
 
 class TransformedNoise(Noise):
-    """Copies T_a x of an input, a of a law; computed in float64, rounded to float32.
+    """Copies T_a x of an input, a of a law; a is rounded to float32, as copies are.
 
     Parameters
     ----------
@@ -70,10 +70,13 @@ class TransformedNoise(Noise):
         return point
 
     def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
-        a = self._offsets((size, self.transform.dim), bits)
         with np.errstate(over="ignore", under="ignore"):
-            copies = applied(self.transform, bits.like(x, a), a, bits.xp)
-            return bits.single(copies)
+            a = bits.single(self._offsets((size, self.transform.dim), bits))
+            copies = applied(self.transform, x, a, bits.xp)
+        if is_own(self.transform):
+            return copies  # new, and in float32
+        # a copy: another's function may keep what it returns, or return x itself
+        return bits.single(copies)
 
 
 class AffineNoise(Noise):
@@ -96,11 +99,10 @@ class AffineNoise(Noise):
         return single(x)
 
     def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
-        k = self.contrast * bits.normal((size,))
-        b = self.level * bits.normal((size,))
         with np.errstate(over="ignore", under="ignore"):
-            point = bits.like(x, b)
-            return bits.single(column(bits.xp.exp(k), x) * point + column(b, x))
+            k = bits.single(self.contrast * bits.normal((size,)))
+            b = bits.single(self.level * bits.normal((size,)))
+            return column(bits.xp.exp(k), x) * x + column(b, x)
 
 
 class OrbitNoise(Noise):

@@ -17,7 +17,7 @@ from rsbounds.answers import (
     map_summary,
     value_interval,
 )
-from rsbounds.answers._maps import from_runs, runs
+from rsbounds.answers._map_rows import from_runs, runs
 from rsbounds.audit import verify
 from rsbounds.cli import main
 from rsbounds.results import read

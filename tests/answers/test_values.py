@@ -268,7 +268,9 @@ test_bad_input_is_one_line = refusals(
         "scores must have shape .* at least one": lambda: conformalize(
             [], 0.1, 0.1, SCHEME
         ),
-        "alpha must be one number": lambda: conformal_level([0.1, 0.2], 0.1, SCHEME),
+        "alpha must be one finite number": lambda: conformal_level(
+            [0.1, 0.2], 0.1, SCHEME
+        ),
         "m must be": lambda: set_rule(0, 0.1, 0.1, SCHEME),
         "scores must have shape": lambda: predict_set([1.0], 0.5),
         "threshold must be": lambda: predict_set([[1.0]], np.nan),

@@ -1,10 +1,12 @@
 """Certify a model in a folder of transformers."""
 
 import numpy as np
-import transformers
 
 from rsbounds.cli import main
+from rsbounds.loading.packages import need
 
+# not by import: beside a PyTorch for CPUs alone the index's torchvision can't be loaded
+transformers = need("transformers", "this file")
 config = transformers.ViTConfig(
     hidden_size=16,
     num_hidden_layers=1,

@@ -8,7 +8,7 @@ from PIL import Image
 from rsbounds.cli import main
 
 rng = np.random.default_rng(0)
-for name in ("cat", "dog"):
+for name in ("0", "1"):  # classes of the network
     Path("pictures", name).mkdir(parents=True)
     pixels = rng.integers(0, 256, (80, 60, 3), np.uint8)
     Image.fromarray(pixels).save(Path("pictures", name, "a.png"))

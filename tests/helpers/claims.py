@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from rsbounds.answers._maps import from_runs
+from rsbounds.answers._map_rows import from_runs
 
 
 class Claims:

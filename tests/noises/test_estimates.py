@@ -57,7 +57,7 @@ def curves(draw, alone=True):
 
 
 @given(curve=curves(), p=SHARE, p_b=st.none() | SHARE, data=st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @example(CategoricalCurve(Fraction(1, 10**160), 3), 1.0, 1 - Fraction(1, 10**199), None)
 def test_what_estimates_decide_is_what_whole_numbers_do(curve, p, p_b, data):
     """The example's last region has a mass that its sum swallows."""

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import slow_among
 from mpmath import mp
 from scipy.special import ndtr, ndtri
 
@@ -45,7 +46,7 @@ def test_the_number_of_the_theory_page():
     assert round(float(TABLE.curve.low(0.97, (0.7, 1))), 12) == 0.544198240945
 
 
-@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("name", slow_among(["both"], BLOCKS))
 def test_bounds_are_next_to_the_truth_and_on_the_safe_side(name):
     blocks, curve = BLOCKS[name]
     mixed = MixedCurve(1.0, curve)
@@ -227,6 +228,22 @@ def test_a_threshold_certifies_and_hardly_less_does_not():
     # what is hidden may be all: no probability certifies seven changes of a mask
     hidden = MixedCurve(1.0, Mask(keep_probability=0.3).curve)
     assert hidden.threshold((0.1, 7)) == math.inf
+
+
+@pytest.mark.parametrize("distance", [0.0, 0.3])
+@pytest.mark.parametrize(
+    ("name", "changes"), [("flips", (1, 0)), ("both", ((0, 1), 1))]
+)
+def test_changes_may_be_numbers_of_each_kind(name, changes, distance):
+    curve = BLOCKS[name][1]
+    mixed, pair = MixedCurve(1.0, curve), (distance, changes)
+    threshold = mixed.threshold(pair)
+    assert mixed.low(threshold, pair) > 0.5
+    assert mixed.certified(threshold, pair)
+    assert not mixed.certified(threshold - 1e-9, pair)
+    if not distance:
+        assert threshold == pytest.approx(curve.threshold(changes), abs=1e-9)
+        assert mixed.transport(2.0, pair) == curve.transport(2.0, changes)
 
 
 @pytest.mark.parametrize("z_b", [None, -2.9])

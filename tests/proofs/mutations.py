@@ -214,14 +214,15 @@ IN_SETS = [
     slip(SETS, ".sum(axis=1) >= include", ".sum(axis=1) > include", ASKED),
 ]
 TOP_K = "answers/_topk.py"
+TOP_K_RADIUS = "answers/_topk_radius.py"
 SLACK = "share + LOG_NDTR_ERROR * abs(most))"
 MOST = "most = round_up(log_ndtr(high), LOG_NDTR_ERROR)"
 LEAST = "least = round_down(log_ndtr(low), LOG_NDTR_ERROR)"
 IN_TOP_K = [
     # one of the two covers what the other is for
-    Slip(TOP_K, ((SLACK, "share)"), (MOST, "most = log_ndtr(high)")), MARGIN),
-    slip(TOP_K, LEAST, "least = log_ndtr(low)", MARGIN),
-    slip(TOP_K, "np.float64)) * (1 - LOG_NDTR_ERROR)", "np.float64))", MARGIN),
+    Slip(TOP_K_RADIUS, ((SLACK, "share)"), (MOST, "most = log_ndtr(high)")), MARGIN),
+    slip(TOP_K_RADIUS, LEAST, "least = log_ndtr(low)", MARGIN),
+    slip(TOP_K_RADIUS, "np.float64)) * (1 - LOG_NDTR_ERROR)", "np.float64))", MARGIN),
     slip(TOP_K, "level = divided(alpha, parts)", "level = alpha / parts", PARTS),
     slip("confidence/bound.py", "else np.nextafter(level, 0.0)", "else level", PARTS),
 ]

@@ -18,7 +18,7 @@ import pytest
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
 import rsbounds.confidence.bound as entry
-from rsbounds.answers import _maps, _sets, _topk, _values
+from rsbounds.answers import _maps, _sets, _topk, _topk_radius, _values
 from rsbounds.certify import Procedure
 from rsbounds.composite import Cond, Rule, estimate
 from rsbounds.composite.planning import Plan
@@ -166,7 +166,7 @@ def log_share(z):
 def wrong_log(z, side):
     """The float64 that is too large (1) or too small (-1) by all that is allowed."""
     exact = log_share(z)
-    last = exact * (1 - side * mp.mpf(_topk.LOG_NDTR_ERROR))
+    last = exact * (1 - side * mp.mpf(_topk_radius.LOG_NDTR_ERROR))
     result = float(last)
     if (result - last) * side > 0:
         result = math.nextafter(result, -side * math.inf)
@@ -215,12 +215,12 @@ def check_margin(down, up, t):
     exact = log_share(down) + mp.log(t) - log_share(up)
     values = {down: wrong_log(down, 1), up: wrong_log(up, -1)}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_topk, "log_ndtr", lambda z: values[float(z)])
-        patch.setattr(_topk, "np", WrongLogarithm())
-        margin = _topk._lead(0.0, 0.0, t, 0.0, Moves(down, up), 1.0)
+        patch.setattr(_topk_radius, "log_ndtr", lambda z: values[float(z)])
+        patch.setattr(_topk_radius, "np", WrongLogarithm())
+        margin = _topk_radius.lead_at(0.0, 0.0, t, 0.0, Moves(down, up), 1.0)
     size = float(abs(log_share(down)) + abs(log_share(up)) + mp.log(t))
     assert float(margin) <= exact
-    assert float(margin) >= exact - 3 * _topk.LOG_NDTR_ERROR * size
+    assert float(margin) >= exact - 3 * _topk_radius.LOG_NDTR_ERROR * size
 
 
 def test_levels_of_parts_add_up_to_no_more_than_alpha():

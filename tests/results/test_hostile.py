@@ -154,9 +154,9 @@ def test_rows_that_cannot_be_sorted_for_want_of_room_are_kept(path, monkeypatch)
         with Writer(path, MANIFEST) as writer:
             for row in rows()[::-1] if not writer.rows else ():
                 writer.append(row)
-            monkeypatch.setattr(results._file, "_replace", room)
+            monkeypatch.setattr(results._file, "replace_file", room)
 
-    there_is = results._file._replace
+    there_is = results._file.replace_file
     with pytest.warns(RuntimeWarning, match=r"run\.tsv.*order"):
         command(full)
     assert [row.idx for row in read(path).rows] == [3, 2, 1, 0]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp
+from scipy.special import ndtr
 
 from rsbounds import oracle, special
 
@@ -133,6 +134,72 @@ def test_limits():
 def test_tails_and_density_of_many_degrees(df, z):
     x = float(special.ncx2_ppf_exp(special.log_ndtr(z), df, 0.0))
     assert errors_over_bounds(x, df) <= 1.1
+
+
+NAMES = ("ncx2_ppf", "ncx2_isf", "ncx2_ppf_exp", "ncx2_isf_exp")
+
+
+def asked(name, z):
+    """The argument whose quantile has about the lower score z, and its exact score."""
+    upper, log = "isf" in name, "exp" in name
+    p = float((special.log_ndtr if log else ndtr)(-z if upper else z))
+    score = (oracle.ndtri_exp if log else oracle.ndtri)(p, dps=30)
+    return p, -score if upper else score
+
+
+def quantile_error(name, z, df):
+    """Of the score of the point over the larger of what is measured and 2 ulp of x."""
+    p, score = asked(name, z)
+    x = float(getattr(special, name)(p, df, 0.0))
+    if x < 1e-300:  # below every double, or among the last
+        return 0.0
+    tails = oracle.ncx2_tails(x, df, 0.0, dps=30)
+    with mp.workdps(30):
+        reached = oracle.score(tails.log_lower, tails.log_upper, dps=30)
+        slope = mp.exp(tails.log_density + reached**2 / 2) * mp.sqrt(2 * mp.pi)
+        room = special.error_bound(name, float(score), df=df, measured=True)
+        return float(abs(reached - score) / max(room, 2 * math.ulp(x) * slope))
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    name=st.sampled_from(NAMES),
+    df=st.one_of(WHOLE, st.floats(math.nextafter(60, 61), 1e5)),
+    z=st.one_of(st.floats(-6.2, 6.2), st.floats(-36, 36)),
+)
+@example(name="ncx2_ppf", df=1.0, z=-25.0)
+@example(name="ncx2_isf", df=1.0, z=36.0)
+@example(name="ncx2_ppf", df=60.0, z=-36.0)
+@example(name="ncx2_isf_exp", df=60.0, z=36.0)
+@example(name="ncx2_ppf", df=1e8, z=-5.899)
+@example(name="ncx2_ppf", df=1e8, z=5.901)
+def test_quantiles(name, df, z):
+    assert quantile_error(name, z, df) <= 1
+
+
+@pytest.mark.parametrize("df", [1.0, 2.0, 5.0, 60.0, 61.0, 784.5, 1e6])
+def test_quantiles_are_monotone_to_within_their_error(df):
+    """Across all that changes on the way: the start, the steps, the tails, the search
+    of the ball beyond 5.9.
+    """
+    z = np.concatenate([np.linspace(-7, 7, 2001), 5.9 + np.arange(-9, 10) * 1e-15])
+    z = np.sort(np.concatenate([z, -z]))
+    for name, sign in (("ncx2_ppf_exp", 1), ("ncx2_isf_exp", -1)):
+        x = getattr(special, name)(special.log_ndtr(sign * z), df, 0.0)
+        slope = special.ncx2_pdf(x, df, 0.0) * np.exp(z**2 / 2) * math.sqrt(2 * np.pi)
+        room = special.error_bound(name, z, df=df, measured=True) / slope
+        room = np.maximum(room, 2 * np.spacing(x))
+        assert np.all(np.diff(x) >= -(room[1:] + room[:-1]))
+
+
+def test_limits_of_quantiles():
+    assert special.ncx2_ppf(0.0, 3, 0) == special.ncx2_isf(1.0, 3, 0) == 0
+    assert special.ncx2_ppf(1.0, 3, 0) == special.ncx2_isf(0.0, 3, 0) == np.inf
+    assert special.ncx2_ppf_exp(-np.inf, 3, 0) == special.ncx2_isf_exp(0.0, 3, 0) == 0
+    assert special.ncx2_ppf(1e-300, 1, 0) == 0  # 2e-600
+    assert special.ncx2_ppf(5e-324, 61, 0) > 0
+    assert special.ncx2_isf(math.exp(-5), 2, 0) == pytest.approx(10, rel=4e-16)
+    assert special.ncx2_isf_exp(-5e5, 2, 0) == pytest.approx(1e6, rel=4e-16)
 
 
 def middle(x, df):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import quick_each
 from cli_models import one_line
 from scipy.ndimage import gaussian_filter
 from scipy.special import ndtr
@@ -18,6 +19,7 @@ from rsbounds.certificate import ASSERTED_GROUP, PARAMETER
 from rsbounds.certify import certify
 from rsbounds.cli import main
 from rsbounds.sampling import as_sampler
+from rsbounds.sampling.bits import ArrayBits
 from rsbounds.testing import check_transform
 from rsbounds.transforms import (
     REFUSED,
@@ -348,6 +350,20 @@ def test_a_copy_is_the_transformation_of_the_input_and_nothing_else(name):
         assert nearest < 5e-3  # the grid's step is .001
 
 
+@pytest.mark.parametrize("name", MOVING)
+def test_copies_are_those_of_float64_to_rounding(name):
+    """A number is a sum of 2 x 7 terms at most, in float32: less than 17 units each."""
+    noise = scheme_of(name).noise
+    x = noise.checked(input_of(name))
+    copies = noise.noisy(x, noise.level, 500, ArrayBits(np.random.default_rng(2), 500))
+    bits = ArrayBits(np.random.default_rng(2), 500)
+    a = noise._offsets((500, 1), bits)
+    exact = TRANSFORMS[name].apply(x.astype(np.float64), a, np)
+    assert copies.dtype == np.float32
+    off = abs(copies - exact).reshape(500, -1).max(axis=1)
+    assert (off <= 1e-6 * abs(exact).reshape(500, -1).max(axis=1)).all()
+
+
 @pytest.mark.parametrize("name", ["brightness", "blur"])
 def test_samples_do_not_depend_on_what_is_held_at_once(name):
     pytest.importorskip("torch")
@@ -387,7 +403,7 @@ def test_a_threshold_on_brightness_is_attained():
     assert found.scope == PARAMETER
 
 
-@pytest.mark.parametrize("name", MOVING)
+@pytest.mark.parametrize("name", quick_each(2, MOVING))
 def test_attacks_within_the_radius_leave_the_class(name):
     """100,000 fresh samples at both ends of it, and a third of the way."""
     scheme, x = scheme_of(name, 0.2), input_of(name)
@@ -430,33 +446,6 @@ def test_several_numbers_are_an_l2_radius():
 def certified(scheme, out, **numbers):
     data = (np.stack([PICTURE, 0.9 * PICTURE]), np.array([0, 1]))
     return certify_dataset(first_number, data, scheme, out=out, n=1000, **numbers)
-
-
-def test_a_file_is_read_reported_and_proved(tmp_path):
-    out = tmp_path / "run.tsv"
-    certified(scheme_of("contrast"), out)
-    read = results.read(out)
-    assert {row.norm for row in read.rows} == {"contrast"}
-    assert read.scopes() == [PARAMETER]
-    assert audit.verify(out).findings == ()
-    assert "8 bits" in results.table([read])
-
-
-@pytest.mark.parametrize("name", MOVING)
-def test_a_forged_row_is_a_finding(name, tmp_path):
-    out = tmp_path / "run.tsv"
-    certified(scheme_of(name), out) if name != "rotation-z" else certify_dataset(
-        first_number, (CLOUD[None], np.array([0])), scheme_of(name), out=out, n=1000
-    )
-    text = out.read_text()
-    for before, after in (
-        ("\t0.3\t", "\t0.6\t"),
-        (f"\t{scheme_of(name).norm}\t", "\t2.0\t"),
-        (f"\t{scheme_of(name).norm}\t", "\tbrightness, l2\t"),
-    ):
-        assert before in text
-        out.write_text(text.replace(before, after))
-        assert audit.verify(out).findings
 
 
 def test_an_asserted_group_is_not_called_a_proved_one(tmp_path):

@@ -6,6 +6,7 @@
 
 #include "affine.hpp"
 #include "binomial.hpp"
+#include "central_quantile.hpp"
 #include "lipschitz.hpp"
 #include "marcum.hpp"
 #include "renyi.hpp"
@@ -61,6 +62,11 @@ template <bool in_log, bool upper>
 double ncx2_inverse(double p, double df, double nc) {
     const Sum2 score = in_log ? ndtri_exp_two(p) : ndtri_two(p);
     const Sum2 z = upper ? -score : score;
+    const double own = in_log ? std::exp(p) : p;
+    const double other = in_log ? -std::expm1(p) : 1 - p;
+    const Goal goal = upper ? Goal{other, own} : Goal{own, other};
+    const double central = nc == 0 ? central_quantile(z.hi, goal, df, nc) : nan;
+    if (central == central) return central;
     if (!(df < 1)) return ncx2_quantile(z, df, nc);
     const double log_p = in_log ? p : std::log(p);
     const double log_q = in_log ? log1mexp(p) : std::log1p(-p);

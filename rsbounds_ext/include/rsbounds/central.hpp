@@ -128,16 +128,26 @@ inline Sum2 central_lower(double a, double y) {
     return nested_sum(c, count, 1, std::fma(-c[0], a + 1, y) / (a + 1));
 }
 
+// A small tail, and what it is over the density of log x
+struct SmallTail {
+    bool upper;
+    Sum2 p;
+    double over_density;
+};
+
 // Both tails, as Tail in ball.hpp: the small one, e^exponent times a sum, is the upper
 // one where y >= a. x and its logarithm in two doubles, but H and S take x.hi: x.lo
 // matters in the exponential alone.
 struct CentralTail {
     bool upper;
-    double a;
+    double a, y;
     Sum2 log_y, exponent, sum;
 
     CentralTail(Sum2 x, Sum2 log_x, double df)
-        : upper(x.hi >= df), a(0.5 * df), log_y(log_x - Sum2{ln2, ln2_low}) {
+        : upper(x.hi >= df),
+          a(0.5 * df),
+          y(0.5 * x.hi),
+          log_y(log_x - Sum2{ln2, ln2_low}) {
         const Sum2 minus_y = {-0.5 * x.hi, -0.5 * x.lo};
         const int k = int(df);
         // below, y/a is in the exponent, as y may be subnormal
@@ -150,6 +160,9 @@ struct CentralTail {
         const Scaled2 e = exp_two(exponent);
         const Sum2 p = e.value * sum;
         return {scaled(p.hi, e.power), scaled(p.lo, e.power)};
+    }
+    SmallTail small_tail() const {
+        return {upper, small_two(), sum.hi / (upper ? y : a)};
     }
     double small() const { return value(small_two()); }
     double log_small() const {

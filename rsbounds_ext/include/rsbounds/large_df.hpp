@@ -172,10 +172,16 @@ struct UniformTail {
         const Sum2 all = fast_two_sum(m.hi, upper() ? s : -s);
         return {all.hi, all.lo + m.lo};
     }
-    Sum2 small_two() const {
+    Sum2 by_exponential(Sum2 scaled) const {
         const Scaled2 e = exp_two(phi0);
-        const Sum2 p = e.value * scaled();
+        const Sum2 p = e.value * scaled;
         return {rsb::scaled(p.hi, e.power), rsb::scaled(p.lo, e.power)};
+    }
+    Sum2 small_two() const { return by_exponential(scaled()); }
+    SmallTail small_tail() const {
+        const Sum2 s = scaled();
+        const double share = stirling_share(inverse_root * inverse_root);
+        return {upper(), by_exponential(s), s.hi * inverse_root / share};
     }
     double small() const { return value(small_two()); }
     double log_small() const {
