@@ -38,6 +38,7 @@ from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
 from rsbounds.results import MOST_INPUTS, Manifest, folded
 from rsbounds.sampling import is_sampler
+from rsbounds.sampling.grid_noise import LEVELS
 
 FEW_PROBES, MOST_PROBES = 4, 16  # inputs whose fingerprints tell models apart
 
@@ -92,7 +93,7 @@ def begin(
         raise ArgumentError("commit", "needs out, the result file")
     settings = replace(
         settings,
-        engine=folded("engine", settings.engine),
+        engine={**_exact_noise(model), **folded("engine", settings.engine)},
         run=folded("run", settings.run),
     )
     labels = None if _is_elsewhere(model) else labels_of(model)
@@ -236,6 +237,15 @@ def _classes(answer: Answer, probe: Mapping[str, Counts]) -> int:
 def _is_elsewhere(model: Any) -> bool:
     """Whether the model is with workers (rsbounds.cluster.Workers)."""
     return hasattr(model, "begin")
+
+
+def _exact_noise(model: Any) -> dict[str, Any]:
+    """What a manifest says of samplers whose noise is exact, on a grid."""
+    samplers = list(model) if isinstance(model, list | tuple) else [model]
+    if not all(getattr(each, "sound_noise", False) is True for each in samplers):
+        return {}
+    grids = {each.grid for each in samplers} - {LEVELS}
+    return {"sound_noise": True} | ({"grid": grids.pop()} if len(grids) == 1 else {})
 
 
 def _described(model: Any) -> dict[str, str]:

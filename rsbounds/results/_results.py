@@ -290,7 +290,10 @@ class Results:
 
     def program(self) -> str:
         """For which program the certificates hold, in one line; "" without a margin."""
-        return "" if self.manifest is None else program(self.manifest)
+        if self.manifest is None:
+            return ""
+        counted = self.counted
+        return program(self.manifest, norms=counted.norms, scopes=counted.scopes)
 
     def _notes(self) -> Iterator[str]:
         yield self.note
