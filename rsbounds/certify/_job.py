@@ -70,13 +70,7 @@ class Job:
         answer = asked(question)
         stopping = Stopping.of(procedure)
         stopping.check(answer)
-        samplers = answer.samplers(model)
-        if procedure.margin is not None:
-            samplers = [with_margin(each, procedure.margin) for each in samplers]
-        if not procedure.repeats:
-            for sampler in samplers:
-                require_system_noise(sampler)
-        return cls(answer, samplers, stopping)
+        return cls(answer, samplers_of(answer, model, procedure), stopping)
 
     @classmethod
     def without_model(cls, answer: Answer, procedure: Procedure) -> Job:
@@ -174,6 +168,20 @@ class Job:
             "answer": json.dumps(self.answer.describe(), sort_keys=True),
             "data": json.dumps(dict(source.identity), sort_keys=True),
         }
+
+
+def samplers_of(answer: Answer, model: Any, procedure: Procedure) -> Sequence[Sampler]:
+    """Those of an answer's levels, whose votes count by the procedure's margin.
+
+    ValueError where they can't, or can't draw the noise that the procedure asks for.
+    """
+    samplers = answer.samplers(model)
+    if procedure.margin is not None:
+        samplers = [with_margin(each, procedure.margin) for each in samplers]
+    if not procedure.repeats:
+        for sampler in samplers:
+            require_system_noise(sampler)
+    return samplers
 
 
 @dataclass(frozen=True)

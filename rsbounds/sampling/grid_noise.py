@@ -48,7 +48,7 @@ def checked_grid(levels: Any, sound_noise: bool) -> int:
     """The levels of a grid; ArgumentError without sound noise, or for too many."""
     number = count("grid", levels, 1)
     if number != LEVELS and not sound_noise:
-        raise ArgumentError("grid", "needs sound_noise")
+        raise ArgumentError("grid", "needs sound_noise=True")
     if not number < 2**24:
         raise ArgumentError("grid", f"must be below 2^24; got {number}")
     return number

@@ -60,6 +60,8 @@ BAD_ARGUMENTS = {
     "batch 0": ({"batch": 0}, "--batch: expected a whole number from 1 to "),
     "start beyond": ({"start": 12}, "start must be below"),
     "shard": ({"shard": "2/2"}, "--shard must be i/N"),
+    "k": ({"answer": "top-k", "k": 2}, "--k must be from 1 to 1"),
+    "grid": ({"grid": 100}, "--grid needs --sound-noise"),
     "rate": ({"rate": 0.1}, "--rate has no meaning for --method gaussian"),
     "anchors": (
         {"method": "semi-elastic"},

@@ -259,3 +259,20 @@ def test_a_sequence_says_the_shape_of_its_inputs():
     assert open_data([(row, 0) for row in x]).identity["shape"] == [2, 4]
     ragged = [(x[0], 0), (x[0, 0], 1)]
     assert "shape" not in open_data(ragged).identity
+
+
+def test_data_of_code_are_whatever_open_data_takes(tmp_path):
+    """Two arrays, as from Python, and pairs of them."""
+    code = tmp_path / "code.py"
+    code.write_text(
+        "import numpy as np\n"
+        "x, y = np.eye(3, dtype=np.float32), np.array([2, 0, 1])\n"
+        "arrays = lambda: (x, y)\n"
+        "pairs = lambda: list(zip(x, y.tolist()))\n"
+    )
+    digests = []
+    for name in ("arrays", "pairs"):
+        with open_data(f"{code}:{name}") as data:
+            assert [data.label(i) for i in range(len(data))] == [2, 0, 1]
+            digests.append([data.item(i).digest for i in range(3)])
+    assert digests[0] == digests[1]
