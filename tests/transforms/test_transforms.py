@@ -180,6 +180,25 @@ def test_what_is_no_group_is_refused_with_what_to_use(name):
 
 
 @pytest.mark.parametrize(
+    ("noise", "word"),
+    [
+        (["--sigma", "1", "--transform", "rotation"], "rotation-z"),
+        (["--sigma", "1", "--transform", "brigthness"], "brightness"),
+        (["--sigma", "1", "--transform", "shift"], "orbit"),
+        (["--method", "orbit", "--transform", "gamma"], "shift"),
+    ],
+)
+def test_a_wrong_name_is_refused_before_a_model_is_loaded(capsys, noise, word):
+    words = ["certify", "--model", "no.py:f", "--data", "no.npz", "--out", "o.tsv"]
+    with pytest.raises(SystemExit):
+        main([*words, *noise])
+    said = capsys.readouterr().err
+    assert "--transform" in said
+    assert word in said
+    assert "no.py" not in said
+
+
+@pytest.mark.parametrize(
     ("returned", "word"),
     [
         (lambda x, a, xp: [1.0, 2.0], "list"),
