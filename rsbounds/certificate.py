@@ -36,6 +36,11 @@ def beside(changes: int) -> str:
     return f"l2, changes <= {changes}"
 
 
+def is_beside(norm: Any) -> bool:
+    """Whether a norm is that of a radius in l_2 beside changes."""
+    return isinstance(norm, str) and bool(_BESIDE.fullmatch(norm))
+
+
 def is_named_norm(norm: Any) -> bool:
     """Whether a norm of radii is a text.
 
@@ -43,7 +48,7 @@ def is_named_norm(norm: Any) -> bool:
     parameter that is moved, such as "brightness".
     """
     return isinstance(norm, str) and bool(
-        norm in (EDIT, UPWARD) or _BESIDE.fullmatch(norm) or _PARAMETER.fullmatch(norm)
+        norm in (EDIT, UPWARD) or is_beside(norm) or _PARAMETER.fullmatch(norm)
     )
 
 

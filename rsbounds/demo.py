@@ -13,9 +13,11 @@ from torch import nn
 
 from rsbounds import datasets, schemes, semielastic
 from rsbounds._numerics.checks import as_integers
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import TopClass
 from rsbounds.certify import Settings, certify_dataset
 from rsbounds.composite import Cond, Rule
+from rsbounds.procedure import Procedure
 from rsbounds.results import Results, Row, write
 from rsbounds.schemes import Scheme
 from rsbounds.torch import TorchSampler, augment, fit
@@ -132,7 +134,9 @@ def run(
         Takes a line about each step.
     """
     if as_integers("count", count, 1) > HELD_OUT:
-        raise ValueError(f"count must be at most {HELD_OUT}; got {count}")
+        raise ArgumentError("count", f"must be at most {HELD_OUT}; got {count}")
+    # what is wrong with the other numbers is said before the training
+    procedure = Procedure(n0=n0, n=n, alpha=alpha, seed=seed)
     start = time.perf_counter()
     x_train, y_train, x, y = digits(seed)
     x, y = x[:count], y[:count]
@@ -151,10 +155,10 @@ def run(
             (x, y),
             scheme,
             out=file,
-            n0=n0,
-            n=n,
-            alpha=alpha,
-            seed=seed,
+            n0=procedure.n0,
+            n=procedure.n,
+            alpha=procedure.alpha,
+            seed=procedure.seed,
             settings=settings,
         )
         drawn, took = (

@@ -200,7 +200,7 @@ def _norm_and_dim(norm: ArrayLike, dim: ArrayLike | None) -> tuple[Any, Any]:
     if dim is None:
         if not every(norm <= 2):
             raise ArgumentError("dim", "must be given where norm > 2; got None")
-        dim = 1.0
+        return norm, 1.0
     return norm, operand("dim", dim, 1.0, closed="left", towards=np.inf)
 
 
@@ -256,10 +256,11 @@ def transport(
     z = as_floats("z", z, exact=True)
     distance = as_floats("radius", radius, 0.0, towards=np.inf)
     sigma = operand("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
-    spread, error = _spread(*_norm_and_dim(norm, dim))
-    z, distance, sigma, spread, error = broadcast(
-        z=z, radius=distance, sigma=sigma, norm=spread, dim=error
+    norm, dim = _norm_and_dim(norm, dim)
+    z, distance, sigma, norm, dim = broadcast(
+        z=z, radius=distance, sigma=sigma, norm=norm, dim=dim
     )
+    spread, error = _spread(norm, dim)
     with np.errstate(over="ignore"):
         step = round_up(positive_quotient(distance, sigma) * spread, error)
     return moved_scores(z, step)

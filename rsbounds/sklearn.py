@@ -14,6 +14,7 @@ from rsbounds._numerics.checks import count
 from rsbounds._numerics.domains import NOT_NEGATIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
+from rsbounds._numerics.frames import category_columns
 from rsbounds.answers import value_interval
 from rsbounds.certificate import ABSTAIN
 from rsbounds.certify import certified, predict
@@ -69,8 +70,20 @@ class _Smoothed(_base.MetaEstimatorMixin, _base.BaseEstimator):  # type: ignore[
         rows nor on their order.
         """
         _validation.check_is_fitted(self)
+        _require_numbers(X)
         table = _validation.validate_data(self, X, reset=False, dtype=np.float32)
         return [(row, _name(row)) for row in table]
+
+
+def _require_numbers(X: Any) -> None:
+    """ArgumentError for a frame with categories, whose codes noise would move."""
+    names = category_columns(X).values()
+    if names:
+        raise ArgumentError(
+            "X",
+            f"must not have categories, as {', '.join(names):.200} are: certify with "
+            "rsbounds.certify_dataset, rsbounds.loading.read_table and schemes.blocks",
+        )
 
 
 def _name(row: Rows) -> int:
@@ -162,6 +175,7 @@ class SmoothedClassifier(_base.ClassifierMixin, _Smoothed):  # type: ignore[misc
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit a clone of the estimator to inputs (count, features) and their labels."""
+        _require_numbers(X)
         X, y = _validation.validate_data(self, X, y)
         _multiclass.check_classification_targets(y)
         self.classes_ = np.unique(y)
@@ -308,6 +322,7 @@ class SmoothedRegressor(_base.RegressorMixin, _Smoothed):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit a clone of the estimator to inputs (count, features) and their values."""
+        _require_numbers(X)
         X, y = _validation.validate_data(self, X, y, y_numeric=True)
         Procedure(n=self.n, alpha=self.alpha)  # raises likewise
         return self._fit(X, y)
@@ -372,6 +387,11 @@ def certified_score(radius: float) -> Any:
     -------
     callable
         Takes estimator, X and y; it can be pickled.
+
+    Raises
+    ------
+    ValueError
+        If ``radius`` isn't a number >= 0.
 
     Examples
     --------

@@ -355,12 +355,12 @@ class KNNSigma:
         out = np.full(len(rows), np.nan)
         slacks = anchors.slacks(rows)
 
+        points, squares = anchors.points, anchors.squares
+
         def kernel(x: Array, dots: Array, minima: Array, a: int, b: int) -> None:
+            products = Products(dots, minima, slacks[a:b])
             skip = a if leave_out else -1
-            points, squares = anchors.points, anchors.squares
-            knn_means(
-                x, dots, points, squares, self.k, skip, minima, slacks[a:b], out[a:b]
-            )
+            knn_means(x, products, points, squares, self.k, skip, out[a:b])
 
         anchors.scan(rows, kernel)
         return out

@@ -29,6 +29,9 @@ SEEDS = 4
 ERROR = 40 * EPS  # a block in any order: 64 roundings; terms and outer sum: the rest
 
 
+# --- lengths of differences, within a relative ERROR
+
+
 @compiled(fastmath={"nsz", "nnan"})
 def _block(a, b, norm, terms):
     """Dual norm of a block of a - b, squared for norm 2.
@@ -96,6 +99,9 @@ def _dual(p, q, norm):
     """|p - q|_* within a relative ERROR, the dual of the l_1, l_2 or l_inf norm."""
     length = _length(p, q, norm)
     return np.sqrt(length) if norm == 2.0 else length
+
+
+# --- margins: the distance to a bisector
 
 
 @compiled()
@@ -187,6 +193,9 @@ def spreads(points, centre, norm, out):
     """
     for i in range(points.shape[0]):
         out[i] = _dual(points[i], centre, norm) * (1 + 4 * ERROR)
+
+
+# --- the anchors that may count, by their dot products
 
 
 @compiled()
@@ -294,6 +303,9 @@ def _best_margin(x, points, q, guards, values, above, limit, norm):
     return best
 
 
+# --- what anchors.py calls
+
+
 @compiled()
 def begin(x, products, anchors, box, norm, tight, starts):
     """Fill ``starts``; see the tuples of these names in anchors.py.
@@ -377,21 +389,21 @@ def refine(x, products, anchors, norm, tight, starts, rivals):
 
 
 @compiled()
-def knn_means(x, dots, points, squares, k, skip, minima, slacks, out):
-    """Mean distance to the k nearest anchors for each row.
+def knn_means(x, products, points, squares, k, skip, out):
+    """Fill ``out`` with each row's mean distance to its k nearest anchors.
 
-    Row r leaves out anchor skip + r.
+    Row r leaves out anchor skip + r, unless skip is -1.
     """
     rough, exact = np.empty(k), np.empty(k)
     for row in range(x.shape[0]):
-        if not slacks[row] < np.inf:
+        if not products.slacks[row] < np.inf:
             continue
+        dots = products.dots[row]
+        least = products.minima[row]
         left_out = skip + row if skip >= 0 else -1
-        _rough_least(dots[row], squares, minima[row], left_out, rough)
-        limit = rough[0] + slacks[row]
-        _exact_least(
-            x[row], points, dots[row], squares, minima[row], left_out, limit, exact
-        )
+        _rough_least(dots, squares, least, left_out, rough)
+        limit = rough[0] + products.slacks[row]
+        _exact_least(x[row], points, dots, squares, least, left_out, limit, exact)
         total = 0.0
         for square in exact:
             total += np.sqrt(square)

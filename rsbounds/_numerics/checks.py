@@ -21,6 +21,9 @@ Floats: TypeAlias = NDArray[np.float64] | np.float64
 
 _NUMBERS = frozenset({np.float64, np.int64, float, int})
 _YES, _NO = np.True_, np.False_
+#: The least double: not above 0 where the processor takes denormals for 0.
+LEAST = 2.0**-1074
+_TINY = 2.0**-1022  # the smallest number of full precision
 
 
 def as_floats(
@@ -35,7 +38,8 @@ def as_floats(
     ``closed`` is "both", "left", "right" or "neither"; ``nan=False`` refuses NaN too.
     Numbers of more digits than float64 has (long double, int64) are rounded to the
     nearest, or to the side of ``towards``, -inf or inf; ``exact=True`` refuses them:
-    neither side is safe.
+    neither side is safe. Where the processor takes denormals for 0 they go to the side
+    of ``towards`` too.
     """
     return np.asarray(operand(name, value, low, high, **options))
 
@@ -59,7 +63,8 @@ def operand(
     """
     number: Any = within(value, low, high, closed)
     if number is not None:
-        return number  # type: ignore[no-any-return]
+        # asked here, as plain numbers must be quick; it may change while we run
+        return number if towards is None or LEAST > 0 else _seen(number, towards)
     _refuse_mask(name, value)
     try:
         given = np.asarray(value)
@@ -90,7 +95,20 @@ def operand(
         right = "]" if closed in ("both", "right") else ")"
         interval = f"{left}{low:g}, {high:g}{right}"
         raise ArgumentError(name, f"must be in {interval}; got {_bad(given, ~good)}")
-    return array
+    return array if towards is None or LEAST > 0 else _seen(array, towards)
+
+
+def _seen(value: Array, towards: float) -> Array:
+    """``value`` where denormals are taken for 0, with those moved to one side."""
+    held = np.asarray(value)
+    # by their bits, as comparisons take them for 0
+    bits = held.view(np.int64)
+    size = bits & np.int64(2**63 - 1)
+    is_denormal = (size > 0) & (size < 2**52)
+    upward = towards > 0
+    moved = np.where((bits > 0) == upward, _TINY if upward else -_TINY, 0.0)
+    seen: Array = np.where(is_denormal, moved, held)[()]
+    return seen
 
 
 def on_host(name: str, value: Any) -> Any:
@@ -307,7 +325,7 @@ def _short(value: Any) -> str:
     return f"{type(value).__name__} {text}"
 
 
-def share(name: str, text: Any) -> tuple[int, int]:
+def shard_of(name: str, text: Any) -> tuple[int, int]:
     """The i and N of ``i/N``, 0 <= i < N, or ValueError."""
     pair = re.fullmatch(r"([0-9]{1,18})/([0-9]{1,18})", str(text))
     if not pair or not int(pair[1]) < int(pair[2]):

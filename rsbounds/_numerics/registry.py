@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+
+
+@cache
+def installed(group: str) -> dict[str, EntryPoint]:
+    """The entry points of a group by name, read once a process.
+
+    Reading the metadata of all installed packages takes tens of milliseconds, and one
+    command asks for the lists a dozen times. A package that is installed meanwhile is
+    seen by the next process.
+    """
+    return {point.name: point for point in entry_points(group=group)}
 
 
 class Registry(Mapping[str, T], Generic[T]):
@@ -38,8 +50,8 @@ class Registry(Mapping[str, T], Generic[T]):
         if name in self._own:
             return self._own[name]
         if name not in self._loaded:
-            # looked up only for a name that is not ours: reading the metadata of all
-            # installed packages takes milliseconds
+            # looked up only for a name that is not ours: a process that has no other
+            # reads no metadata of installed packages
             self._loaded[name] = self._load(self._others()[name])
         return self._loaded[name]
 
@@ -54,7 +66,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return name in self._own or name in self._loaded or name in self._others()
 
     def _others(self) -> dict[str, EntryPoint]:
-        return {point.name: point for point in entry_points(group=self.group)}
+        return installed(self.group)
 
     def _load(self, point: EntryPoint) -> T:
         what = f"the entry point {point.name!r} of {self.group} ({point.value})"

@@ -32,6 +32,7 @@ from rsbounds.answers._topk_plan import plan as plan
 from rsbounds.answers._values import BOUND as BOUND
 from rsbounds.answers._values import Values, intervals, value_interval
 from rsbounds.answers._votes import Recorded, Votes, class_counts
+from rsbounds.answers._votes import require_drawn as require_drawn
 from rsbounds.answers._votes import void_votes as void_votes
 from rsbounds.certificate import ANOTHERS
 from rsbounds.composite import Rule

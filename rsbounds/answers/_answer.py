@@ -33,7 +33,14 @@ class Answered(NamedTuple):
 class Summary:
     """What a report shows of the rows of an answer: a line, a table, and its numbers.
 
-    The first line of ``table`` is its head; ``figures`` holds what a card states.
+    Attributes
+    ----------
+    title : str
+        The line above the table.
+    table : sequence of sequence of str
+        Its lines, of which the first is the head.
+    figures : mapping
+        What a card states, by name.
     """
 
     title: str
@@ -117,6 +124,9 @@ class Answer:
 
     def check_inputs(self, inputs: int) -> None:
         """ValueError unless it goes with data of so many inputs."""
+
+    def check_classes(self, classes: int) -> None:
+        """ValueError unless it goes with a model of so many classes."""
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
         """The sampler of one model; options of its forward passes as for a scheme's."""

@@ -92,6 +92,11 @@ def top_k_radius(
         0.0 if the label is not shown to be among the k; k = 1 gives the radius of
         :func:`rsbounds.certify.certify_counts`.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain, or counts sum to more than was drawn.
+
     Notes
     -----
     The true radius does not decrease with k; the certified one may, by little, where
@@ -302,15 +307,17 @@ class TopK(Answer):
     def check(self, procedure: Procedure) -> None:
         procedure.require_defaults(self.name, counts_votes=True)
 
+    def check_classes(self, classes: int) -> None:
+        if not self.k < classes:
+            raise ArgumentError(
+                "k",
+                f"must be from 1 to {classes - 1}, less than the classes; got {self.k}",
+            )
+
     def draw(self, draws: Draws, procedure: Procedure) -> Votes:
         select = class_counts(draws(Phase.SELECT, procedure.n0))
         counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
-        if not self.k < len(select):
-            raise ArgumentError(
-                "k",
-                f"must be from 1 to {len(select) - 1}, less than the classes; "
-                f"got {self.k}",
-            )
+        self.check_classes(len(select))
         return Votes(draws.sigma, select, counts, procedure.n)
 
     def selected(self, select: Counts) -> tuple[int, ...]:

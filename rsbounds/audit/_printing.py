@@ -141,7 +141,7 @@ class Printing:
         return np.array([self.unit(float(number)) for number in numbers])
 
     def ends(self, numbers: Array) -> tuple[Array, Array]:
-        """The least and the largest that print so."""
+        """The least and the largest number that is printed as each of these."""
         below, above = WAYS[self.way]
         units = self.units(numbers)
         error = np.where(np.isfinite(numbers), numbers, 0.0)

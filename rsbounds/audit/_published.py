@@ -197,7 +197,7 @@ class _Published:
             text = f"{stated}, which no count of {self.n} samples earns"
             yield Kind.UNEARNED, text
         elif self.printing.factor >= 1 and not self._shown(row.radius, count):
-            which = f"{count} of {self.n}, the most that print so, earn"
+            which = f"the largest count that is printed so, {count} of {self.n}, earns"
             text = f"{stated}, rounded up: {which} {_cut(self.radii[count])}"
             yield Kind.ROUNDED, text
 

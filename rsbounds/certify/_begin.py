@@ -17,11 +17,18 @@ from typing import Any
 import numpy as np
 
 from rsbounds import results
-from rsbounds._numerics.checks import count, share
+from rsbounds._numerics.checks import count, shard_of
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer
-from rsbounds.certify._job import Counts, Here, Job, Work, source_of
+from rsbounds.certify._job import (
+    Counts,
+    Here,
+    Job,
+    Work,
+    require_numbers,
+    source_of,
+)
 from rsbounds.certify._run import Run, Settings
 from rsbounds.confidence import BOUNDS
 from rsbounds.frameworks import labels_of
@@ -31,6 +38,7 @@ from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
 from rsbounds.results import MOST_INPUTS, Manifest, folded
 from rsbounds.sampling import is_sampler
+from rsbounds.sampling.grid_noise import LEVELS
 
 FEW_PROBES, MOST_PROBES = 4, 16  # inputs whose fingerprints tell models apart
 
@@ -51,7 +59,7 @@ class Selection:
         for name, low in (("start", 0), ("skip", 1), ("max", -1)):
             checked = count(name, getattr(self, name), low)
             object.__setattr__(self, name, checked)
-        share("shard", self.shard)
+        shard_of("shard", self.shard)
 
     def of(self, inputs: int) -> range:
         """The indices of all shards together, among so many inputs."""
@@ -85,11 +93,12 @@ def begin(
         raise ArgumentError("commit", "needs out, the result file")
     settings = replace(
         settings,
-        engine=folded("engine", settings.engine),
+        engine={**_exact_noise(model), **folded("engine", settings.engine)},
         run=folded("run", settings.run),
     )
     labels = None if _is_elsewhere(model) else labels_of(model)
     source = source_of(data, answer, labels)
+    require_numbers(source, answer.scheme)
     inputs = len(source)
     answer.check_inputs(inputs)
     selected = selection.of(inputs)
@@ -124,7 +133,9 @@ def begin(
     )
     # Before the first sample: a commitment that is written after it could have been
     # chosen by what was drawn.
-    committed = {} if out is None else _committed(out, planned, settings)
+    committed: dict[str, str] = {}
+    if out is not None and (settings.commit or results.commitment_path(out).exists()):
+        committed = _committed(out, planned, settings)
     # All below is compared with the file that is gone on with: the probe in the
     # manifest tells another model even where weights have no hash.
     probe = dict(_probes(work, selected, settings.skip_corrupt))
@@ -136,6 +147,7 @@ def begin(
         run={**settings.run, "machines": machines, **committed},
     )
     classes = _classes(answer, probe)
+    answer.check_classes(classes)
     if source.labels is not None:
         check_labels(source, classes, list(manifest.indices()))
     return Run(
@@ -178,16 +190,13 @@ def _shared(
 
 
 def _committed(out: Path, manifest: Manifest, settings: Settings) -> dict[str, str]:
-    """The commitment's entry of the manifest; written now, if that is asked for."""
-    committed = results.commit(
-        out, manifest, new=settings.commit, accept=settings.accept_change
-    )
-    if committed:
-        place = results.commitment_path(out).name
-        text = f"committed as sha256 {committed['commitment']}: {place}"
-        for unfixed in manifest.unfixed():
-            text += f"; it does not fix {unfixed}"
-        settings.say(text)
+    """The commitment's entry of the manifest; written now, unless it is there."""
+    committed = results.commit(out, manifest, accept=settings.accept_change)
+    place = results.commitment_path(out).name
+    text = f"committed as sha256 {committed['commitment']}: {place}"
+    for unfixed in manifest.unfixed():
+        text += f"; it does not fix {unfixed}"
+    settings.say(text)
     return committed
 
 
@@ -228,6 +237,15 @@ def _classes(answer: Answer, probe: Mapping[str, Counts]) -> int:
 def _is_elsewhere(model: Any) -> bool:
     """Whether the model is with workers (rsbounds.cluster.Workers)."""
     return hasattr(model, "begin")
+
+
+def _exact_noise(model: Any) -> dict[str, Any]:
+    """What a manifest says of samplers whose noise is exact, on a grid."""
+    samplers = list(model) if isinstance(model, list | tuple) else [model]
+    if not all(getattr(each, "sound_noise", False) is True for each in samplers):
+        return {}
+    grids = {each.grid for each in samplers} - {LEVELS}
+    return {"sound_noise": True} | ({"grid": grids.pop()} if len(grids) == 1 else {})
 
 
 def _described(model: Any) -> dict[str, str]:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.answers import TopClass, class_counts
+from rsbounds.answers import TopClass, class_counts, require_drawn, void_votes
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.certify._job import Job
+from rsbounds.certify._job import Job, samplers_of
 from rsbounds.certify._too_few import warn_if_hopeless
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure, require_procedure
-from rsbounds.sampling import Phase, Sampler, stream
+from rsbounds.sampling import Draws, Phase, Sampler
 from rsbounds.schemes import Scheme
 
 DEFAULTS = Procedure()
@@ -165,15 +165,21 @@ def predict(
     """The smoothed classifier's class at ``x``, or ``ABSTAIN``.
 
     The class returned is wrong with probability at most alpha: the two-sided binomial
-    test that the two most frequent classes are equally likely must reject. Where n is
-    too small for it to reject whatever the votes are, a warning names the least n.
+    test that the two most frequent classes are equally likely must reject. Samples
+    without a class count for the second of them, as they may be of any. Where n is too
+    small for the test to reject whatever the votes are, a warning names the least n.
 
     Parameters
     ----------
     sampler, x, scheme, index
         As in :func:`certify`.
     procedure : Procedure
-        Its n, alpha and seed are used.
+        Its n, alpha, seed, margin and source of noise are used.
+
+    Raises
+    ------
+    ValueError
+        As :func:`certify` does.
 
     References
     ----------
@@ -189,12 +195,16 @@ def predict(
     """
     require_procedure(procedure)
     answer = TopClass(scheme)
-    (own,), (level,) = answer.samplers(sampler), answer.levels(x)
+    samplers = samplers_of(answer, sampler, procedure)
+    draws = Draws(samplers, x, answer.levels(x), procedure, index)
     # A phase of its own: a prediction never looks at the samples of a certificate.
-    generator = stream(procedure.seed, index, Phase.PREDICT)
-    counts = class_counts(own(x, level, procedure.n, generator))
+    counts = class_counts(draws(Phase.PREDICT, procedure.n))
+    require_drawn("counts", counts, procedure.n)
     _warn_of_too_few(procedure.n, procedure.alpha)
     second, first = np.sort(counts)[-2:]
+    # Each of them may be another class's; with more votes for that class the test
+    # rejects no more often.
+    second += void_votes(counts, procedure.n)
     # P(Bin(first + second, 1/2) >= first) <= alpha/2, by a proved bound
     rejects = (
         first > second

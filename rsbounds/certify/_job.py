@@ -37,6 +37,7 @@ from rsbounds.results import Row
 from rsbounds.sampling import Draws, Phase, Sampler, stream
 from rsbounds.sampling.margins import with_margin
 from rsbounds.sampling.system_bits import require_system_noise
+from rsbounds.schemes import Scheme
 
 Counts = Sequence[int]
 
@@ -69,13 +70,7 @@ class Job:
         answer = asked(question)
         stopping = Stopping.of(procedure)
         stopping.check(answer)
-        samplers = answer.samplers(model)
-        if procedure.margin is not None:
-            samplers = [with_margin(each, procedure.margin) for each in samplers]
-        if not procedure.repeats:
-            for sampler in samplers:
-                require_system_noise(sampler)
-        return cls(answer, samplers, stopping)
+        return cls(answer, samplers_of(answer, model, procedure), stopping)
 
     @classmethod
     def without_model(cls, answer: Answer, procedure: Procedure) -> Job:
@@ -173,6 +168,20 @@ class Job:
             "answer": json.dumps(self.answer.describe(), sort_keys=True),
             "data": json.dumps(dict(source.identity), sort_keys=True),
         }
+
+
+def samplers_of(answer: Answer, model: Any, procedure: Procedure) -> Sequence[Sampler]:
+    """Those of an answer's levels, whose votes count by the procedure's margin.
+
+    ValueError where they can't, or can't draw the noise that the procedure asks for.
+    """
+    samplers = answer.samplers(model)
+    if procedure.margin is not None:
+        samplers = [with_margin(each, procedure.margin) for each in samplers]
+    if not procedure.repeats:
+        for sampler in samplers:
+            require_system_noise(sampler)
+    return samplers
 
 
 @dataclass(frozen=True)
@@ -291,6 +300,25 @@ def source_of(data: Any, answer: Answer, labels: Sequence[Any] | None = None) ->
         _require_no_targets(data, answer)
     whole = answer.scheme.of_whole_numbers
     return open_data(data, labels=labels, whole=whole)
+
+
+def require_numbers(source: Data, scheme: Scheme) -> None:
+    """ArgumentError for noise that would move the codes of categories a little.
+
+    Codes are numbers, so that a radius in them could be stated, but a change of a
+    category is no small change of its code.
+    """
+    columns = max(source.categories, default=-1) + 1
+    noise = scheme.drawn
+    moved = range(columns) if noise is None else noise.added_to(columns)
+    names = [source.categories[i] for i in moved if i in source.categories]
+    if names:
+        raise ArgumentError(
+            "scheme",
+            f"must not add noise to categories, as {', '.join(names):.200} of "
+            f"{source.name} are: give --method blocks --blocks auto:sigma=S,keep=P (in "
+            "Python rsbounds.loading.read_table, and schemes.blocks)",
+        )
 
 
 def _require_no_targets(data: Any, answer: Answer) -> None:

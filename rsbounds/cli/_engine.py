@@ -4,14 +4,15 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rsbounds import loading
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.text import shown
 from rsbounds.answers import Answer
 from rsbounds.certify import Build
 from rsbounds.cli import _answers, _methods
@@ -395,13 +396,26 @@ def parts(args: argparse.Namespace) -> Parts:
                 f"{args.data}: the data must have at least one input; got none"
             )
         x = first(data)
-        answer = _answers.made(_of_table(args, data), x.shape)
-        if answer.scheme.drawn is not None:
-            answer.scheme.drawn.checked(x)  # before anything is drawn for nothing
+        with _naming_data(args.data):
+            answer = _answers.made(_of_table(args, data), x.shape)
+            if answer.scheme.drawn is not None:
+                answer.scheme.drawn.checked(x)  # before anything is drawn for nothing
         return Parts(data, answer, *stages(args, loaded, answer, x))
     except BaseException:
         data.close()
         raise
+
+
+@contextmanager
+def _naming_data(place: str) -> Iterator[None]:
+    """Errors of the first input, or of its shape, are of the option ``--data``."""
+    try:
+        yield
+    except ArgumentError as error:
+        if error.name not in ("x", "shape"):
+            raise
+        problem = f"{shown(place)}: the first input {error.problem}"
+        raise ArgumentError("data", problem) from None
 
 
 def built(

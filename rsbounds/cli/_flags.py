@@ -6,6 +6,8 @@ from collections.abc import Container, Mapping
 
 from rsbounds._numerics.errors import ArgumentError
 
+#: Arguments that the options of another name make.
+_MADE_BY = {"scheme": "method"}
 _SWITCH = re.compile(r"\b([a-z]\w*)=True\b")
 _SEVERAL = re.compile(r"\b([a-z]\w*)=\[('[^']*'(?:, '[^']*')*)\]")
 
@@ -53,6 +55,8 @@ def named(error: BaseException, flags: Container[str]) -> str:
 
     The name of its argument is spelled as an option where it is one.
     """
-    if isinstance(error, ArgumentError) and flag(error.name) in flags:
-        return f"{flag(error.name)} {error.problem}"
+    if isinstance(error, ArgumentError):
+        option = flag(_MADE_BY.get(error.name, error.name))
+        if option in flags:
+            return f"{option} {error.problem}"
     return str(error)

@@ -9,6 +9,7 @@ import numpy as np
 
 from rsbounds import loading
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.files import file_hash
 from rsbounds.cli._flags import flag as flag
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
@@ -61,6 +62,8 @@ def converter(kind: Callable[[str], Any]) -> Callable[[str], Any]:
     def convert(text: str) -> Any:
         try:
             return kind(text)
+        except ArgumentError as error:  # argparse says the option
+            raise argparse.ArgumentTypeError(error.problem) from None
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -156,7 +159,7 @@ def _require_fixed(args: argparse.Namespace, method: type[Scheme]) -> None:
     if args.denoiser is not None and not fixed:
         raise ValueError(
             "--denoiser has one timestep, that of a fixed noise level: it goes with "
-            f"--method gaussian, or with --rule; got {args.method}"
+            f"--method gaussian, or with --rule; got {method.name}"
         )
 
 
@@ -174,7 +177,7 @@ class Given:
         if anchors.shape[1] != self.dim:
             expected = f"{self.dim} numbers an input, as --data"
             raise ValueError(f"{path}: x must have {expected}; got {anchors.shape[1]}")
-        return anchors, loading.file_hash(path)
+        return anchors, file_hash(path)
 
     def function(self, option: str, spec: str) -> tuple[Any, Any]:
         from rsbounds.audit import trust

@@ -404,11 +404,11 @@ def _procedure(numbers: Mapping[str, Any]) -> Procedure:
 
 
 def _run(args: argparse.Namespace) -> None:
-    rank, size, origin = loading.share(args.shard)
+    rank, size, origin = loading.shard(args.shard)
     out = args.out
     if origin != "default" and size > 1:
         out = out.with_name(f"{out.stem}.{rank}-of-{size}{out.suffix}")
-        say(f"{origin} share {rank}/{size}, writing {out}")
+        say(f"{origin} shard {rank}/{size}, writing {out}")
     place = args.place.with_name(out.name)
     parts = _engine.parts(args)
     numbers = _numbers(args, parts.answer.scheme.outcomes)

@@ -22,15 +22,21 @@ from rsbounds.results import MARK, PICTURE, compared, picture_path
 def add_options(parser: Any) -> None:
     """Add the options of ``rsbounds compare``."""
     add = parser.add_argument
-    add("a", metavar="A.tsv")
-    add("b", metavar="B.tsv")
+    add("a", metavar="A.tsv", help="a result file")
+    add("b", metavar="B.tsv", help="another one, of the same inputs")
     add(
         "--radii",
         type=numbers,
         metavar="R,R,...",
-        help="where to compare certified accuracies; choose them before looking",
+        help="where to compare certified accuracies; choose them before looking "
+        "(round radii)",
     )
-    add("--style", choices=results.STYLES, default="text")
+    add(
+        "--style",
+        choices=results.STYLES,
+        default="text",
+        help="how the table is printed (text)",
+    )
     text = "draw the difference over the radius, with its band (extra: plot)"
     add("--plot", metavar="FILE.png", help=text)
     text = "the page that report writes, of both files"

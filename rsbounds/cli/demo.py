@@ -2,7 +2,7 @@
 
 Train a small network on MNIST digits under Gaussian noise and certify held-out digits
 with fixed noise, with a decision list, with a semi-elastic and with a Lipschitz noise
-level. Takes one or two minutes on two cores, offline (extra: demo).
+level. Takes one to four minutes on two cores, offline (extra: demo).
 """
 
 import argparse
@@ -16,7 +16,13 @@ from rsbounds._numerics.extras import need
 def add_options(parser: Any) -> None:
     """Add the options of ``rsbounds demo``."""
     add = parser.add_argument
-    add("--out", type=Path, default=Path("rsbounds-demo"), metavar="DIR")
+    add(
+        "--out",
+        type=Path,
+        default=Path("rsbounds-demo"),
+        metavar="DIR",
+        help="folder of what is written (%(default)s)",
+    )
     add("--seed", type=int, default=0, help="of training and noise (%(default)s)")
     add("--count", type=int, default=200, help="digits to certify (%(default)s)")
     add("--n", type=int, default=2000, help="samples for a digit (%(default)s)")

@@ -30,7 +30,13 @@ def add_options(parser: Any) -> None:
         nargs="+",
         help="one run for each noise level",
     )
-    add("--out", required=True, metavar="RULE.json", type=Path)
+    add(
+        "--out",
+        required=True,
+        metavar="RULE.json",
+        type=Path,
+        help="where the rule is written, a new file",
+    )
     what = (
         "what to raise: mean radius, mean or worst ratio to the best level at each "
         "radius (acr)"

@@ -16,8 +16,9 @@ from rsbounds.results import merge, some
 
 def add_options(parser: Any) -> None:
     """Add the options of ``rsbounds merge``."""
-    parser.add_argument("out", metavar="OUT.tsv", type=Path)
-    parser.add_argument("files", metavar="IN.tsv", type=Path, nargs="+")
+    add = parser.add_argument
+    add("out", metavar="OUT.tsv", type=Path, help="the joined file, which is new")
+    add("files", metavar="IN.tsv", type=Path, nargs="+", help="files of one run")
     add_json(parser)
 
 

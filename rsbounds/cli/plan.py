@@ -50,7 +50,13 @@ class Choice(NamedTuple):
 def add_options(parser: Any) -> None:
     """Add the options of ``rsbounds plan``."""
     add = parser.add_argument
-    add("pilots", metavar="PILOT.tsv", type=Path, nargs="+")
+    add(
+        "pilots",
+        metavar="PILOT.tsv",
+        type=Path,
+        nargs="+",
+        help="result files of few inputs and samples",
+    )
     add(
         "--n",
         type=partial(whole, 1),
@@ -64,7 +70,12 @@ def add_options(parser: Any) -> None:
         metavar="SHARE",
         help="the share of its average radius that may be lost (0.02)",
     )
-    add("--tolerance", type=float, metavar="T", help="that of staged runs")
+    add(
+        "--tolerance",
+        type=float,
+        metavar="T",
+        help="that of certify, for the staged runs (the pilot's, or 0.04)",
+    )
     add(
         "--hours",
         type=float,
@@ -81,7 +92,7 @@ def add_options(parser: Any) -> None:
         "--radii",
         type=numbers,
         metavar="R,R,...",
-        help="where to show certified accuracy",
+        help="where to show certified accuracy (round radii)",
     )
     add_json(parser)
 

@@ -34,14 +34,24 @@ from rsbounds.results import (
 def add_options(parser: Any) -> None:
     """Add the options of ``rsbounds report``."""
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE.tsv")
+    add(
+        "files",
+        nargs="+",
+        metavar="FILE.tsv",
+        help="result files, side by side; or cards (FILE.json)",
+    )
     add(
         "--radii",
         type=numbers,
         metavar="R,R,...",
-        help="where to show certified accuracy",
+        help="where to show certified accuracy (round radii)",
     )
-    add("--style", choices=results.STYLES, default="text")
+    add(
+        "--style",
+        choices=results.STYLES,
+        default="text",
+        help="how the table is printed (text)",
+    )
     add(
         "--classes",
         action="store_true",

@@ -29,10 +29,10 @@ from rsbounds.schemes import METHODS, Scheme
 def add_options(parser: Any) -> None:
     """Add the options of ``rsbounds verify``."""
     add = parser.add_argument
-    add("file", metavar="FILE.tsv", type=Path)
+    add("file", metavar="FILE.tsv", type=Path, help="the result file to verify")
     add(
         "--rerun",
-        type=int,
+        type=partial(_methods.whole, 1),
         metavar="K",
         help="draw K random rows again (needs --model, --data)",
     )
@@ -46,13 +46,13 @@ def add_options(parser: Any) -> None:
         "--draw-seed",
         type=int,
         metavar="S",
-        help="choose the rows of an earlier answer again",
+        help="choose the same random rows as an earlier answer, which names S",
     )
     add(
         "--truth",
         metavar="FILE.npy",
         type=Path,
-        help="compare how maps agree with the true ones",
+        help="of segmentations: the true maps, to compare accuracy and mIoU with",
     )
     add(
         "--card",
@@ -60,12 +60,12 @@ def add_options(parser: Any) -> None:
         type=Path,
         help="compute the card of the file again, and compare it",
     )
-    add("--jobs", type=int, default=1, help="processes (1)")
+    add("--jobs", type=int, default=1, help="processes that prove rows (1)")
     add_json(parser)
     add(
         "--strict",
         action="store_true",
-        help="exit status 1 on any finding, of radii rounded up in print too",
+        help="exit status 1 also where only printing rounded a radius up",
     )
     text = "of a file without a manifest, as its paper states it"
     for name, kind in (
@@ -95,13 +95,7 @@ def add_options(parser: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run ``rsbounds verify``."""
     noise = [name for name in NOISE if getattr(args, name) is not None]
-    if args.rerun is not None and (args.model is None or args.data is None):
-        raise ValueError("--rerun needs --model and --data")
-    for name in ("model", "denoiser", "margin"):
-        if args.rerun is None and getattr(args, name):
-            raise ValueError(f"--{name} goes with --rerun")
-    if noise and args.data is None:
-        raise ValueError(f"{_methods.flag(noise[0])} needs --data")
+    _require_together(args, noise)
     if not manifest_path(args.file).exists() and args.file.is_file():
         return _published(args)
     manifest = Manifest.read(args.file)
@@ -217,6 +211,19 @@ def _scheme(
             f"{', '.join(lacking)}"
         )
     return method.from_options(options, given)
+
+
+def _require_together(args: argparse.Namespace, noise: list[str]) -> None:
+    """ValueError for options without those that they need, or out of their domain."""
+    if args.rerun is not None and (args.model is None or args.data is None):
+        raise ValueError("--rerun needs --model and --data")
+    for name in ("model", "denoiser", "margin"):
+        if args.rerun is None and getattr(args, name):
+            raise ValueError(f"--{name} goes with --rerun")
+    if noise and args.data is None:
+        raise ValueError(f"{_methods.flag(noise[0])} needs --data")
+    if args.draw_seed is not None and not args.draw_seed >= 0:
+        raise ValueError(f"--draw-seed must be >= 0; got {args.draw_seed}")
 
 
 def _require_scale(args: argparse.Namespace, manifest: Manifest) -> None:

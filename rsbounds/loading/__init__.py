@@ -10,13 +10,12 @@ from rsbounds.loading.callables import fingerprint as fingerprint
 from rsbounds.loading.callables import guarded as guarded
 from rsbounds.loading.data import check_labels as check_labels
 from rsbounds.loading.data import open_data, prefetched
-from rsbounds.loading.hashes import file_hash as file_hash
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.models import load_model
 from rsbounds.loading.models import parse_arguments as parse_arguments
 from rsbounds.loading.parameters import is_torch as is_torch
 from rsbounds.loading.rows import CorruptInput, Data, Item
-from rsbounds.loading.shares import share as share
+from rsbounds.loading.shards import shard as shard
 from rsbounds.loading.tables import Table, TableData, read_table
 
 __all__ = [

@@ -18,8 +18,8 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.files import opened
 from rsbounds._numerics.text import shown
-from rsbounds.loading.hashes import code_hash
 from rsbounds.loading.parameters import is_torch, parameters_hash
 
 _PACKAGE = str(Path(__file__).parents[1])
@@ -106,6 +106,17 @@ def fingerprint(spec: str, model: Any) -> dict[str, str | None]:
     }
 
 
+def code_hash(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a Python file without its empty lines and comment lines.
+
+    (Not of its syntax tree, which differs between versions of Python.)
+    """
+    with opened(path) as file:
+        lines = [line.rstrip() for line in file.read().splitlines()]
+    code = [line for line in lines if line and not line.lstrip().startswith(b"#")]
+    return hashlib.sha256(b"\n".join(code)).hexdigest()
+
+
 def guarded(what: str, call: Callable[..., T], *arguments: Any) -> T:
     """Call the user's code; an exception that it raises becomes a ValueError.
 
@@ -116,6 +127,10 @@ def guarded(what: str, call: Callable[..., T], *arguments: Any) -> T:
         return call(*arguments)
     except (Exception, SystemExit) as error:
         place = _place(error)
+        if isinstance(error, ArgumentError) and not place:
+            # this package refused an argument: no code of the user's failed
+            said = f": {error}" if error.name != "x" else f" {error.problem}"
+            raise ValueError(f"{shown(what)}{shown(said)}") from error
         raise ValueError(f"{shown(what)} failed: {reason(error)}{place}") from error
 
 
@@ -128,7 +143,7 @@ def _place(error: BaseException) -> str:
     internal = (__file__, importlib.__file__)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         file = frame.filename
-        if type(error) is ValueError and file.startswith(_PACKAGE):
+        if type(error) in (ValueError, ArgumentError) and file.startswith(_PACKAGE):
             return ""
         if file not in internal and not file.startswith("<frozen "):
             return f" ({shown(file)}:{frame.lineno})"

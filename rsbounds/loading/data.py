@@ -14,6 +14,7 @@ from rsbounds._numerics import threads
 from rsbounds._numerics.checks import count, on_host
 from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.frames import category_columns
 from rsbounds._numerics.text import shown
 from rsbounds.loading import matrices, ragged
 from rsbounds.loading.archives import ArrayData, member_names
@@ -50,8 +51,8 @@ def open_data(
         ``scipy.sparse.save_npz``, whose rows are the inputs if each has a label beside
         it, and else a graph, the only input; ``imagefolder:DIR`` with a folder of
         images for each class; ``hf:ID_OR_DIRECTORY[:SPLIT]``; ``MODULE:CALLABLE`` or
-        ``path/to/file.py:CALLABLE``, where CALLABLE() returns a torch ``Dataset`` or
-        any sequence of pairs (x, y).
+        ``path/to/file.py:CALLABLE``, where CALLABLE() returns a torch ``Dataset``,
+        any sequence of pairs (x, y), or arrays (x, y).
     preprocess : Preprocess, optional
         What images go through; arrays are taken as they are.
     labels : sequence, optional
@@ -97,9 +98,13 @@ def open_data(
     if isinstance(data, Data):
         return data
     if not isinstance(data, str | os.PathLike):
-        return SequenceData(
+        sequence = SequenceData(
             _pairs(data), "data", preprocess, scale, labels, whole=whole
         )
+        inputs = data[0] if isinstance(data, tuple) and data else data
+        if hasattr(inputs, "columns"):  # a frame says which of its numbers are codes
+            sequence.categories = category_columns(inputs)
+        return sequence
     text = os.fspath(data)
     if text.startswith("hf:"):
         from rsbounds.loading._hf import HfData
@@ -126,6 +131,12 @@ def _of_place(
         return _archive(Path(text), scale, labels, whole=whole)
     if text.endswith(".npy"):
         return ArrayData(Path(text), scale, labels, whole=whole)
+    if text.endswith(".csv"):
+        raise ArgumentError(
+            "data",
+            f"must be read by read_table, which is told the column of the classes; got "
+            f"{shown(text)!r}",
+        )
     if Path(text).is_dir():
         raise ArgumentError(
             "data",
@@ -137,7 +148,7 @@ def _of_place(
             "must be FILE.npz, FILE.npy, imagefolder:DIR, hf:ID_OR_DIRECTORY[:SPLIT], "
             f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(text)!r}",
         )
-    pairs = call("data", text)
+    pairs = _pairs(call("data", text))
     return SequenceData(pairs, shown(text), preprocess, scale, labels, whole=whole)
 
 

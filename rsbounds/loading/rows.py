@@ -33,10 +33,18 @@ class CorruptInput(ValueError):
 class Item:
     """One input as it was read.
 
-    ``digest`` is the SHA-256 of what was stored (an array's type, shape and bytes, or
-    an image file's bytes) and of the label. ``x`` is a float32 array; int64 for whole
-    numbers that are taken as they are; a sparse matrix in CSR form where one was
-    stored. An input that can't be decoded is None, and ``problem`` says why.
+    Attributes
+    ----------
+    index, label : int
+        Its place in the data, from 0, and its class.
+    x : ndarray, sparse matrix or None
+        float32; int64 for whole numbers that are taken as they are; in CSR form where a
+        sparse matrix was stored. None where it can't be decoded.
+    digest : str or None
+        SHA-256 of what was stored (an array's type, shape and bytes, or an image file's
+        bytes) and of the label.
+    problem : str, optional
+        Why it can't be decoded.
     """
 
     index: int
@@ -55,6 +63,8 @@ class Data(AbstractContextManager["Data"], ABC):
         For messages.
     labels : int64 array or None
         All labels, where they can be known without reading the inputs.
+    categories : mapping
+        The columns of a table that hold codes of categories: place and name.
 
     With ``whole`` inputs of whole numbers need no scale: they stay what they are.
     """
@@ -70,6 +80,7 @@ class Data(AbstractContextManager["Data"], ABC):
     ) -> None:
         self.name = name
         self.labels = labels
+        self.categories: Mapping[int, str] = {}
         self._whole = flag("whole", whole) and scale is None
         if self._whole:
             facts["whole"] = True
@@ -254,10 +265,11 @@ def require_scale(name: str, dtype: np.dtype[Any], scale: float | None) -> None:
     Noise of 0.25 on 0 ... 255 would hardly show.
     """
     if scale is None and dtype.kind in "iu":
-        raise ValueError(
-            f"{name}: x must be floating point, or come with a scale to divide by (255 "
-            "for pixels in 0 ... 255, 1 to take the numbers as they are; in Python "
-            f"rsbounds.loading.open_data(data, scale=255)); got {dtype}"
+        raise ArgumentError(
+            "scale",
+            f"must be given for the whole numbers of {name} (255 for pixels in 0 ... "
+            "255, 1 to take the numbers as they are; in Python "
+            f"rsbounds.loading.open_data(data, scale=255)); got {dtype}",
         )
 
 

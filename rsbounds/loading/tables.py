@@ -194,6 +194,7 @@ class TableData(Data):
         super().__init__(
             shown(name), None, table.y, kind="table", shape=list(table.x.shape[1:])
         )
+        self.categories = dict(enumerate(table.categories, start=len(table.numbers)))
 
     def __len__(self) -> int:
         return len(self.table.x)

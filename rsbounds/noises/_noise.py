@@ -6,7 +6,7 @@ Gaussian noise, which is drawn unless another is asked for, stands beside it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
@@ -152,6 +152,10 @@ class Noise(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} draws by chance")
 
+    def added_to(self, columns: int) -> Sequence[int]:
+        """The first columns, of so many, whose numbers it moves a little."""
+        return range(0 if self.whole else columns)
+
     def numbers(self, x: Any) -> int:
         """How many numbers one copy holds, which blocks are measured by."""
         return int(x.size)
@@ -164,7 +168,7 @@ class Noise(ABC):
         return batch
 
     def __repr__(self) -> str:
-        return f"<noise {self.law}>"
+        return f"<noise {self.law or 'gaussian'}>"
 
 
 def as_array(x: Any) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array, broadcast, number, operand
+from rsbounds._numerics.checks import LEAST, Array, broadcast, number, operand
 from rsbounds._numerics.rounding import EPS, SMALLEST, round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
 from rsbounds.noises._exact import upper_float
@@ -67,7 +67,7 @@ def checked_scores(
     z_a: Any, z_b: Any, *, nan: bool = True
 ) -> tuple[float, float | None]:
     """Two scores in float64, rounded to the safe side; None as ``z_b`` stays None."""
-    if type(z_a) is type(z_b) is float and z_a > z_b:
+    if type(z_a) is type(z_b) is float and z_a > z_b and LEAST > 0:
         return z_a, z_b  # quickly: a run asks of every input
     first = number("z_a", z_a, towards=-np.inf, finite=False, nan=nan)
     if z_b is None:

@@ -81,10 +81,16 @@ class TwoQueries(NamedNoise):
     }
     options = (
         Option("sigma", "level that both queries amount to; several give a file each"),
-        Option("share", "part of 1/sigma^2 that the first query takes", default=0.5),
+        Option(
+            "share", "part of 1/sigma^2 that the first query takes (0.5)", default=0.5
+        ),
         Option("norm", "inf alone: in l2 nothing is gained", default=math.inf),
     )
-    inputs = (*options, Shared.DIM)
+    inputs = (
+        Option("sigma", "level that both queries amount to"),
+        *options[1:],
+        Shared.DIM,
+    )
 
     def __init__(self, sigma_1: float, sigma_2: float, dim: float) -> None:
         self.sigma_1 = POSITIVE.one("sigma_1", sigma_1)

@@ -90,7 +90,8 @@ def ncx2_tails(
         How it is computed; by default by the cheaper.
     """
     with mp.workdps(dps + GUARD):
-        x, df, nc = exact(x), exact(df), exact(nc)
+        with mp.extradps(max(0, mp.mag(exact(nc))) // 3):  # x - nc in all its digits
+            x, df, nc = exact(x), exact(df), exact(nc)
         if not (df > 0 and nc >= 0):
             raise ValueError(f"df must be > 0 and nc >= 0; got {df}, {nc}")
         tails = _tails(max(x, mp.zero), df, nc, method)

@@ -18,6 +18,8 @@ from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr
 Parameters = Mapping[str, Any]
 #: What comes out of one changed coordinate: its probabilities at x and at x'.
 Cells = Sequence[tuple[Fraction, Fraction]]
+#: Scores from here on are those of certainty.
+_FAR = 40
 
 
 def blocks_excess(
@@ -28,12 +30,16 @@ def blocks_excess(
     They are taken over all ways to make the changes: those of the radius where all
     blocks are discrete, else those beside which an l_2 radius is stated.
     """
+    size = min(max(abs(exact(z)) for z in scores), mp.mpf(_FAR))
+    dps += int(size**2 / 4.6)  # of a probability as near 1 as its score is large
     with mp.workdps(dps + GUARD):
         levels = [b["sigma"] for b in parameters["blocks"] if "sigma" in b]
         discrete = [b for b in parameters["blocks"] if "sigma" not in b]
         shift = exact(radius) / exact(levels[0]) if levels else mp.zero
         changes = int(parameters.get("changes", 0)) if levels else int(radius)
-        shares = [ndtr(z, dps=dps + GUARD) for z in scores]
+        shares = [
+            ndtr(z, dps=dps + GUARD) if abs(z) < _FAR else mp.mpf(z > 0) for z in scores
+        ]
         return max(
             1 - sum(mixed_low(p, cells, shift, dps=dps) for p in shares)
             for cells in ways(discrete, changes)
@@ -53,6 +59,8 @@ def mixed_low(p: Real, changed: Sequence[Cells], shift: Real, *, dps: int = 20) 
         both = [pair for pair in regions if pair[1]]
         if share <= alone:
             return mp.zero
+        if share >= 1:
+            return mp.fsum(other for _, other in both)
         if not s:
             return _filled(sorted(both, key=lambda pair: pair[1] / pair[0]),
                            share - alone)  # fmt: skip
@@ -67,7 +75,7 @@ def mixed_low(p: Real, changed: Sequence[Cells], shift: Real, *, dps: int = 20) 
                 for (mass, _), end in zip(both, ends(t), strict=True)
             )
 
-        reach = s * (30 + s) + max(map(abs, logs))
+        reach = s * (_FAR + s) + max(map(abs, logs))
         low, high = -reach, reach
         for _ in range(int(3.4 * (dps + GUARD)) + 8):
             middle = (low + high) / 2

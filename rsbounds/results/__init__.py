@@ -13,6 +13,7 @@ from rsbounds.results._card import as_markdown as as_markdown
 from rsbounds.results._card import card, read_card, write_card
 from rsbounds.results._card import card_places as card_places
 from rsbounds.results._card import require_card as require_card
+from rsbounds.results._commitment import commit as commit
 from rsbounds.results._compare import Comparison, compare
 from rsbounds.results._difference import compared as compared
 from rsbounds.results._difference import plot_difference
@@ -25,14 +26,13 @@ from rsbounds.results._facts import MOST_INPUTS as MOST_INPUTS
 from rsbounds.results._facts import By as By
 from rsbounds.results._facts import Status as Status
 from rsbounds.results._file import Writer
-from rsbounds.results._file import commit as commit
-from rsbounds.results._file import commitment_path as commitment_path
 from rsbounds.results._file import require_place as require_place
 from rsbounds.results._fitted import digests as digests
 from rsbounds.results._html import MARK as MARK
 from rsbounds.results._html import board, html
 from rsbounds.results._manifest import FORMAT as FORMAT
 from rsbounds.results._manifest import Manifest, manifest_path
+from rsbounds.results._manifest import commitment_path as commitment_path
 from rsbounds.results._manifest import folded as folded
 from rsbounds.results._merge import merge, write
 from rsbounds.results._plot import PICTURE as PICTURE

@@ -27,9 +27,9 @@ from rsbounds._numerics.json_files import parsed
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.certificate import SCOPES
 from rsbounds.confidence import lower_bound, upper_bound
+from rsbounds.results._commitment import digest
 from rsbounds.results._entries import card_schema, status_of
 from rsbounds.results._facts import Status
-from rsbounds.results._file import digest
 from rsbounds.results._manifest import manifest_path
 from rsbounds.results._program import LEAD
 from rsbounds.results._results import Results

@@ -6,7 +6,6 @@ failure or a full disk all that can be wrong with it is an unfinished last line,
 is cut off and done again.
 """
 
-import hashlib
 import importlib
 import os
 import stat
@@ -279,61 +278,6 @@ class Writer:
                 + (hint if refused.keys() <= accepted.keys() else "")
             )
         return new if accepted else old
-
-
-def commitment_path(path: Path) -> Path:
-    """Where the commitment to a result file lies."""
-    return path.with_name(path.name + ".commitment.json")
-
-
-def digest(content: bytes) -> str:
-    """SHA-256 in hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
-
-
-def commit(
-    path: Path, manifest: Manifest, *, new: bool, accept: bool
-) -> dict[str, str]:
-    """Write the commitment if ``new``, or compare one that is there.
-
-    Returns the entry of ``run``.
-
-    ``accept`` keeps one that differs, of which an audit tells.
-    """
-    place = commitment_path(path)
-    if not new and not place.exists():
-        return {}
-    text = manifest.commitment()
-    own = digest(text.encode())
-    if place.exists():
-        there = digest(content_of(place))
-        if there != own and not accept:
-            _require_commitment(place)
-            raise ValueError(
-                f"{place} commits to another run: repeat that run's arguments, or "
-                "choose another output file"
-            )
-        return {"commitment": there}
-    begun = path.exists() and path.stat().st_size
-    if begun and Manifest.read(path).run.get("commitment") != own:
-        raise ValueError(
-            f"{path} was begun without a commitment: choose another output file"
-        )
-    replace_file(place, text)
-    return {"commitment": own}
-
-
-def _require_commitment(place: Path) -> None:
-    """ValueError for a file that is no commitment, to whatever run."""
-    try:
-        entries = parsed(content_of(place))
-    except ValueError:
-        entries = {}
-    if not {"data", "answer"} <= entries.keys():
-        raise ValueError(
-            f"{place} is damaged: it is no commitment; put the published one in its "
-            "place, or choose another output file"
-        )
 
 
 def require_own_manifest(path: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from rsbounds._numerics.checks import instance, share
+from rsbounds._numerics.checks import instance, shard_of
 from rsbounds._numerics.files import as_path, content_of
 from rsbounds._numerics.json_files import parsed
 from rsbounds._numerics.text import quoted, shown
@@ -110,7 +110,7 @@ class Manifest:
                     f"format must be {FORMAT}; got {quoted(entries.get('format'))}"
                 )
             check_types(entries, free=_of_others(entries))
-            share("shard", entries.get("shard", "0/1"))
+            shard_of("shard", entries.get("shard", "0/1"))
             return cls.of(entries)
         except ValueError as error:
             raise ValueError(f"the manifest of {path} is damaged: {error}") from None
@@ -131,8 +131,10 @@ class Manifest:
 
     def indices(self) -> range:
         """Indices of this shard's inputs."""
-        (rank, size), skip = share("shard", self.shard), int(self.data.get("skip", 1))
-        start, inputs = int(self.data.get("start", 0)), int(self.data.get("inputs", 0))
+        rank, size = shard_of("shard", self.shard)
+        skip = int(self.data.get("skip", 1))
+        start = int(self.data.get("start", 0))
+        inputs = int(self.data.get("inputs", 0))
         return range(start + rank * skip, start + inputs * skip, size * skip)
 
     def selection(self) -> str:
@@ -277,11 +279,26 @@ class Manifest:
 
 
 def manifest_path(path: Path) -> Path:
-    """Path of the manifest beside a result file, ``FILE.tsv.manifest.json``."""
+    """Path of the manifest beside a result file, ``FILE.tsv.manifest.json``.
+
+    IsADirectoryError where ``path`` is a folder.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from rsbounds.results import manifest_path
+    >>> manifest_path(Path("run.tsv")).name
+    'run.tsv.manifest.json'
+    """
     path = as_path("path", path)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(path))
     return path.with_name(path.name + ".manifest.json")
+
+
+def commitment_path(path: Path) -> Path:
+    """Where the commitment to a result file lies."""
+    return path.with_name(path.name + ".commitment.json")
 
 
 def folded(section: str, entries: Mapping[str, Any]) -> dict[str, Any]:

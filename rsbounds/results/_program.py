@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from rsbounds._numerics.text import shown
+from rsbounds.certificate import ANOTHERS, WHOLE, is_beside
 from rsbounds.results._manifest import Manifest
 
 LEAD = "holds for the program"
 
 
-def program(manifest: Manifest) -> str:
-    """The line of a report, a card and a page; "" for a run without a margin."""
+def program(
+    manifest: Manifest,
+    *,
+    norms: Collection[float | str] = (),
+    scopes: Collection[str] = (),
+) -> str:
+    """The line of a report, a card and a page; "" for a run without a margin.
+
+    ``norms`` and ``scopes`` are those of its rows.
+    """
     margin = manifest.procedure.margin
     if margin is None:
         return ""
@@ -20,16 +29,29 @@ def program(manifest: Manifest) -> str:
     basis = "stated"
     if isinstance(record, Mapping) and record.get("basis") == "measured":
         basis = f"stated, as {_measured(record)}"
-    if manifest.engine.get("sound_noise"):
-        noise = "noise drawn exactly on its grid (stated)"
-    else:
-        noise = "noise drawn as that of real numbers (stated)"
+    noise = _drawing(manifest, norms, scopes)
     if not manifest.procedure.repeats:
         noise += ", of the operating system's bits through ChaCha20 (stated)"
     return (
         f"{LEAD}: void votes counted against the class (proved); scores within half of "
         f"the margin, {margin:.4g}, of those of exact arithmetic ({basis}); {noise}"
     )
+
+
+def _drawing(
+    manifest: Manifest, norms: Collection[float | str], scopes: Collection[str]
+) -> str:
+    """How the copies were made: what the certificates take for granted of them."""
+    if ANOTHERS in scopes:
+        return "noise drawn by another package (stated)"
+    if manifest.engine.get("sound_noise"):
+        return "noise drawn exactly on its grid (stated)"
+    if norms and all(norm in WHOLE for norm in norms):
+        return "noise drawn with exactly its probabilities (stated)"
+    in_floats = "noise drawn in floating point, taken for real numbers (stated)"
+    if any(map(is_beside, norms)):
+        return f"{in_floats}, values with exactly their probabilities (stated)"
+    return in_floats
 
 
 def _measured(record: Mapping[str, Any]) -> str:

@@ -48,7 +48,7 @@ def checked_grid(levels: Any, sound_noise: bool) -> int:
     """The levels of a grid; ArgumentError without sound noise, or for too many."""
     number = count("grid", levels, 1)
     if number != LEVELS and not sound_noise:
-        raise ArgumentError("grid", "needs sound_noise")
+        raise ArgumentError("grid", "needs sound_noise=True")
     if not number < 2**24:
         raise ArgumentError("grid", f"must be below 2^24; got {number}")
     return number
@@ -65,14 +65,17 @@ def on_grid(x: Any, levels: int = LEVELS) -> NDArray[np.int32]:
     steps = np.rint(scaled)
     off = ~(np.abs(scaled - steps) <= 2e-5 * (levels / LEVELS))
     if off.any():
-        raise ValueError(
-            f"sound noise needs inputs on the grid of 1/{levels}; {int(off.sum())} of "
-            f"{off.size} numbers are off it, the first {np.asarray(x)[off].flat[0]}"
+        raise ArgumentError(
+            "x",
+            f"must lie on the grid of 1/{levels} for sound noise: round it to that "
+            f"first; got {int(off.sum())} of {off.size} numbers off it, the first "
+            f"{np.asarray(x)[off].flat[0]}",
         )
     if not np.all(np.abs(steps) < _LARGEST_STEP):
-        raise ValueError(
-            f"sound noise needs inputs below 2^30/{levels} in size; the largest is "
-            f"{np.abs(np.asarray(x)).max()}"
+        raise ArgumentError(
+            "x",
+            f"must be below 2^30/{levels} in size for sound noise; the largest number "
+            f"is {np.abs(np.asarray(x)).max()}",
         )
     return steps.astype(np.int32)
 
@@ -88,10 +91,11 @@ def points(x: Any) -> NDArray[np.float64]:
     steps = on_grid(x)
     outside = (steps < 0) | (steps > LEVELS)
     if outside.any():
-        raise ValueError(
-            "sound noise whose level follows the input needs inputs in [0, 1], where "
-            f"the error of that level is bounded; {int(outside.sum())} of {steps.size} "
-            f"numbers lie outside, the first {np.asarray(x)[outside].flat[0]}"
+        raise ArgumentError(
+            "x",
+            "must be in [0, 1] for sound noise whose level follows it, where the error "
+            f"of that level is bounded; got {int(outside.sum())} of {steps.size} "
+            f"numbers outside, the first {np.asarray(x)[outside].flat[0]}",
         )
     return steps / LEVELS
 

@@ -34,7 +34,7 @@ class Generator(Anisotropic):
     help = "mean and level on every axis by maps with proven bounds"
     inputs = ()
 
-    transport = Scheme.transport  # the noise follows the input: there is none
+    transport = Scheme.transport  # undefined: the noise follows the input
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         first, second = checked_scores(z_a, z_b)

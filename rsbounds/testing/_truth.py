@@ -1,4 +1,4 @@
-"""What radii of a law are at most, from closed forms in mpmath and by enumeration."""
+"""What radii are at most: closed forms and worst cases in mpmath, and enumeration."""
 
 from __future__ import annotations
 
@@ -19,6 +19,14 @@ FAR = 1e4
 _HALF_WIDTH = ("uniform", "splitting")
 #: Methods whose truth is one formula, whatever their parameters are.
 _CLOSED = ("gaussian", "anisotropic", "two-queries")
+#: Those whose worst case is computed, digits and more for every power of ten of a lead.
+_WORST_CASES = ("semi-elastic", "lipschitz", "range", "generator", "blocks")
+WORST_DIGITS = 24
+#: Leads and dimensions at which worst cases are computed: others take minutes.
+LEAST_LEAD, LARGEST_DIMENSION = 1e-60, 1e6
+_AFFINE_DIGITS = 15
+#: Up to this size of scores the integrals over brightness and contrast have digits.
+_AFFINE_SCORE = 6.0
 
 
 def oracle() -> Any:
@@ -48,17 +56,72 @@ def exceeds(
         changes = int(min(radius, FEW))
         return not _is_certified(scheme, changes, _outward(z_a, z_b))
     if own and scheme.name in _CLOSED:
-        return bool(_excess(scheme, sigma, radius, z_a, z_b) > 0)
+        return bool(_excess(scheme, sigma, radius, z_a, z_b, DIGITS) > 0)
+    if own and scheme.name in _WORST_CASES:
+        return _exceeds_its_worst_case(scheme, sigma, radius, z_a, z_b)
+    if own and scheme.name == "brightness-contrast":
+        return _exceeds_a_contrasts(scheme.parameters, radius, z_a, z_b)
     largest = _largest(scheme, sigma, z_a, z_b) if own else None
     return largest is not None and bool(largest < radius)
 
 
+def takes_long(scheme: Scheme) -> bool:
+    """Whether a comparison takes a good part of a second, or several."""
+    return METHODS.is_own(scheme.name) and (
+        scheme.name in _WORST_CASES or scheme.name == "brightness-contrast"
+    )
+
+
 def _excess(
-    scheme: Scheme, sigma: float, radius: float, z_a: float, z_b: float | None
+    scheme: Scheme,
+    sigma: float,
+    radius: float,
+    z_a: float,
+    z_b: float | None,
+    digits: int,
 ) -> Any:
     return oracle().certificates.excess(
-        scheme.name, scheme.parameters, sigma, radius, z_a, z_b, dps=DIGITS
+        scheme.name, scheme.parameters, sigma, radius, z_a, z_b, dps=digits
     )
+
+
+def _exceeds_its_worst_case(
+    scheme: Scheme, sigma: float, radius: float, z_a: float, z_b: float | None
+) -> bool:
+    """Whether the worst classifier changes its class within the radius.
+
+    Of blocks that are all discrete, within few changes.
+    """
+    first, second = _taken(z_a), None if z_b is None else _taken(z_b)
+    gap = 2 * first if second is None else first - second
+    far = scheme.parameters.get("dim", 1.0) > LARGEST_DIMENSION
+    if far or not gap > LEAST_LEAD:
+        return False
+    if scheme.whole:
+        radius = min(radius, FEW)
+    lost = max(0, -math.floor(math.log10(gap))) if gap < 1 else 0
+    digits = WORST_DIGITS + lost
+    return bool(_excess(scheme, sigma, radius, first, second, digits) > 0)
+
+
+def _exceeds_a_contrasts(
+    parameters: Mapping[str, Any], radius: float, z_a: float, z_b: float | None
+) -> bool:
+    """Whether the class is lost at no contrast, or at one of both ends."""
+    from mpmath import mp
+
+    spread = parameters["sigma_contrast"]
+    second = -z_a if z_b is None else z_b
+    if not max(abs(z_a), abs(second)) <= _AFFINE_SCORE:
+        return False
+    with mp.workdps(DIGITS):
+        end = mp.mpf(parameters["contrast"]) / mp.mpf(spread)
+        reach = mp.mpf(radius) / mp.mpf(parameters["sigma_brightness"])
+        gaps = [
+            oracle().affine_gap(z_a, second, shift, reach, spread, dps=_AFFINE_DIGITS)
+            for shift in {mp.zero, end, -end}
+        ]
+        return not min(gaps) > -(mp.mpf(10) ** -_AFFINE_DIGITS)
 
 
 def _largest(scheme: Scheme, sigma: float, z_a: float, z_b: float | None) -> Any:

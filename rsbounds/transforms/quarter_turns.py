@@ -17,7 +17,7 @@ class QuarterTurns(FiniteGroup):
         """Four."""
         require_pictures(shape, "shape")
         if shape[-2] != shape[-1]:
-            raise ArgumentError("shape", f"must be that of a square; got {shape}")
+            raise ArgumentError("shape", f"must be a square picture; got shape {shape}")
         return 4
 
     def apply(self, x: Any, first: int, count: int, xp: Any) -> Any:

@@ -111,7 +111,7 @@ def test_log_volume(p, sigma):
     assert_log_volume(p, sigma)
 
 
-@pytest.mark.parametrize("dim", [784, 150_528])
+@pytest.mark.parametrize("dim", [784, pytest.param(150_528, marks=pytest.mark.slow)])
 def test_log_volume_in_high_dimension(dim):
     assert_log_volume(0.9, np.random.default_rng(1).uniform(0.1, 2, dim))
 

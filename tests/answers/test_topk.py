@@ -9,6 +9,7 @@ from itertools import combinations
 import mpmath as mp
 import numpy as np
 import pytest
+from cases import slow_but
 from decision_lists import tables
 from scipy.special import log_ndtr, ndtr, ndtri
 from scipy.stats import multinomial
@@ -66,7 +67,7 @@ def wrong(p, k, plan_, alpha, n=12):
         ((0.5, 0.3, 0.2), 2),
         ((0.34, 0.33, 0.33), 2),
         ((0.1, 0.6, 0.3), 2),
-        ((0.25, 0.25, 0.25, 0.25), 3),
+        pytest.param((0.25, 0.25, 0.25, 0.25), 3, marks=pytest.mark.slow),
         pytest.param((0.3, 0.3, 0.3, 0.1), 3, marks=pytest.mark.slow),
     ],
 )
@@ -91,7 +92,7 @@ ANY_PLANS = [
 ]
 
 
-@pytest.mark.parametrize("plan_", ANY_PLANS)
+@pytest.mark.parametrize("plan_", slow_but(ANY_PLANS[1:2], ANY_PLANS))
 def test_the_level_is_that_of_any_plan(plan_):
     """Nothing rests on how the choices were made: others of equal probability, and
     labels left out that are rare.
@@ -348,7 +349,7 @@ def first_loss(cells, edges, label, k, labels, ways):
     return least
 
 
-@pytest.mark.parametrize("dim", [1, 2])
+@pytest.mark.parametrize("dim", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_classifier_beats_a_certificate(dim):
     """Classifiers on a grid of cells climb towards a loss inside the radius."""
     rng = np.random.default_rng(dim)

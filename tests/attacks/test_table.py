@@ -346,7 +346,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_a_few_edits_of_the_table_say_no_more(table: Table) -> None:
-    _, passed = attacked(table, 30, seed=1)
+    _, passed = attacked(table, 15, seed=1)
     assert passed == []
 
 

@@ -165,7 +165,7 @@ def test_noise_on_a_grid_needs_inputs_on_it(finished, capsys):
     file = read("out.tsv")
     assert "noise drawn exactly on its grid (stated)" in file.program()
     text = says(capsys, ["verify", "out.tsv", *DATA], 1)
-    assert "can't have had exact noise: sound noise needs inputs on the grid" in text
+    assert "can't have had exact noise: x must lie on the grid" in text
 
 
 def test_a_measured_margin_is_stated_as_measured(finished, capsys):

@@ -44,7 +44,7 @@ WAYS = {
 }  # fmt: skip
 
 
-def radii(n, sigma, many=200):
+def radii(n, sigma, many=100):
     """Honest radii as the field computes them, with SciPy."""
     rng = np.random.default_rng(n)
     p = np.where(rng.random(many) < 0.3, rng.uniform(0.97, 1, many),
@@ -96,7 +96,7 @@ def test_a_raised_radius_that_no_count_prints_as_is_told(tmp_path, monkeypatch, 
     counts = np.arange(60, n + 1)
     table = sigma * norm.ppf(beta.ppf(ALPHA, counts, n - counts + 1))
     prints = {float(text_of(float(r))) for r in table if r > 0}
-    honest = radii(n, sigma)
+    honest = radii(n, sigma, many=200)
     kept, raised = honest[:150], [r + 3 * unit_of(r) for r in honest[150:]]
     texts = list(map(text_of, [*kept, *raised]))
     expected = {i for i, text in enumerate(texts) if float(text) not in prints}

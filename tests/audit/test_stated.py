@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from answer_runs import RUNS, TRUTH, X, positions
-from cases import slow_among
+from cases import slow_but
 from cli_models import (
     one_line,
     says,
@@ -43,7 +43,7 @@ def runs(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(params=slow_among(["list"], RUNS))
+@pytest.fixture(params=slow_but(["class", "maps"], RUNS))
 def run(request, runs, tmp_path, monkeypatch):
     """The name of an answer; out.tsv is a run of it."""
     monkeypatch.chdir(tmp_path)

@@ -200,13 +200,13 @@ def installed(monkeypatch):
     """Entry points of other packages, as values of this file."""
 
     def install(**entries):
-        points = [
-            importlib.metadata.EntryPoint(
+        points = {
+            name: importlib.metadata.EntryPoint(
                 name, f"{__name__}:{value}", "rsbounds.schemes"
             )
             for name, value in entries.items()
-        ]
-        monkeypatch.setattr(registry, "entry_points", lambda group: points)
+        }
+        monkeypatch.setattr(registry, "installed", lambda group: points)
         monkeypatch.setattr(METHODS, "_loaded", {})
 
     return install

@@ -3,6 +3,7 @@ Python.
 """
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from math import comb
 
@@ -83,6 +84,34 @@ def test_prediction_is_the_exact_two_sided_binomial_test(counts):
         )
         expected = int(a < n - a) if p_value <= alpha else ABSTAIN
         assert found == expected
+
+
+@pytest.mark.parametrize(("hits", "expected"), [(500, ABSTAIN), (700, 0)])
+def test_void_samples_of_a_prediction_may_be_of_the_second_class(hits, expected):
+    """500 votes against 10 decide nothing beside 490 that may be for the second."""
+
+    def sampler(x, sigma, n, generator):
+        return np.array([hits, 10])
+
+    assert predict(sampler, np.zeros(1), gaussian(1.0), Procedure(n=1000)) == expected
+
+
+def test_a_prediction_counts_votes_by_the_margin_of_its_procedure():
+    sampler = ArraySampler(lambda batch: np.array([[0.5, 0.0]] * len(batch)))
+    procedure = Procedure(n=100)
+    assert predict(sampler, np.zeros(1), gaussian(1.0), procedure) == 0
+    wide = replace(procedure, margin=0.5)
+    assert predict(sampler, np.zeros(1), gaussian(1.0), wide) == ABSTAIN
+
+
+def test_a_prediction_from_more_votes_than_samples_is_refused():
+    with pytest.raises(ValueError, match="counts"):
+        predict(
+            lambda *_: np.array([90, 20]),
+            np.zeros(1),
+            gaussian(1.0),
+            Procedure(n=100),
+        )
 
 
 def test_prediction_from_very_many_samples():

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from answer_runs import RUNS
+from cases import slow_but
 from cli_models import says
 
 from rsbounds import certify_dataset
@@ -37,7 +38,7 @@ def whole(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(params=RUNS)
+@pytest.fixture(params=slow_but(["class", "maps"], RUNS))
 def name(request):
     return request.param
 

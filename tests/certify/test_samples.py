@@ -432,10 +432,10 @@ def test_a_forecast_repeats_and_refuses(pilot):
 
 @pytest.fixture
 def pilots(tmp_path, monkeypatch):
-    """Two pilots of 40 inputs, at two noise levels."""
+    """Two pilots of 16 inputs, at two noise levels."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(plan, "NUMBERS", (1000, 3000))
-    x = np.random.default_rng(1).random((40, 8)).astype(np.float32)
+    x = np.random.default_rng(1).random((16, 8)).astype(np.float32)
     data = x, MODEL(x).argmax(axis=1)
     for name, sigma in (("pilot", SIGMA), ("wide", 2 * SIGMA)):
         certify_dataset(MODEL, data, gaussian(sigma), n=1000, out=f"{name}.tsv")
@@ -447,7 +447,7 @@ def test_plan_recommends_the_least_that_loses_little(pilots, capsys):
     assert name == "pilot.tsv:"
     assert len(table) == 1 + 2 * 3
     assert table[0].split()[:4] == ["n", "bound", "ACR", "minutes"]
-    assert said.startswith("pilot.tsv, 40 inputs: --n ")
+    assert said.startswith("pilot.tsv, 16 inputs: --n ")
     assert " minutes" in said
     for wrong in (["--lose", "1"], ["--hours", "nan"], ["--hours", "1e-9"]):
         assert main(["plan", "pilot.tsv", *wrong]) == 2

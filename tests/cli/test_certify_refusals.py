@@ -60,6 +60,8 @@ BAD_ARGUMENTS = {
     "batch 0": ({"batch": 0}, "--batch: expected a whole number from 1 to "),
     "start beyond": ({"start": 12}, "start must be below"),
     "shard": ({"shard": "2/2"}, "--shard must be i/N"),
+    "k": ({"answer": "top-k", "k": 2}, "--k must be from 1 to 1"),
+    "grid": ({"grid": 100}, "--grid needs --sound-noise"),
     "rate": ({"rate": 0.1}, "--rate has no meaning for --method gaussian"),
     "anchors": (
         {"method": "semi-elastic"},
@@ -84,7 +86,7 @@ BAD_ARGUMENTS = {
     "autocast": ({"autocast": "bfloat16"}, "--autocast needs a torch module"),
     "sound noise": (
         {"model": "models:torch_linear", "sound-noise": ""},
-        "sound noise needs inputs on the grid of 1/255",
+        "input 0 must lie on the grid of 1/255",
     ),
     "devices": ({"device": "cuda:0,cpu"}, "one device, or cuda:0,cuda:1,..."),
     "devices and Ray": (
@@ -106,6 +108,29 @@ def test_bad_arguments_give_one_line(work, capsys, case):
     if case == "a network":
         models(MODELS + WRONG_KINDS)
     refused(capsys, arguments(**changes), said)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        {"sigma": 1, "transform": "rotation-z"},
+        {"method": "orbit", "transform": "quarter-turns"},
+        {"method": "categorical", "keep": 0.8, "values": 3},
+    ],
+)
+def test_an_input_that_noise_is_not_for_is_of_the_data(work, capsys, noise):
+    savez(x=inputs()[0][..., :5])
+    argv = arguments(**{"sigma": None, **noise})
+    refused(capsys, argv, "--data data.npz: the first input")
+
+
+def test_a_later_input_that_noise_is_not_for_is_named(work, capsys):
+    x, _ = inputs()
+    x = np.clip(x, 0, 1)
+    x[5] = 2
+    savez(x=x)
+    argv = arguments(sigma=0.5, transform="gamma")
+    one_line(capsys, argv, "input 5 must be in [0, 1]")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

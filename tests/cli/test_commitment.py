@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from answer_runs import NOISE, X, Y
+from cases import quick_each
 from cli_models import (
     arguments,
     models,
@@ -168,7 +169,10 @@ NOT_FIXED = "it does not fix the model's parameters: nothing in it could be hash
 
 
 @pytest.mark.parametrize(
-    "name", ["by_closure", "by_globals", "by_partial", "by_attributes", "of_a_file"]
+    "name",
+    quick_each(
+        2, ["by_closure", "by_globals", "by_partial", "by_attributes", "of_a_file"]
+    ),
 )
 def test_a_commitment_fixes_the_arrays_of_a_function(work, capsys, name):
     """Two models had one hash where the weights are not in the code."""

@@ -83,7 +83,7 @@ def test_merge_refuses_conflicts_and_strangers(finished, capsys):
 def test_slurm_and_torchrun_environments_name_the_share(work, monkeypatch, capsys):
     monkeypatch.setenv("SLURM_PROCID", "1")
     monkeypatch.setenv("SLURM_NTASKS", "4")
-    assert "SLURM share 1/4, writing out.1-of-4.tsv" in says(capsys, arguments())
+    assert "SLURM shard 1/4, writing out.1-of-4.tsv" in says(capsys, arguments())
     assert [row.idx for row in read_rows(Path("out.1-of-4.tsv"))] == [1, 5, 9]
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", "1")

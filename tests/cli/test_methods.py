@@ -32,6 +32,8 @@ from rsbounds.cli import main
 from rsbounds.results import Manifest, read_rows
 from rsbounds.schemes import anisotropic
 
+SLOW = pytest.mark.slow
+
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
@@ -97,8 +99,10 @@ def torch_work(work):
 @pytest.mark.parametrize(
     ("method", "named", "scope"),
     [
-        ("network", ("lipschitz", "--sigma-function"), PROVEN_ENVELOPE),
-        ("maps", ("anisotropic", "--noise"), FIXED_NOISE),
+        pytest.param(
+            "network", ("lipschitz", "--sigma-function"), PROVEN_ENVELOPE, marks=SLOW
+        ),
+        pytest.param("maps", ("anisotropic", "--noise"), FIXED_NOISE, marks=SLOW),
         ("generator", ("generator", "--noise"), "sigma(x), mu(x) with proven bounds"),
     ],
 )

@@ -117,7 +117,9 @@ def with_a_blank_line(files):
         Path(name).write_text(Path(name).read_text() + "\n")
 
 
-@pytest.mark.parametrize("change", [None, longer, merged, with_a_blank_line])
+@pytest.mark.parametrize(
+    "change", slow_among([longer, merged], [None, longer, merged, with_a_blank_line])
+)
 def test_a_rule_on_the_rows_that_chose_it_is_marked_in_any_file(fitted, capsys, change):
     """The files were compared, which a blank line makes others."""
     files = ["0.25.tsv", "0.5.tsv"]

@@ -42,7 +42,7 @@ def test_a_report_replaces_no_file_that_it_did_not_write(
 
 
 @pytest.mark.parametrize(
-    "ending", slow_among(["png"], ["tex", "md", "html", "png", "pdf"])
+    "ending", slow_among(["png", "pdf"], ["tex", "md", "html", "png", "pdf"])
 )
 def test_an_ending_says_what_is_written(finished, capsys, ending):
     if ending in ("png", "pdf"):

@@ -90,6 +90,7 @@ def page_of(board, entry):
     return board("make").page(board("judge").judged(entry.parents[2]))
 
 
+@pytest.mark.slow
 def test_the_page_is_that_of_its_cards(board):
     make = board("make")
     assert make.PAGE.read_text(encoding="utf-8") == make.page()
@@ -149,45 +150,56 @@ def test_a_forged_radius_is_refused(board, entry, capsys):
     assert "<tr data-curve" not in page_of(board, card)
 
 
-@pytest.mark.parametrize(
-    ("change", "part"),
-    [
-        (lambda card: card["accuracy"][2].update(accuracy=1.0), "the card's accuracy"),
-        (lambda card: card["verified"].update(rows=13), "the card's verified"),
-        (lambda card: card.update(inputs=10000), "the card's inputs"),
-        (lambda card: card["procedure"].update(alpha=1e-6), "the card's procedure"),
-        (lambda card: card["about"].update(n="100000"), "the card's about"),
-        (
-            lambda card: card["about"].update(norm="1"),
-            "the card's about is {'norm': '1'",
-        ),
-        (lambda card: card["about"].update(code="javascript:0"), "plain link"),
-        (lambda card: card["about"].update(code="https://a:b@c.org/"), "plain link"),
-        (lambda card: card["about"].update(code="https://a@c.org/"), "plain link"),
-        (lambda card: card["about"].update(code="https://c.org:8/"), "plain link"),
-        (lambda card: card["about"].update(code="https://10.0.0.1/"), "plain link"),
-        (lambda card: card["about"].update(code="http://c.org/"), "plain link"),
-        (lambda card: card["about"].update(code="../../etc/passwd"), "plain link"),
-        (lambda card: card["about"].update(title="x" * 201), "longer than 200"),
-        (lambda card: card["about"].update(title="two\nlines"), "one line"),
-        (lambda card: card["about"].update(title="\u202edevorp"), "one line"),
-        (lambda card: card["about"].update(title="\u3164"), "one line"),
-        (lambda card: card["about"].update(title="O\u0336urs"), "one line"),
-        (lambda card: card["about"].pop("chosen"), "about.chosen is missing"),
-        (lambda card: card["about"].update(sigma="0.5, proved"), "no noise level"),
-        (lambda card: card["procedure"].update(bound="proved"), "bound is none of"),
-        (lambda card: card["about"].update(holds_at="0.01"), "the card's about"),
-        (lambda card: card["accuracy"].pop(0), "lacks the radii [0.0]"),
-        (lambda card: card["accuracy"].reverse(), "radii must rise"),
-        (lambda card: card["accuracy"][0].update(low=0.9), "interval at radius 0"),
-        (lambda card: card.update(acr=99.0), "average radius is 99"),
-        (lambda card: card.pop("verified"), "lacks verified"),
-        (lambda card: card["notes"].extend("abcd"), "4 notes of its writer's"),
-    ],
-)
-def test_a_forged_card_is_refused(board, entry, capsys, change, part):
+#: What a forger writes in an entry of a card, or of its ``about`` or ``procedure``;
+#: a function edits the entry, and None deletes it.
+FORGED = [
+    ("accuracy", lambda rows: rows[2].update(accuracy=1.0), "the card's accuracy"),
+    ("accuracy", lambda rows: rows.pop(0), "lacks the radii [0.0]"),
+    ("accuracy", lambda rows: rows.reverse(), "radii must rise"),
+    ("accuracy", lambda rows: rows[0].update(low=0.9), "interval at radius 0"),
+    ("notes", lambda notes: notes.extend("abcd"), "4 notes of its writer's"),
+    ("verified", lambda entries: entries.update(rows=13), "the card's verified"),
+    ("verified", None, "lacks verified"),
+    ("inputs", 10000, "the card's inputs"),
+    ("acr", 99.0, "average radius is 99"),
+    ("procedure.alpha", 1e-6, "the card's procedure"),
+    ("procedure.bound", "proved", "bound is none of"),
+    ("about.n", "100000", "the card's about"),
+    ("about.norm", "1", "the card's about is {'norm': '1'"),
+    ("about.holds_at", "0.01", "the card's about"),
+    ("about.title", "x" * 201, "longer than 200"),
+    ("about.chosen", None, "about.chosen is missing"),
+    ("about.sigma", "0.5, proved", "no noise level"),
+]
+FORGED += [
+    ("about.code", link, "plain link")
+    for link in (
+        "javascript:0",
+        "https://a:b@c.org/",
+        "https://a@c.org/",
+        "https://c.org:8/",
+        "https://10.0.0.1/",
+        "http://c.org/",
+        "../../etc/passwd",
+    )
+]
+FORGED += [
+    ("about.title", title, "one line")
+    for title in ("two\nlines", "\u202edevorp", "\u3164", "O\u0336urs")
+]
+
+
+@pytest.mark.parametrize(("place", "value", "part"), FORGED)
+def test_a_forged_card_is_refused(board, entry, capsys, place, value, part):
     card = json.loads(entry.read_text())
-    change(card)
+    above, _, name = place.rpartition(".")
+    entries = card[above] if above else card
+    if callable(value):
+        value(entries[name])
+    elif value is None:
+        del entries[name]
+    else:
+        entries[name] = value
     entry.write_text(json.dumps(card))
     status, lines = checked(board, capsys, entry)
     assert status == 1

@@ -16,3 +16,14 @@ def slow_but(quick, cases):
 def slow_among(slow, cases):
     """The cases, these of them marked slow."""
     return slow_but([case for case in cases if case not in slow], cases)
+
+
+def quick_each(step, cases):
+    """The cases, each marked slow but the first of every ``step``; a plain tuple is
+    the arguments of one case.
+    """
+    given = [case if type(case) is tuple else (case,) for case in cases]
+    return [
+        pytest.param(*case, marks=[pytest.mark.slow] if place % step else [])
+        for place, case in enumerate(given)
+    ]

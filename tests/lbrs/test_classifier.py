@@ -123,7 +123,7 @@ ATTACKS = (
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(*ATTACKS)
 def test_attack_on_the_binary_classifier(seed, norm, method, alpha):
     attack(seed, norm, method, alpha, 1)

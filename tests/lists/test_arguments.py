@@ -103,6 +103,8 @@ def harmless(function):
 
 def read_again(function):
     """Arguments that are checked and read again as they were given."""
+    if not any(map(is_check, ast.walk(function))):
+        return
     parameters = {argument.arg for argument in ast.walk(function.args)
                   if isinstance(argument, ast.arg)}  # fmt: skip
     aside = harmless(function)

@@ -9,6 +9,7 @@ import pkgutil
 import numpy as np
 import pytest
 from copies import COPIES
+from listed_schemes import SCHEMES
 
 import rsbounds as rs
 from rsbounds import (
@@ -119,33 +120,9 @@ MADE = {
     "sequential test": lambda: confidence.SequentialTest(0.25, 0.25, 0.001),
     "histogram": confidence.ScoreHistogram,
     "distribution": lambda: rs.stats.ncx2(784, 20.0),
-    "gaussian": lambda: schemes.gaussian(0.5),
-    "this input": lambda: schemes.this_input(0.5),
-    "semi-elastic": lambda: schemes.semielastic(knn(), 2),
-    "laplace": lambda: schemes.laplace(0.5),
-    "uniform": lambda: schemes.uniform(0.5),
-    "exponential": lambda: schemes.exponential(2.0),
-    "transformed": lambda: schemes.transformed(schemes.laplace(0.5), "gamma"),
-    "two queries": lambda: schemes.two_queries(0.6, 0.8, 4),
-    "brightness and contrast": lambda: schemes.brightness_contrast(0.4, 0.4),
-    "orbit": lambda: schemes.orbit("shift", (2, 3)),
-    "splitting": lambda: schemes.splitting(0.5, 255),
-    "categorical": lambda: schemes.categorical(0.8, 4),
-    "flips": lambda: schemes.flips(0.1, 0.3),
-    "mask": lambda: schemes.mask(6, 2),
-    "deletion": lambda: schemes.deletion(0.4),
-    "blocks": lambda: schemes.blocks(
-        schemes.flips(0.05, 0.3), schemes.categorical(0.7, 3), splits=[3]
-    ),
     "curve": lambda: schemes.flips(0.1, 0.3).curve,
     "noise": lambda: schemes.flips(0.1, 0.3).noise,
-    "lipschitz": lambda: schemes.lipschitz(level, 0.1, 0.3, 2),
-    "range": lambda: schemes.sigma_range(level, 0.2, 0.4, 2),
-    "anisotropic": lambda: schemes.anisotropic([0.5, 1.0]),
     "composite": lambda: answers.DecisionList(rule()).scheme,
-    "generator": lambda: schemes.Generator(
-        {"lip": 0.1, "sigma_min": 0.1, "dim": 2, "mean_lip": 0.0}
-    ),
     "option": lambda: schemes.Gaussian.options[0],
     "domain": lambda: schemes.Domain(0.0, 1.0),
     "semi-elastic envelope of arrays": lambda: rs.envelope.SemiElastic([0.1, 0.2]),
@@ -198,6 +175,8 @@ MADE = {
     "maps": lambda: answers.Maps(schemes.gaussian(0.5), 0.6),
     "list": lambda: answers.DecisionList(rule()),
 }
+
+MADE |= {name: lambda make=make: make()[0] for name, make in SCHEMES.items()}
 
 # Those of what nobody makes, and those that hold processes or a locked file
 EXEMPT = (BaseException, rs.cluster.Workers, results.Writer)

@@ -28,6 +28,9 @@ RULE = Rule([0.5, 0.25], [[Cond("score", 0, 0.1)], [Cond("margin", 1)]])
 #: Those that the oracle takes seconds for, in ball arithmetic, or that are exported.
 LONG = ["semi-elastic", "semi-elastic, sound", "lipschitz", "range", "anisotropic"]
 LONG += ["generator", "orbit"]
+# Exact curves like those of flips and categorical noise, which stay quick.
+LONG += ["blocks", "blocks of numbers and values", "deletion", "mask of any length"]
+LONG += ["transformed by a law of one side"]
 
 
 @pytest.mark.parametrize("name", slow_among(LONG, SCHEMES))
@@ -113,7 +116,9 @@ def test_an_answer_holds_what_every_answer_promises(name):
     check_answer(answer, **options)
 
 
-@pytest.mark.parametrize("name", slow_among(["betting", "chernoff"], BOUNDS))
+@pytest.mark.parametrize(
+    "name", slow_among(["betting", "chernoff", "randomized"], BOUNDS)
+)
 def test_a_bound_holds_what_every_bound_promises(name):
     check_bound(BOUNDS[name])
 

@@ -40,7 +40,8 @@ OTHERS = {
 #: What an entry of a list, or another package's, gives the engine, which calls it with
 #: what has been checked where people enter.
 PORTS = """
-answers: check check_inputs draw certify stored from_options from_parameters reach
+answers: check check_classes check_inputs draw certify stored reach
+answers: from_options from_parameters
 answers: fingerprint recorded_fingerprint largest_radius scaled selected shown report
 answers: levels ranks grown sampler samplers __call__
 answers: voted unclassified class_counts

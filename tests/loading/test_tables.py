@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rsbounds import results
+from rsbounds import certify_dataset, results, schemes
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.cli import main
 from rsbounds.loading import read_table
@@ -238,6 +238,50 @@ def test_a_table_s_own_groups_of_columns_are_taken(path, capsys):
     assert ours.manifest.parameters == split.manifest.parameters
     assert theirs.manifest.parameters == split.manifest.parameters
     assert [row.radius for row in ours.rows] == [row.radius for row in split.rows]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        ["--sigma", "1"],
+        ["--method", "uniform", "--sigma", "1"],
+        ["--sigma", "1", "--transform", "brightness"],
+        # a group of numbers that reaches into the categories
+        [
+            *("--method", "blocks", "--splits", "3"),
+            *("--blocks", "gaussian:sigma=1;categorical:keep=.9,values=3"),
+        ],
+    ],
+)
+def test_noise_of_numbers_is_not_added_to_categories(path, capsys, noise):
+    path.write_text(TEXT.replace("ill", "sex,ill", 1).replace(",no", ",f,no"))
+    path.write_text(path.read_text().replace(",yes", ",m,yes"))
+    path.with_name("of_table.py").write_text(MODEL)
+    words = ["--model", "of_table.py:load", "--data", "table.csv", "--target", "ill"]
+    out = ["--n", "500", "--out", "out.tsv"]
+    assert main(["certify", *words, *noise, *out]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "--method " in said
+    assert "sex" in said
+    assert "auto:" in said
+    assert not path.with_name("out.tsv").exists()
+
+
+def test_noise_of_numbers_is_not_added_to_a_frame_s_categories():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": [3.0, 5.0, 4.0], "job": [2, 0, 1]})
+    labels = np.array([0, 1, 0])
+
+    def model(batch):
+        return np.stack([batch[:, 0] < 4, batch[:, 0] >= 4], 1).astype(float)
+
+    run = certify_dataset(model, (frame, labels), schemes.gaussian(0.5), n=50)
+    assert len(run.rows) == 3  # whole numbers may be anything
+    for kind in ("category", "str"):
+        frame["job"] = frame["job"].astype(kind)
+        with pytest.raises(ArgumentError, match=r"^scheme .*job"):
+            certify_dataset(model, (frame, labels), schemes.gaussian(0.5), n=50)
 
 
 @pytest.mark.parametrize(

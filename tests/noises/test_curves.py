@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from cases import slow_among
+from cases import slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
@@ -78,7 +78,7 @@ def assert_categorical(dims, sizes):
 
 
 def test_categorical_is_brute_force():
-    assert_categorical(dims=(1, 2), sizes=(2, 3))
+    assert_categorical(dims=(1, 2), sizes=(3,))
 
 
 @pytest.mark.slow
@@ -103,7 +103,7 @@ def assert_flips(x, chances):
 
 
 def test_flips_are_brute_force():
-    assert_flips([0, 1], CHANCES)
+    assert_flips([0, 1], CHANCES[::2])
 
 
 @pytest.mark.slow
@@ -125,7 +125,7 @@ def assert_masks(dims):
 
 
 def test_masks_are_brute_force():
-    assert_masks([1, 2, 3])
+    assert_masks([1, 3])
 
 
 @pytest.mark.slow
@@ -287,9 +287,7 @@ def number(fraction):
     return mp.mpf(fraction.numerator) / fraction.denominator
 
 
-@pytest.mark.parametrize(
-    "curve", slow_among([*CURVES[:2], CURVES[-1]], CURVES), ids=repr
-)
+@pytest.mark.parametrize("curve", slow_but([CURVES[2], CURVES[4]], CURVES), ids=repr)
 def test_scores_are_sound_to_the_far_tails(curve):
     """Tails in 500 digits, beyond the smallest of them."""
     room = mp.mpf(2) ** -1400

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import slow_among
 from mpmath import mp
 from scipy.special import ndtr, ndtri
 
@@ -45,7 +46,7 @@ def test_the_number_of_the_theory_page():
     assert round(float(TABLE.curve.low(0.97, (0.7, 1))), 12) == 0.544198240945
 
 
-@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("name", slow_among(["both"], BLOCKS))
 def test_bounds_are_next_to_the_truth_and_on_the_safe_side(name):
     blocks, curve = BLOCKS[name]
     mixed = MixedCurve(1.0, curve)
@@ -229,6 +230,22 @@ def test_a_threshold_certifies_and_hardly_less_does_not():
     assert hidden.threshold((0.1, 7)) == math.inf
 
 
+@pytest.mark.parametrize("distance", [0.0, 0.3])
+@pytest.mark.parametrize(
+    ("name", "changes"), [("flips", (1, 0)), ("both", ((0, 1), 1))]
+)
+def test_changes_may_be_numbers_of_each_kind(name, changes, distance):
+    curve = BLOCKS[name][1]
+    mixed, pair = MixedCurve(1.0, curve), (distance, changes)
+    threshold = mixed.threshold(pair)
+    assert mixed.low(threshold, pair) > 0.5
+    assert mixed.certified(threshold, pair)
+    assert not mixed.certified(threshold - 1e-9, pair)
+    if not distance:
+        assert threshold == pytest.approx(curve.threshold(changes), abs=1e-9)
+        assert mixed.transport(2.0, pair) == curve.transport(2.0, changes)
+
+
 @pytest.mark.parametrize("z_b", [None, -2.9])
 def test_the_audit_proves_what_is_certified_and_no_more(z_b):
     for blocks, curve in BLOCKS.values():
@@ -351,6 +368,9 @@ def beside(*parts, **more):
         (beside(schemes.gaussian(1.0, norm=1), VALUES), "parts", "l2"),
         (beside(schemes.anisotropic([0.1, 0.2]), BITS), "parts", "gaussian"),
         (beside(BITS, BITS, changes=1), "changes", "gaussian"),
+        (beside(schemes.gaussian(1.0), VALUES, changes=401), "changes", "400"),
+        (beside(schemes.gaussian(1.0), BITS, changes=64), "changes", "fewer"),
+        (lambda: TABLE.curve.low(0.9, (0.5, 10**4)), "r", "few"),
         (lambda: TABLE.curve.low(0.9, 1), "r", "distance"),
         (lambda: TABLE.curve.low(0.9, (-1.0, 1)), "r", "in [0"),
     ],
@@ -360,6 +380,26 @@ def test_what_does_not_go_together_is_refused_in_one_line(make, name, word):
         make()
     assert word in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_frontier_ends_where_ways_are_many():
+    """64 changes of two weak kinds have 2,144 ways, and took six seconds."""
+    curve = MixedCurve(1.0, FlipsCurve(0.48, 0.47))
+    frontier = curve.frontier_of_scores(3.0)
+    assert [changes for _, changes in frontier] == list(range(22))
+    assert all(curve.takes(changes) for _, changes in frontier)
+
+
+def test_the_order_of_ways_hardly_moves_a_radius():
+    """The first way is searched, the others are only asked whether they hold there."""
+    scores = np.array([0.3, 1.2, 2.5, 6.0, np.inf])
+    curve = MixedCurve(1.0, FlipsCurve(0.1, 0.2), 2)
+    forwards = curve.radius_of_scores(scores)
+    curve._known[2].reverse()
+    backwards = curve.radius_of_scores(scores)
+    np.testing.assert_allclose(forwards, backwards, rtol=1e-12)
+    alone = [curve.radius_of_scores(score) for score in scores]
+    np.testing.assert_allclose(forwards, alone, rtol=1e-12)
 
 
 def test_scores_of_no_sample_are_bounded():

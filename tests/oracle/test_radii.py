@@ -6,6 +6,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from cases import quick_each
 from mpmath import mp
 from radius_truth import close
 
@@ -231,9 +232,50 @@ def test_a_method_without_a_proof_is_refused_in_one_line(monkeypatch, tmp_path):
         audit.verify(tmp_path / "out.tsv")
 
 
-@pytest.mark.parametrize(("method", "parameters", "z_b", "truth"), TRUTH)
+@pytest.mark.parametrize(("method", "parameters", "z_b", "truth"), quick_each(4, TRUTH))
 def test_the_sign_at_the_truth(method, parameters, z_b, truth):
     for step in (1e-3, 1e-12, -1e-12):
         options = (method, parameters, 0.25, float(truth) * (1 + step), 1.5, z_b)
         assert (certificates.excess(*options) > 0) == (step > 0)
         assert _radii.proved(*options) == (step < 0)
+
+
+#: A rate that changes nothing, and a runner-up as good as impossible.
+FAR = [
+    (
+        "semi-elastic",
+        {"rate": 6.009497295660547e-50, "dim": 150528.0},
+        0.5307496262486745,
+        4.3239553233536045e-08,
+        -4.3239553233536045e-08,
+        2.2949376717833e-08,
+    ),
+    (
+        "blocks",
+        {
+            "blocks": [
+                {"method": "categorical", "keep": 0.5, "values": 3},
+                {"method": "gaussian", "sigma": 0.4},
+            ],
+            "splits": [3],
+            "changes": 1,
+        },
+        0.4,
+        4.0,
+        -14.0,
+        3.59238734487323,
+    ),
+]
+
+
+@pytest.mark.slow  # digits for large scores
+@pytest.mark.parametrize(("method", "parameters", "sigma", "z_a", "z_b", "truth"), FAR)
+def test_the_sign_is_right_far_out(method, parameters, sigma, z_a, z_b, truth):
+    """The digits of a centre at 1e48, and of a probability of 1 - 8e-45, were lost."""
+    for step in (1e-9, -1e-9):
+        radius = truth * (1 + step)
+        digits = 8 if method == "blocks" else 31  # of a lead of 4e-8 fewer are left
+        found = certificates.excess(
+            method, parameters, sigma, radius, z_a, z_b, dps=digits
+        )
+        assert (found > 0) == (step > 0)

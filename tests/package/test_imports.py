@@ -4,22 +4,14 @@ Lazy imports count too: a file that imports another inside a function still need
 """
 
 import ast
-from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2] / "rsbounds"
+from sources import PACKAGE, for_types_alone, last_name, sources, statements
 
 
 def module_of(path):
     """The dotted name of a file."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def for_types_alone(node):
-    return isinstance(node, ast.If) and ast.unparse(node.test) in (
-        "TYPE_CHECKING",
-        "typing.TYPE_CHECKING",
-    )
 
 
 def imports(tree):
@@ -32,7 +24,7 @@ def imports(tree):
         if for_types_alone(node):  # such imports are never run
             nodes.extend(node.orelse)
             continue
-        nodes.extend(ast.iter_child_nodes(node))
+        nodes.extend(statements(node))
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -62,7 +54,7 @@ def files_imported(own, tree, modules):
 
 
 def graph():
-    trees = {module_of(p): ast.parse(p.read_text()) for p in PACKAGE.rglob("*.py")}
+    trees = {module_of(p): ast.parse(p.read_text()) for p in sources()}
     return {own: files_imported(own, tree, trees) for own, tree in trees.items()}
 
 
@@ -128,9 +120,9 @@ def test_lazy_imports_count():
 
 def test_no_import_is_hidden_in_a_string():
     """Only the package's and the command line's lazy attributes name modules so."""
-    for path in PACKAGE.rglob("*.py"):
-        if path in (PACKAGE / "__init__.py", PACKAGE / "cli" / "__init__.py"):
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func):
+    lazy = {PACKAGE / "__init__.py", PACKAGE / "cli" / "__init__.py"}
+    texts = {path: path.read_text() for path in sources() if path not in lazy}
+    for path in [path for path in texts if "import_module" in texts[path]]:
+        for node in ast.walk(ast.parse(texts[path])):
+            if isinstance(node, ast.Call) and last_name(node.func) == "import_module":
                 assert "rsbounds." not in ast.unparse(node), path

@@ -11,14 +11,15 @@ import sysconfig
 import tarfile
 import tomllib
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
+from sources import PACKAGE, for_types_alone, sources, statements
 
 import rsbounds
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "rsbounds"
 EXT = ROOT / "rsbounds_ext"
 
 # The rooms, and what each may import besides itself, stand in the table of the
@@ -54,30 +55,23 @@ AT_HOME = {
 }
 
 
-def sources():
-    return sorted(PACKAGE.rglob("*.py"))
-
-
 def room(path):
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
 def imported(path, *, on_import=False):
     """Dotted names that a file imports; ``on_import``: only those run when it is
     imported.
     """
-    tree = ast.parse(path.read_text())
-    nodes = [tree]
+    nodes = [ast.parse(path.read_text())]
     names = set()
     while nodes:
         node = nodes.pop()
-        lazy = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        typing = isinstance(node, ast.If) and ast.unparse(node.test).endswith(
-            "TYPE_CHECKING"
-        )
-        if on_import and (lazy or typing):
+        lazy = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if on_import and (lazy or for_types_alone(node)):
             continue
-        nodes.extend(ast.iter_child_nodes(node))
+        nodes.extend(statements(node))
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -111,12 +105,9 @@ def test_imports_only_go_up_the_list():
         assert rooms_imported(path) <= lower, f"{place} imports against the flow"
         # nothing goes around this test as a string; those two load lazily
         if own not in ("__init__", "cli"):
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    named = re.fullmatch(r"rsbounds\.(\w+)", node.value)
-                    assert not named or named[1] in {*lower, "bounds"}, (
-                        f"{place}: {node.value}"  # "bounds": a group of entry points
-                    )
+            named = re.findall(r"""["']rsbounds\.(\w+)["']""", path.read_text())
+            # "bounds": a group of entry points
+            assert {*named} <= {*lower, "bounds"}, f"{place} names a room above it"
     users = {
         room(p) for p in sources() for n in imported(p) if n.startswith("rsbounds_ext")
     }

@@ -9,6 +9,9 @@ from .claims import CLAIMS
 from .mutations import run
 
 SLOW = {
+    "central",
+    "densities",
+    "median[4]",
     "mills",
     "ndtri_tail[2]",
     "ndtri_tail[3]",

@@ -4,6 +4,7 @@ for it.
 
 import numpy as np
 import pytest
+from cases import slow_among
 from mpmath import mp
 from scipy.special import ndtr, ndtri
 
@@ -104,7 +105,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", slow_among(["digits"], CASES))
 def test_slack_bounds_the_error_of_a_level_under_a_climbing_search(case):
     dim, count, k, rate = CASES[case]
     rng = np.random.default_rng(len(case))

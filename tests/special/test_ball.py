@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 import pytest
+from cases import quick_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
@@ -91,7 +92,7 @@ def tier_borders():
     yield from (2 * c2 for c2 in (350.0, 1200.0, 2e4, 6e4))
 
 
-@pytest.mark.parametrize("dim", list(tier_borders()))
+@pytest.mark.parametrize("dim", quick_each(3, list(tier_borders())))
 def test_polynomial_tiers(dim):
     small = max(1.0, dim / 30)
     for z in (-20.0, -0.7, 0.3, 9.0):

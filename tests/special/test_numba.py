@@ -11,6 +11,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from cases import quick_each
 from special_calls import INSIDE, NAMES
 
 pytest.importorskip("numba")
@@ -19,7 +20,7 @@ from numba import njit
 from rsbounds import special
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", quick_each(2, NAMES))
 def test_bit_equal_to_the_ufunc(name):
     function, rng = getattr(special, name), np.random.default_rng(0)
     args = [value * rng.uniform(0.01, 2, 200) for value in INSIDE[name]]

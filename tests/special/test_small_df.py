@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from cases import quick_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
@@ -73,7 +74,7 @@ BORDER = [  # nc x = 64, where the sums hand over to the contour; y = 0.75; y = 
 ]
 
 
-@pytest.mark.parametrize(("x", "df", "nc"), BORDER)
+@pytest.mark.parametrize(("x", "df", "nc"), quick_each(3, BORDER))
 def test_where_formulas_change(x, df, nc):
     for near in (math.nextafter(x, 0), x, math.nextafter(x, math.inf)):
         assert max(errors_over_bounds(near, df, nc).values()) <= 1

@@ -78,16 +78,14 @@ LINEAR = {
 def test_bounds_of_linear_layers_are_above_their_norms_and_near_them(name, monkeypatch):
     make, shape, loose = LINEAR[name]
     slack = min(loose, 1e-8)
-    for seed in range(2):
-        torch.manual_seed(seed)
-        layer = make().double().eval()
-        norm, graph = exact(layer, shape), freeze(layer, shape)
-        assert norm <= lipschitz_upper_bound(graph, shape) <= norm * (1 + slack)
-        assert gradient_lipschitz_upper_bound(graph, shape) == 0.0
-        # without the matrix, which larger inputs don't have
-        monkeypatch.setattr(_walk, "_ENTRIES", 0)
-        assert norm <= lipschitz_upper_bound(graph, shape) <= norm * (1 + loose)
-        monkeypatch.undo()
+    torch.manual_seed(0)
+    layer = make().double().eval()
+    norm, graph = exact(layer, shape), freeze(layer, shape)
+    assert norm <= lipschitz_upper_bound(graph, shape) <= norm * (1 + slack)
+    assert gradient_lipschitz_upper_bound(graph, shape) == 0.0
+    # without the matrix, which larger inputs don't have
+    monkeypatch.setattr(_walk, "_ENTRIES", 0)
+    assert norm <= lipschitz_upper_bound(graph, shape) <= norm * (1 + loose)
 
 
 def test_bound_is_above_the_largest_frequency_between_grid_points(monkeypatch):
@@ -138,37 +136,6 @@ def test_power_iteration_under_estimates_and_the_bound_does_not():
     norm = exact(layer, (8, 8, 8))
     assert norm > 1.05
     assert norm <= lipschitz_upper_bound(layer, (8, 8, 8)) <= 1.1 * norm
-
-
-ACTIVATIONS = [
-    *(
-        nn.ReLU(),
-        nn.ReLU6(),
-        nn.LeakyReLU(0.2),
-        nn.LeakyReLU(-3.0),
-        nn.ELU(1.7),
-        nn.Tanh(),
-    ),
-    *(nn.Sigmoid(), nn.SiLU(), nn.GELU(), nn.Softplus(2.0), nn.Softplus(0.5)),
-    *(nn.Hardtanh(-2, 0.5), nn.PReLU()),
-]
-
-
-@pytest.mark.parametrize("activation", ACTIVATIONS, ids=repr)
-def test_constants_of_activations(activation):
-    if isinstance(activation, nn.PReLU):
-        activation.weight.data.fill_(2.5)
-    x = torch.linspace(-20, 20, 100_001, dtype=torch.float64, requires_grad=True)
-    (first,) = torch.autograd.grad(activation.double()(x).sum(), x, create_graph=True)
-    bound = lipschitz_upper_bound(activation, 1)
-    assert first.abs().max() <= bound <= 1.01 * first.abs().max()
-    if isinstance(activation, nn.Tanh | nn.Sigmoid | nn.SiLU | nn.GELU | nn.Softplus):
-        (second,) = torch.autograd.grad(first.sum(), x)
-        curvature = gradient_lipschitz_upper_bound(activation, 1)
-        assert second.abs().max() <= curvature <= 1.01 * second.abs().max()
-    else:
-        with pytest.raises(ValueError, match="smooth activation"):
-            gradient_lipschitz_upper_bound(activation, 1)
 
 
 def test_max_pooling_batch_norm_and_slopes_of_channels():

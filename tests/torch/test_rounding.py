@@ -5,6 +5,7 @@ numbers.
 import numpy as np
 import pytest
 import torch
+from cases import quick_each
 from exact_layers import numbers, real, values
 from mpmath import mp
 from torch import nn
@@ -97,7 +98,7 @@ def error(net, whole, level):
     return abs(mp.mpf(level) - truth)
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("kind", quick_each(3, NETWORKS))
 def test_rounding_bounds_the_error_under_a_climbing_search(kind):
     net = network(kind)
     bound = net.rounding((1, 3, 3))

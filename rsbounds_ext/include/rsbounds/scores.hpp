@@ -10,10 +10,35 @@
 
 namespace rsb {
 
+// Whether the processor takes numbers below 2^-1022 for 0
+inline bool least_is_flushed() {
+    const volatile double least = std::numeric_limits<double>::denorm_min();
+    return least == 0;
+}
+
+// Whether the processor takes numbers below 2^-1022 for 0
+inline bool denormals_are_flushed() {
+    const volatile double least = std::numeric_limits<double>::denorm_min();
+    return least == 0;
+}
+
 // A number at most (`towards` = -inf) or at least (inf) the truth, given `value` within
-// a relative `error` of it. Never on the other side of 0; 0 and infinities stay.
+// a relative `error` of it. Never on the other side of 0; 0 and infinities stay. Where
+// numbers below 2^-1022 are taken for 0 the slack of the smallest is lost: towards 0
+// they become 0, away from it they are moved as larger ones, without a change of digits.
 inline double rounded(double value, double error, double towards) {
     if (value == 0 || std::fabs(value) == inf) return value;
+    if (std::fabs(value) < 0x1p-960 && denormals_are_flushed()) {
+        if (value * towards < 0) return 0;
+        return rounded(value * 0x1p200, error, towards) * 0x1p-200;
+    }
+    if (std::fabs(value) < 0x1p-900 && least_is_flushed()) {
+        // the slack would be taken for 0; a power of two changes no digit
+        const double moved = rounded(value * 0x1p200, error, towards) * 0x1p-200;
+        return std::fabs(moved) < 0x1p-1022 && towards * value > 0
+                   ? std::copysign(0x1p-1022, value)
+                   : moved;
+    }
     const double slack =
         error * std::fabs(value) + 4 * std::numeric_limits<double>::denorm_min();
     const double moved = std::nextafter(value + std::copysign(slack, towards), towards);

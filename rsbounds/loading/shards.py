@@ -9,17 +9,17 @@ from rsbounds._numerics.errors import ArgumentError
 _RANKS = (("torchrun", "RANK", "WORLD_SIZE"), ("SLURM", "SLURM_PROCID", "SLURM_NTASKS"))
 
 
-def share(text: str | None) -> tuple[int, int, str]:
-    """Return this process's share (i, N) of the inputs and where it comes from.
+def shard(text: str | None) -> tuple[int, int, str]:
+    """Return this process's shard (i, N) of the inputs and where it comes from.
 
     ValueError if the environment is unclear.
 
     From ``i/N`` (i counts from 0). Else from the environment: a SLURM job array's
-    elements each take a share, and within one the processes of torchrun or of SLURM
+    elements each take a shard, and within one the processes of torchrun or of SLURM
     theirs of that. Else 0/1. The origin is "default" where the environment has no say.
     """
     if text is not None:
-        return *checks.share("shard", text), "default"
+        return *checks.shard_of("shard", text), "default"
     rank = 0
     size = 1
     origins: list[str] = []
@@ -37,7 +37,7 @@ def _rank() -> tuple[int, int, str] | None:
     for origin, rank, size in _RANKS:
         if rank in os.environ and size in os.environ:
             place = f"{os.environ[rank]}/{os.environ[size]}"
-            return *checks.share(f"{rank}/{size} in the environment", place), origin
+            return *checks.shard_of(f"{rank}/{size} in the environment", place), origin
     return None
 
 
@@ -55,6 +55,6 @@ def _element() -> tuple[int, int, str] | None:
             place = f"{i}/{count}"
     what = "SLURM_ARRAY_TASK_ID/COUNT/MIN/STEP in the environment"
     try:
-        return *checks.share(what, place), "SLURM array"
+        return *checks.shard_of(what, place), "SLURM array"
     except ArgumentError as error:
         raise ArgumentError("shard", f"must be given: {error}") from None

@@ -9,7 +9,7 @@ import pytest
 from cli_models import arguments, models, one_line
 
 from rsbounds.cli import main
-from rsbounds.loading import share
+from rsbounds.loading import shard
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def element(task, count=4, least=0, step=1):
 
 
 def test_without_any_of_them_everything_is_taken(environment):
-    assert share(None) == (0, 1, "default")
+    assert shard(None) == (0, 1, "default")
 
 
 @pytest.mark.parametrize(("least", "step"), [(0, 1), (1, 1), (5, 1), (0, 4), (3, 7)])
@@ -40,7 +40,7 @@ def test_elements_of_an_array_partition_the_inputs(environment, least, step):
     taken = []
     for i in range(4):
         environment(**element(least + i * step, 4, least, step))
-        rank, size, origin = share(None)
+        rank, size, origin = shard(None)
         assert origin == "SLURM array"
         taken += range(rank, 23, size)
     assert sorted(taken) == list(range(23))
@@ -55,7 +55,7 @@ def test_processes_of_an_element_share_what_is_its_own(environment, rank, size, 
     for i in range(3):
         for j in range(2):
             environment(**element(i + 1, 3, 1), **{rank: j, size: 2})
-            first, stride, said = share(None)
+            first, stride, said = shard(None)
             assert said == f"{origin} in SLURM array"
             taken += range(first, 23, stride)
     assert sorted(taken) == list(range(23))
@@ -63,12 +63,12 @@ def test_processes_of_an_element_share_what_is_its_own(environment, rank, size, 
 
 def test_shard_goes_before_the_environment(environment):
     environment(**element("x"), RANK=1, WORLD_SIZE=2)
-    assert share("2/3") == (2, 3, "default")
+    assert shard("2/3") == (2, 3, "default")
 
 
 def test_old_slurm_without_least_and_step_counts_from_zero(environment):
     environment(SLURM_ARRAY_TASK_ID=2, SLURM_ARRAY_TASK_COUNT=4)
-    assert share(None) == (2, 4, "SLURM array")
+    assert shard(None) == (2, 4, "SLURM array")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_old_slurm_without_least_and_step_counts_from_zero(environment):
 def test_an_array_that_says_no_share_is_one_line(environment, capsys, tmp_path, bad):
     environment(**bad)
     with pytest.raises(ValueError, match="SLURM_ARRAY_TASK_ID"):
-        share(None)
+        shard(None)
     words = [
         "--model",
         "m:m",
