@@ -131,8 +131,8 @@ def row(case: Case) -> str:
 
 TEXT = """# Special functions beside SciPy
 
-Processor time of one value in an array of 1,000 to 20,000, the least of {rounds} rounds in which
-both libraries take turns in one process, made by
+Processor time of one value in an array of 1,000 to 20,000, the least of {rounds}
+rounds in which both libraries take turns in one process, made by
 
 ```sh
 OMP_NUM_THREADS=1 python benchmarks/pages/special_speed.py
@@ -146,8 +146,8 @@ none of them states an error bound.
 | --- | --- | --- | --- |
 {rows}
 
-Points and probabilities are in random order. In sorted arrays SciPy is up to a seventh quicker, as its branches are then
-guessed. Where the proofs cost time: tails carry their exponent in two doubles, without which the
+Points and probabilities are in random order. In sorted arrays SciPy is up to a sixth
+quicker, as its branches are then guessed. Where the proofs cost time: tails carry their exponent in two doubles, without which the
 error would grow with the logarithm of the tail. Mills's ratio in `log_ndtr` is one
 polynomial of 28 terms for all z. `confidence.lower_bound` carries an error bound of the
 binomial tail through its search.
