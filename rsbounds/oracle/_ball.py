@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from mpmath import mp
 
+from rsbounds.oracle._entry import checked
 from rsbounds.oracle._normal import (
     GUARD,
     Mpf,
@@ -37,6 +38,7 @@ class Tails(NamedTuple):
     log_density: Mpf
 
 
+@checked
 def ball_tails(
     u: Real, dim: Real, s: Real, *, dps: int = 30, method: str | None = None
 ) -> Tails:
@@ -71,6 +73,7 @@ def ball_tails(
     return _rounded(tails, dps)
 
 
+@checked
 def ncx2_tails(
     x: Real, df: Real, nc: Real, *, dps: int = 30, method: str | None = None
 ) -> Tails:
@@ -229,6 +232,7 @@ def _trapezoid(
     raise ArithmeticError("the contour integral did not settle")
 
 
+@checked
 def ball_score(
     u: Real, dim: Real, s: Real, *, dps: int = 30, method: str | None = None
 ) -> Mpf:
@@ -254,6 +258,7 @@ def ball_score(
     return score(tails.log_lower, tails.log_upper, dps=dps)
 
 
+@checked
 def ball_offset(z: Real, dim: Real, s: Real, *, dps: int = 30) -> Mpf:
     """The inverse of ``ball_score`` in u.
 
@@ -278,6 +283,7 @@ def ball_offset(z: Real, dim: Real, s: Real, *, dps: int = 30) -> Mpf:
     return rounded(u, dps)
 
 
+@checked
 def ncx2_logcdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Logarithm of P(X <= x), X noncentral chi-square with df degrees of freedom.
 
@@ -286,6 +292,7 @@ def ncx2_logcdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     return ncx2_tails(x, df, nc, dps=dps).log_lower
 
 
+@checked
 def ncx2_logsf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Logarithm of P(X > x), X noncentral chi-square with df degrees of freedom.
 
@@ -294,6 +301,7 @@ def ncx2_logsf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     return ncx2_tails(x, df, nc, dps=dps).log_upper
 
 
+@checked
 def ncx2_logpdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """The log of the density at x.
 
@@ -302,6 +310,7 @@ def ncx2_logpdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     return ncx2_tails(x, df, nc, dps=dps).log_density
 
 
+@checked
 def ncx2_cdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """P(X <= x).
 
@@ -310,6 +319,7 @@ def ncx2_cdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     return _exp(ncx2_tails(x, df, nc, dps=dps + 20).log_lower, dps)
 
 
+@checked
 def ncx2_sf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """P(X > x).
 
@@ -318,6 +328,7 @@ def ncx2_sf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     return _exp(ncx2_tails(x, df, nc, dps=dps + 20).log_upper, dps)
 
 
+@checked
 def ncx2_pdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """The density at x.
 
@@ -326,6 +337,7 @@ def ncx2_pdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     return _exp(ncx2_tails(x, df, nc, dps=dps + 20).log_density, dps)
 
 
+@checked
 def ncx2_ppf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Quantile x of the noncentral chi-square with log P(X <= x) = log_p.
 
@@ -343,6 +355,7 @@ def ncx2_ppf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     return _quantile(ndtri_exp(log_p, dps=dps + GUARD), df, nc, dps)
 
 
+@checked
 def ncx2_isf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Quantile x of the noncentral chi-square with log P(X > x) = log_p.
 
@@ -361,6 +374,7 @@ def ncx2_isf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
         return _quantile(-ndtri_exp(log_p, dps=dps + GUARD), df, nc, dps)
 
 
+@checked
 def ncx2_ppf(p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Quantile x of the noncentral chi-square with P(X <= x) = p.
 
@@ -379,6 +393,7 @@ def ncx2_ppf(p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
         return ncx2_ppf_exp(mp.log(exact(p)), df, nc, dps=dps)
 
 
+@checked
 def ncx2_isf(p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Quantile x of the noncentral chi-square with P(X > x) = p.
 

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from math import inf
-from numbers import Rational
 from operator import index
 from statistics import NormalDist
 from typing import Any
 
 from mpmath import mp
 
+from rsbounds.oracle._entry import checked
+from rsbounds.oracle._entry import exact as exact
+
 Mpf = Any
 Real = Any
 
 GUARD = 25  # decimal digits carried beyond those asked for
-
-
-def exact(value: Real) -> Mpf:
-    """Return ``value`` as an mpf: a float exactly, strings to the working precision.
-
-    Fractions are divided at the working precision too.
-    """
-    if isinstance(value, str | mp.mpf | float | int):
-        return mp.mpf(value)
-    if getattr(value, "shape", None) == ():
-        value = value.item()  # of NumPy, which is not loaded here
-    if isinstance(value, float | int):
-        return mp.mpf(value)
-    if isinstance(value, Rational):
-        return mp.mpf(value.numerator) / value.denominator
-    try:
-        if value != value or value in (inf, -inf):
-            return mp.mpf(float(value))
-        numerator, denominator = value.as_integer_ratio()
-    except (AttributeError, TypeError, ArithmeticError, ValueError):
-        return mp.mpmathify(value)
-    return mp.mpf(numerator) / denominator
 
 
 def whole(name: str, value: Real) -> int:
@@ -59,6 +38,7 @@ def log_complement(log_p: Mpf) -> Mpf:
     return mp.log1p(-mp.exp(log_p)) if log_p < -0.7 else mp.log(-mp.expm1(log_p))
 
 
+@checked
 def ndtr(z: Real, *, dps: int = 30) -> Mpf:
     """Phi(z), to ``dps`` digits also where it is tiny.
 
@@ -74,6 +54,7 @@ def ndtr(z: Real, *, dps: int = 30) -> Mpf:
     return rounded(p, dps)
 
 
+@checked
 def log_ndtr(z: Real, *, dps: int = 30) -> Mpf:
     """Logarithm of Phi(z).
 
@@ -89,6 +70,7 @@ def log_ndtr(z: Real, *, dps: int = 30) -> Mpf:
     return rounded(value, dps)
 
 
+@checked
 def ndtri(p: Real, *, dps: int = 30) -> Mpf:
     """Phi^-1(p) for p in [0, 1].
 
@@ -109,6 +91,7 @@ def ndtri(p: Real, *, dps: int = 30) -> Mpf:
     return rounded(z, dps)
 
 
+@checked
 def ndtri_exp(log_p: Real, *, dps: int = 30) -> Mpf:
     """Phi^-1(e^log_p) for log_p in [-inf, 0].
 
@@ -127,6 +110,7 @@ def ndtri_exp(log_p: Real, *, dps: int = 30) -> Mpf:
     return rounded(z, dps)
 
 
+@checked
 def score(log_lower: Mpf, log_upper: Mpf, *, dps: int) -> Mpf:
     """Normal score of a probability from the logs of both tails, by the smaller one.
 
