@@ -234,6 +234,9 @@ def log_volume(
     return round_down(ball + per_axis + product - slack, EPS)
 
 
+# --- Laplace noise
+
+
 def laplace_radius(
     p_a: ArrayLike,
     scale: ArrayLike,
@@ -442,6 +445,9 @@ def _log_ratio(larger: Array, smaller: Array, difference: Array) -> Array:
     return np.where(
         far, np.log(larger) - np.log(smaller), np.log1p(difference / smaller)
     )
+
+
+# --- sums over the axes, for both kinds of noise
 
 
 def _reach(scale: Array, power: Floats) -> Array:

@@ -256,10 +256,11 @@ def transport(
     z = as_floats("z", z, exact=True)
     distance = as_floats("radius", radius, 0.0, towards=np.inf)
     sigma = operand("sigma", sigma, 0.0, closed="neither", towards=-np.inf)
-    spread, error = _spread(*_norm_and_dim(norm, dim))
-    z, distance, sigma, spread, error = broadcast(
-        z=z, radius=distance, sigma=sigma, norm=spread, dim=error
+    norm, dim = _norm_and_dim(norm, dim)
+    z, distance, sigma, norm, dim = broadcast(
+        z=z, radius=distance, sigma=sigma, norm=norm, dim=dim
     )
+    spread, error = _spread(norm, dim)
     with np.errstate(over="ignore"):
         step = round_up(positive_quotient(distance, sigma) * spread, error)
     return moved_scores(z, step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import secrets
 import stat
@@ -50,6 +51,12 @@ def content_of(path: str | os.PathLike[str], most: int = SMALL) -> bytes:
     if len(content) > most:
         raise ValueError(f"{os.fspath(path)!r} must have at most {most} bytes")
     return content
+
+
+def file_hash(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a regular file, of whatever size."""
+    with opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def array_of(path: str | os.PathLike[str]) -> NDArray[Any]:

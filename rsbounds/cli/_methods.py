@@ -9,6 +9,7 @@ import numpy as np
 
 from rsbounds import loading
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.files import file_hash
 from rsbounds.cli._flags import flag as flag
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
@@ -174,7 +175,7 @@ class Given:
         if anchors.shape[1] != self.dim:
             expected = f"{self.dim} numbers an input, as --data"
             raise ValueError(f"{path}: x must have {expected}; got {anchors.shape[1]}")
-        return anchors, loading.file_hash(path)
+        return anchors, file_hash(path)
 
     def function(self, option: str, spec: str) -> tuple[Any, Any]:
         from rsbounds.audit import trust

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rsbounds import audit
 from rsbounds._numerics.domains import DIMENSION
-from rsbounds._numerics.files import require_folder
+from rsbounds._numerics.files import file_hash, require_folder
 from rsbounds._numerics.options import as_switch
 from rsbounds._numerics.text import shown
 from rsbounds.answers import Stages, TopClass, read_list, restored
@@ -30,7 +30,7 @@ from rsbounds.cli import _methods
 from rsbounds.cli._output import Told, add_json, show
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
-from rsbounds.loading import file_hash, guarded
+from rsbounds.loading import guarded
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Row, read_rows, write
 from rsbounds.schemes import METHODS, Scheme

@@ -10,7 +10,6 @@ from rsbounds.loading.callables import fingerprint as fingerprint
 from rsbounds.loading.callables import guarded as guarded
 from rsbounds.loading.data import check_labels as check_labels
 from rsbounds.loading.data import open_data, prefetched
-from rsbounds.loading.hashes import file_hash as file_hash
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.models import load_model
 from rsbounds.loading.models import parse_arguments as parse_arguments

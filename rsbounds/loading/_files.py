@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
+from rsbounds._numerics.files import file_hash, opened
 from rsbounds._numerics.text import shown
 from rsbounds.frameworks import in_pieces, labels_of
 from rsbounds.loading._loaded import Loaded, Request
 from rsbounds.loading.callables import guarded
-from rsbounds.loading.hashes import file_hash, opened
 from rsbounds.loading.packages import need
 
 _TYPES: dict[str, Any] = {

@@ -22,9 +22,9 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.files import opened
 from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import reason
-from rsbounds.loading.hashes import opened
 from rsbounds.loading.rows import (
     LARGEST,
     NUMBERS_OF_TEXT,

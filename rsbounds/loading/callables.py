@@ -18,8 +18,8 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.files import opened
 from rsbounds._numerics.text import shown
-from rsbounds.loading.hashes import code_hash
 from rsbounds.loading.parameters import is_torch, parameters_hash
 
 _PACKAGE = str(Path(__file__).parents[1])
@@ -104,6 +104,17 @@ def fingerprint(spec: str, model: Any) -> dict[str, str | None]:
         "source": code_hash(source) if source else None,
         "parameters": parameters_hash(model),
     }
+
+
+def code_hash(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a Python file without its empty lines and comment lines.
+
+    (Not of its syntax tree, which differs between versions of Python.)
+    """
+    with opened(path) as file:
+        lines = [line.rstrip() for line in file.read().splitlines()]
+    code = [line for line in lines if line and not line.lstrip().startswith(b"#")]
+    return hashlib.sha256(b"\n".join(code)).hexdigest()
 
 
 def guarded(what: str, call: Callable[..., T], *arguments: Any) -> T:

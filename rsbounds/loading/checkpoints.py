@@ -5,9 +5,9 @@ from functools import partial
 from pickle import UnpicklingError
 from typing import Any
 
+from rsbounds._numerics.files import opened
 from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import guarded, reason
-from rsbounds.loading.hashes import opened
 from rsbounds.loading.packages import need
 
 _NESTED = ("state_dict", "model_state_dict", "model")

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import choice, count
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.files import opened
 from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import reason
-from rsbounds.loading.hashes import opened
 from rsbounds.loading.packages import need
 from rsbounds.loading.rows import CorruptInput, Data
 

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_floats, broadcast, count, on_host
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.files import file_hash
 from rsbounds._numerics.text import shown
 from rsbounds.frameworks import as_function, is_estimator, is_regressor, labels_of
 from rsbounds.loading._loaded import Loaded, Request, logits, span
 from rsbounds.loading.callables import call, fingerprint, naming
 from rsbounds.loading.checkpoints import load_weights
-from rsbounds.loading.hashes import file_hash
 from rsbounds.loading.images import Preprocess
 from rsbounds.loading.parameters import is_torch, parameters_hash
 

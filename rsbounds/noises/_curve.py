@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -24,10 +24,11 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rationals import exact_probability
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
-from rsbounds.noises._estimates import DOUBLE, Part, bits, size
-from rsbounds.noises._exact import float_above, float_down, float_up
+from rsbounds.noises._estimates import DOUBLE, Kind, Part, bits, size
+from rsbounds.noises._exact import float_above, float_up
 from rsbounds.noises._questions import (
     Question,
+    Questions,
     ScoreQuestion,
     Shares,
     may_be_least,
@@ -35,9 +36,18 @@ from rsbounds.noises._questions import (
 )
 from rsbounds.noises._regions import Regions, low_float
 from rsbounds.noises._scores import bounds_of_scores, not_above, tails
-from rsbounds.noises._search import last, pairwise, rising, staircase
+from rsbounds.noises._search import by_pair, last, last_of_each, rising, staircase
 from rsbounds.noises._values import Values
-from rsbounds.noises._ways import Counts, Ways, numbers, worst
+from rsbounds.noises._ways import (
+    Answers,
+    Cases,
+    Counts,
+    Places,
+    Ways,
+    least_of,
+    numbers,
+    worst,
+)
 
 NO_NOISE = "must not make the noise the same at every input; got"
 #: Where the search of a radius or a frontier that may have no end stops.
@@ -159,14 +169,14 @@ class Curve(ABC):
         values = Values.of(p)
         cases = self._least("r", ways, Shares.of(values.exact))
 
-        def rounded(value: Fraction) -> float:
+        def rounded(value: Fraction, own: Iterator[Regions]) -> Any:
             parts = value.numerator, value.denominator
-            return min(low_float(regions, *parts) for regions in cases)
+            return least_of(low_float(regions, *parts) for regions in own)
 
-        def exact(value: Fraction) -> Fraction:
-            return min(regions.low(value) for regions in cases)
+        def exact(value: Fraction, own: Iterator[Regions]) -> Any:
+            return least_of(regions.low(value) for regions in own)
 
-        return values.answered(rounded, exact)
+        return values.answered(cases, rounded, exact)
 
     def high(self, p: Any, r: Any) -> Any:
         """The largest probability within r changes, 1 - low(1 - p, r).
@@ -178,15 +188,15 @@ class Curve(ABC):
         values = Values.of(p)
         cases = self._least("r", ways, Shares.of(1 - value for value in values.exact))
 
-        def exact(value: Fraction) -> Fraction:
-            return 1 - min(regions.low(1 - value) for regions in cases)
+        def exact(value: Fraction, own: Iterator[Regions]) -> Any:
+            return 1 - least_of(regions.low(1 - value) for regions in own)
 
-        def rounded(value: Fraction) -> float:
+        def rounded(value: Fraction, own: Iterator[Regions]) -> Any:
             rest = (1 - value).as_integer_ratio()
-            kept = [regions.low_parts(*rest) for regions in cases]
-            return max(float_up(whole - part, whole) for part, whole in kept)
+            kept = (regions.low_parts(*rest) for regions in own)
+            return -least_of((-float_up(w - part, w) for part, w in kept), end=-1)
 
-        return values.answered(rounded, exact)
+        return values.answered(cases, rounded, exact)
 
     def threshold(self, r: Any, *, exact: bool = False) -> Any:
         """The least double p_A that certifies the top class at r, alone.
@@ -233,7 +243,7 @@ class Curve(ABC):
 
     def certified_by_scores(self, z_a: Any, r: Any, z_b: Any = None) -> bool:
         """The same for normal scores; probabilities next to 1 keep their precision."""
-        question = Question(*bounds_of_scores(z_a, z_b))
+        question = _question_of_scores(z_a, z_b)
         return self._holds(question, self._ways("r", r))
 
     def radius(self, p_a: Any, p_b: Any = None) -> Any:
@@ -250,9 +260,8 @@ class Curve(ABC):
         -------
         int, inf or ndarray of float64
             0 where p_a is not above p_b, too; inf where nothing can be reached (p_a =
-            1). An array for arrays: each pair is one search, and without ``p_b`` each
-            radius that occurs, up to some .2 seconds where changes are of several
-            kinds.
+            1). An array for arrays: each number of changes is looked at once for all
+            values together.
 
         Raises
         ------
@@ -263,9 +272,14 @@ class Curve(ABC):
             return self._largest(_question(p_a, p_b))
         a = as_floats("p_a", p_a, 0.0, 1.0, nan=False, towards=-math.inf)
         if p_b is None:
-            return rising(self._radius_of_share, a)
+            return rising(
+                lambda some: self._radii([_question(p, None) for p in some.tolist()]), a
+            )
         b = as_floats("p_b", p_b, 0.0, 1.0, nan=False, towards=math.inf)
-        return pairwise(self.radius, *broadcast(p_a=a, p_b=b))
+        return by_pair(
+            lambda pairs: self._radii([_question(*pair) for pair in pairs]),
+            *broadcast(p_a=a, p_b=b),
+        )
 
     def radius_of_scores(self, z_a: ArrayLike, z_b: ArrayLike | None = None) -> Any:
         """:meth:`radius` of normal scores Phi^-1(p_a) and Phi^-1(p_b), -z_a by default.
@@ -277,12 +291,18 @@ class Curve(ABC):
         a = not_above(as_floats("z_a", z_a, nan=False, towards=-math.inf))
         if z_b is None:
             if np.ndim(a) == 0:
-                return self._radius_of_score(float(a))
-            return rising(self._radius_of_score, a)
+                return self._largest(_score_question(float(a)))
+            return rising(
+                lambda some: self._radii([_score_question(z) for z in some.tolist()]), a
+            )
         a, b = broadcast(z_a=a, z_b=as_floats("z_b", z_b, nan=False, towards=math.inf))
         if np.ndim(a):
-            return pairwise(self._radius_of_pair, a, b)
-        return self._radius_of_pair(float(a), float(b))
+            return by_pair(
+                lambda pairs: self._radii([_question_of_scores(*z) for z in pairs]),
+                a,
+                b,
+            )
+        return self._largest(_question_of_scores(float(a), float(b)))
 
     @np.errstate(under="ignore")  # ends may be smaller than any double
     def transport(self, z: ArrayLike, r: Any) -> tuple[Floats, Floats]:
@@ -327,7 +347,7 @@ class Curve(ABC):
 
     def frontier_of_scores(self, z_a: Any, z_b: Any = None) -> list[tuple[Any, ...]]:
         """:meth:`frontier` of normal scores, as in :meth:`radius_of_scores`."""
-        return self._frontier(Question(*bounds_of_scores(z_a, z_b)))
+        return self._frontier(_question_of_scores(z_a, z_b))
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{k}={v!r}" for k, v in self.parameters.items())
@@ -350,39 +370,49 @@ class Curve(ABC):
     def _is_exact(self, ways: Ways) -> bool:
         """Whether exact numbers take about a second, or less."""
         # numbers are longest, or nearly, where all kinds have as many changes
-        parts = self._parts(ways.middle)
-        return parts is not None and ways.number * bits(parts) <= _EXACT
+        each = self._bits_of(ways.middle)
+        return each is not None and ways.number * each <= _EXACT
 
-    def _cases(self, name: str, r: Any) -> list[Regions]:
+    def _bits_of(self, counts: Counts) -> int | None:
+        """About how many bits the exact masses at some changes have; None: too many."""
+        parts = self._parts(counts)
+        return None if parts is None else bits(parts)
+
+    def _cases(self, name: str, r: Any) -> Cases:
         return self._every(name, self._ways(name, r))
 
-    def _every(self, name: str, ways: Ways) -> list[Regions]:
+    def _every(self, name: str, ways: Ways) -> Cases:
         """The regions of every way to make some changes."""
         if not self._is_exact(ways):
             raise self._too_many(name, ways)
-        return [self._region(counts) for counts in ways.every()]
+        return Cases(self._region, list(ways.every()))
 
-    def _least(self, name: str, ways: Ways, shares: Shares) -> list[Regions]:
+    def _least(self, name: str, ways: Ways, shares: Shares) -> Cases:
         """The regions of some ways, among which are those that keep least of events."""
         if shares.kind is None or not self._has_estimates(ways, len(shares.shares)):
             return self._every(name, ways)
         every = list(ways.every())
         kept = [shares.kept(self._parts(counts)) for counts in every]
-        return self._few(name, ways, [every[i] for i in may_be_least(kept)])
+        may = may_be_least(kept, len(shares.shares))
+        some = np.flatnonzero(may.any(axis=1))
+        return self._few(name, ways, [every[i] for i in some.tolist()], may[some])
 
-    def _hardest(self, name: str, ways: Ways) -> list[Regions]:
+    def _hardest(self, name: str, ways: Ways) -> Iterable[Regions]:
         """The same, among which are those of the largest threshold."""
         if not self._has_estimates(ways, 1):
             return self._every(name, ways)
         left = list(ways.every())
         chosen = [left.pop(len(left) // 2)]
         while True:
-            (hard,) = self._few(name, ways, chosen)[-1:]
+            *_, hard = self._few(name, ways, chosen)
             infimum = hard.infimum_parts()
             if infimum is None:
                 return [hard]
-            # ways that are certified below that threshold have a smaller one
-            question = Question(Fraction(float_down(*infimum)), None)
+            # ways that are certified below that threshold have a smaller one; next to
+            # 1 the rest has digits
+            numerator, denominator = infimum
+            rest = float_up(denominator - numerator, denominator)
+            question = Question(1 - Fraction(rest), None)
             answers = [question.estimated(self._parts(counts)) for counts in left]
             left = [
                 counts
@@ -390,7 +420,7 @@ class Curve(ABC):
                 if answer is not True
             ]
             if not left:
-                return [self._region(counts) for counts in chosen]
+                return Cases(self._region, chosen)
             kept = [question.shares.kept(self._parts(counts)) for counts in left]
             least = [-1.0 if own is None else float(own.least[0]) for own in kept]
             chosen.append(left.pop(int(np.argmin(least))))
@@ -402,11 +432,17 @@ class Curve(ABC):
             return False
         return ways.number * (_LOOK + size(parts) + 8 * shares) <= _LOOKS
 
-    def _few(self, name: str, ways: Ways, some: Sequence[Counts]) -> list[Regions]:
+    def _few(
+        self,
+        name: str,
+        ways: Ways,
+        some: Sequence[Counts],
+        may: Answers | None = None,
+    ) -> Cases:
         """The regions of some of these ways, if exact numbers take about a second."""
-        if sum(bits(self._parts(counts) or ()) for counts in some) > _EXACT:
+        if sum(self._bits_of(counts) or 0 for counts in some) > _EXACT:
             raise self._too_many(name, ways)
-        return [self._region(counts) for counts in some]
+        return Cases(self._region, some, may)
 
     def _too_many(self, name: str, ways: Ways) -> ArgumentError:
         return ArgumentError(
@@ -425,7 +461,7 @@ class Curve(ABC):
             self._bits += regions.bits
         return regions
 
-    def _infimum(self, cases: Sequence[Regions]) -> tuple[int, int] | None:
+    def _infimum(self, cases: Iterable[Regions]) -> tuple[int, int] | None:
         """The number that p must exceed, as numerator and denominator; None: none."""
         largest = (0, 1)
         for regions in cases:
@@ -438,24 +474,29 @@ class Curve(ABC):
 
     def _holds(self, question: Question, ways: Ways) -> bool:
         """Whether the answer is yes for all ways to make some changes."""
+        return bool(self._hold(Questions.of([question]), np.zeros(1, int), ways)[0])
 
+    def _hold(self, questions: Questions, places: Places, ways: Ways) -> Answers:
+        """The same of the questions at some places."""
         # a search ends here; to say no is safe
         if ways.changes > self.far:
-            return False
+            return np.zeros(len(places), bool)
 
-        def estimate(counts: Counts) -> bool | None:
-            return question.estimated(self._parts(counts))
+        def surely(counts: Counts, some: Places) -> Answers:
+            return questions.estimated(self._parts(counts), places[some])[0]
 
-        def decided(counts: Counts) -> bool:
-            answer = estimate(counts)
-            if answer is None and self._is_exact(Ways(counts)):
-                answer = question.exact(self._region(counts))
-            # what is still open has too long numbers: it is not certified
-            return answer is True
+        def decided(counts: Counts, some: Places) -> Answers:
+            yes, no = questions.estimated(self._parts(counts), places[some])
+            for i in np.flatnonzero(~(yes | no)):
+                # what is still open with too long numbers is not certified
+                if self._is_exact(Ways(counts)):
+                    question = questions.every[places[some[i]]]
+                    yes[i] = question.exact(self._region(counts))
+            return yes
 
         # Boxes of ways are asked by estimates alone: the exact numbers of changes that
         # contain a whole box are the longest, and a no of the box decides nothing.
-        return ways.failing(lambda counts: estimate(counts) is True, decided) is None
+        return ways.hold(surely, decided, len(places))
 
     def _endless(self, question: Question) -> bool:
         """Whether every number of changes is certified."""
@@ -467,26 +508,54 @@ class Curve(ABC):
             and all(regions.covers for regions in self._cases("r", 1))
         )
 
-    def _largest(
-        self, question: Question, least: float = 0.0, most: float = math.inf
-    ) -> Any:
-        """The radius, which is not below ``least``, nor above ``most`` if it ends."""
-        if self._endless(question):
-            return math.inf
+    def _largest(self, question: Question) -> Any:
+        """The radius."""
+        return self._radii([question])[0]
 
+    def _radii(self, questions: Sequence[Question]) -> list[Any]:
+        """The radius of each question; all with ``rest`` or all without."""
+        radii: list[Any] = [math.inf] * len(questions)
+        together: dict[tuple[Kind | None, int], list[int]] = {}
+        for place, question in enumerate(questions):
+            if self._endless(question):
+                continue
+            end = self._end(question)
+            guess = self._guess(question.lead, end)
+            if guess is None:
+                key = question.shares.kind, end
+                together.setdefault(key, []).append(place)
+            else:
+                radii[place] = self._guessed(question, guess, end)
+        for (_, end), places in together.items():
+            own = [questions[place] for place in places]
+            for place, radius in zip(places, self._searched(own, end), strict=True):
+                radii[place] = radius
+        return radii
+
+    def _end(self, question: Question) -> int:
+        """The largest number of changes that is looked at."""
+        if self.limit is not None:
+            return min(self.far, self.limit)
+        # some kinds of changes may have no end where others do
+        return min(self.far, FAR) if question.is_sure else self.far
+
+    def _guessed(self, question: Question, guess: int, end: int) -> int:
         def holds(changes: int) -> bool:
             return self._holds(question, self._ways("r", changes))
 
-        ends = [self.far]
-        if self.limit is not None:
-            ends.append(self.limit)
-        elif question.is_sure:
-            ends.append(FAR)  # some kinds of changes may have no end where others do
-        if most < math.inf:
-            ends.append(int(most))
-        end = min(ends)
-        guess = self._guess(question.lead, end)
-        return max(last(holds, end, start=int(least), guess=guess), 0)
+        return max(last(holds, end, guess=guess), 0)
+
+    def _searched(self, questions: Sequence[Question], end: int) -> list[int]:
+        """The radii of questions of one kind: each number is asked of many of them."""
+        every = Questions.of(questions)
+
+        def hold(places: Places, changes: int) -> Answers:
+            return self._hold(every, places, self._ways("r", changes))
+
+        found: list[int] = np.maximum(
+            last_of_each(hold, len(questions), end), 0
+        ).tolist()
+        return found
 
     def _guess(self, lead: Fraction, end: int) -> int | None:
         """About the radius, where a formula says it.
@@ -495,28 +564,19 @@ class Curve(ABC):
         """
         return None
 
-    def _radius_of_share(self, p: float, least: float, most: float) -> float:
-        return float(self._largest(_question(p, None), least, most))
-
-    def _radius_of_pair(self, z_a: float, z_b: float) -> Any:
-        return self._largest(Question(*bounds_of_scores(z_a, z_b)))
-
-    def _radius_of_score(
-        self, z: float, least: float = 0.0, most: float = math.inf
-    ) -> Any:
-        top, _ = bounds_of_scores(z, None)
-        return self._largest(ScoreQuestion(z, top), least, most)
-
     def _lowered(self, z: Array, ways: Ways) -> Array:
-        p, q = tails(z)
-        least: Array = np.full(np.shape(z), np.inf)
-        for regions in self._least("r", ways, Shares(p.ravel(), q.ravel(), DOUBLE)):
+        p, q = tails(z.ravel())
+        least: Array = np.full(z.size, np.inf)
+        left = np.ones(z.size, bool)
+        cases = self._least("r", ways, Shares(p, q, DOUBLE))
+        for regions, own in cases.mattering(left):
             # both are bounds; the better one is of the smaller tail, which has its
             # digits
-            low = round_down(ndtri(regions.corners.low(p)), NDTRI_ERROR)
-            high = -round_up(ndtri(regions.corners.high(q)), NDTRI_ERROR)
-            least = np.minimum(least, np.maximum(low, high))
-        return least
+            low = round_down(ndtri(regions.corners.low(p[own])), NDTRI_ERROR)
+            high = -round_up(ndtri(regions.corners.high(q[own])), NDTRI_ERROR)
+            least[own] = np.minimum(least[own], np.maximum(low, high))
+            np.greater(least, -np.inf, out=left)
+        return least.reshape(z.shape)
 
     def _frontier(self, question: Question) -> list[tuple[Any, ...]]:
         if not self._holds(question, self._ways("r", 0)):
@@ -543,3 +603,14 @@ def _question(p_a: Any, p_b: Any) -> Question:
     top = exact_probability("p_a", p_a)
     rest = None if p_b is None else 1 - exact_probability("p_b", p_b)
     return Question(top, rest)
+
+
+def _question_of_scores(z_a: Any, z_b: Any) -> Question:
+    """The same of two scores."""
+    return Question(*bounds_of_scores(z_a, z_b))
+
+
+def _score_question(z: float) -> ScoreQuestion:
+    """What a score alone asks."""
+    top, _ = bounds_of_scores(z, None)
+    return ScoreQuestion(z, top)

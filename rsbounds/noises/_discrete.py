@@ -62,9 +62,14 @@ class DiscreteNoise(NamedNoise):
         changes = np.floor(distance)
         low: Array = np.full(scores.shape, -np.inf)
         high: Array = np.full(scores.shape, np.inf)
+        # what may vanish within some changes may within more: so may the less likely
+        gone, sure = -math.inf, math.inf
         for number in np.unique(changes[changes <= MOST]):
-            at = changes == number
-            low[at], high[at] = self.curve.transport(scores[at], int(number))
+            at = (changes == number) & ((scores > gone) | (scores < sure))
+            if at.any():
+                low[at], high[at] = self.curve.transport(scores[at], int(number))
+                gone = max(gone, scores[at & (low == -np.inf)].max(initial=-np.inf))
+                sure = min(sure, scores[at & (high == np.inf)].min(initial=np.inf))
         return low[()], high[()]
 
 

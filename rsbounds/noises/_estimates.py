@@ -7,6 +7,7 @@ the others open.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -24,10 +25,14 @@ CHANGE_ERROR = 32 * EPS
 OPEN_ERROR = 1e-11
 #: Numbers below it are estimated in long doubles.
 SMALL = 1e-200
+#: A ratio of ratios, as numerator and denominator.
+_Step = tuple[int, int]
 #: Rows of so many changes are kept: others are megabytes.
 _KEPT = 1024
 #: Bits of a whole number that take about as long as Python's step from one to the next.
 _SHORT = 512
+#: The same of one that is sorted among others.
+_SORTED = 8192
 
 
 class Part(NamedTuple):
@@ -97,32 +102,34 @@ class Estimates:
         self.error = error
         self.lost = lost
         self.unseen = unseen
-        zero = np.zeros(1, mass.dtype)
-        self._before = np.concatenate([zero, np.cumsum(mass)])
-        self._shifted = np.concatenate([zero, np.cumsum(shifted_mass)])
-        self._after = np.concatenate([zero, np.cumsum(mass[::-1])])
-        # the largest probability begins with what x can't produce: it takes nothing of
-        # p
-        most = zero + lacking
-        self._most = np.cumsum(np.concatenate([most, shifted_mass[::-1]]))
+        self._before = _summed(mass)
+        self._shifted = _summed(shifted_mass)
+        self._terms = mass, shifted_mass, lacking
 
-    def low(self, p: Array) -> tuple[Array, Array]:
-        """Bounds of the least probability at x' of events of probability p.
+    def low(self, p: Array, q: Array) -> tuple[Array, Array]:
+        """Bounds of the least probability at x' of events of probability p = 1 - q.
 
         An event that attains it has within the error of its masses the probability p
         here, and the mass that is counted here at x'.
         """
-        below, above = self._below(p), self._above(p)
+        # a sure event has the last region too, however small that is
+        below, above = np.where(q == 0, np.inf, self._below(p)), self._above(p)
         ends = np.concatenate([below, above])
-        least, most = np.split(_between(ends, self._before, self._shifted), 2)
+        line = _between(ends, self._before, self._shifted)
+        least, most = line[: len(p)], line[len(p) :]
         # beyond the last corner is what has no number
         most = np.where(above < self._before[-1], most, most + self.unseen)
         return self._below(least), np.minimum(self._above(most), 1)
 
     def high(self, p: Array) -> tuple[Array, Array]:
         """Bounds of the largest probability, that keep the digits of a small one."""
+        mass, shifted_mass, lacking = self._terms
+        after = _summed(mass[::-1])
+        # what x can't produce comes first: it takes nothing of p
+        largest = _summed(shifted_mass[::-1], lacking)
         ends = np.concatenate([self._below(p), self._above(p)])
-        least, most = np.split(_between(ends, self._after, self._most), 2)
+        line = _between(ends, after, largest)
+        least, most = line[: len(p)], line[len(p) :]
         # what has no number may take nothing of p
         most = most + self.unseen
         return self._below(least), np.minimum(self._above(most), 1)
@@ -132,6 +139,14 @@ class Estimates:
 
     def _above(self, values: Array) -> Array:
         return np.asarray(values * (1 + 2 * self.error) + self.lost)
+
+
+def _summed(terms: Array, first: Any = 0) -> Array:
+    """The partial sums of terms, from ``first`` on."""
+    sums = np.empty(len(terms) + 1, terms.dtype)
+    sums[0] = first
+    sums[1:] = terms
+    return np.cumsum(sums, out=sums)
 
 
 def _between(p: Array, at: Array, values: Array) -> Array:
@@ -202,27 +217,35 @@ def bits(parts: Sequence[Part]) -> int:
     return 4 * number * (length + _SHORT)
 
 
-def _grouped(parts: Iterable[Part]) -> dict[Fraction | None, list[Part]]:
+def product_bits(each: Sequence[Sequence[Part]]) -> int:
+    """The same of the product of several noises' regions, which are sorted."""
+    number = math.prod(size(parts) for parts in each)
+    length = sum(part.times * part.scale.bit_length() for own in each for part in own)
+    return 4 * number * (length + _SORTED)
+
+
+def _grouped(parts: Iterable[Part]) -> dict[_Step | None, list[Part]]:
     """Parts by the factor between the ratios of their cells, squared.
 
     Those of one factor make regions of few ratios together. None: at most one cell is
     of both x and x', so that there is no second ratio.
     """
-    groups: dict[Fraction | None, list[Part]] = {}
+    groups: dict[_Step | None, list[Part]] = {}
     for part in parts:
         if part.times:
             both = tuple(cell for cell in part.cells if cell[1])
+            # whole numbers, whose hashes take no division as those of fractions do
             step = None if len(both) < 2 else _step(both)
             groups.setdefault(step, []).append(part)
     return groups
 
 
 @lru_cache(maxsize=1024)
-def _step(cells: tuple[tuple[int, int], ...]) -> Fraction:
+def _step(cells: tuple[tuple[int, int], ...]) -> _Step:
     low, *_, high = sorted(Fraction(shifted, mass) for mass, shifted in cells)
     whole = high / low
     # outer ratios of three cells are two factors apart, those of two cells one
-    return whole if len(cells) == 3 else whole**2
+    return (whole if len(cells) == 3 else whole**2).as_integer_ratio()
 
 
 def _common(parts: Iterable[Part], kind: Kind) -> tuple[Array, Array, Any] | None:
@@ -245,14 +268,21 @@ def _lattice(parts: Iterable[Part], kind: Kind) -> tuple[Array, Array, Any] | No
     """What coordinates produce whose cells' ratios have one factor between them."""
     mass, shifted = np.ones(1, kind.type), np.ones(1, kind.type)
     for cells, scale, times in parts:
-        rising = sorted(cells, key=lambda cell: Fraction(cell[1], cell[0]))
-        own = _row(tuple(cell[0] for cell in rising), scale, times, kind)
-        other = _row(tuple(cell[1] for cell in rising), scale, times, kind)
+        masses, shifted_masses = _rising(cells)
+        own = _row(masses, scale, times, kind)
+        other = _row(shifted_masses, scale, times, kind)
         if own is None or other is None:
             return None
         mass = np.convolve(mass, own)
         shifted = np.convolve(shifted, other)
     return mass, shifted, kind.type(0)
+
+
+@lru_cache(maxsize=1024)
+def _rising(cells: tuple[tuple[int, int], ...]) -> tuple[tuple[int, ...], ...]:
+    """The masses of cells at x, and those at x', by rising ratio."""
+    ordered = sorted(cells, key=lambda cell: Fraction(cell[1], cell[0]))
+    return tuple(zip(*ordered, strict=True))
 
 
 def _row(cells: tuple[int, ...], scale: int, times: int, kind: Kind) -> Array | None:

@@ -24,8 +24,13 @@ from rsbounds._numerics.rounding import (
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds._numerics.search import bisect
 from rsbounds.noises._curve import FAR, Curve
+from rsbounds.noises._estimates import size
 from rsbounds.noises._mixed_way import FAR_SCORE, LEAST_SHIFT, Events, Way
 from rsbounds.noises._scores import checked_scores, score_pair
+
+#: How many regions all ways to make some changes may have together: to look at more
+#: takes longer than a second.
+MOST_REGIONS = 2**12
 
 
 class MixedCurve:
@@ -34,7 +39,8 @@ class MixedCurve:
     The distance is on some columns, the changes on the others.
 
     r is a pair: the distance in l_2, and the changes as the discrete curve counts them,
-    a number for that many whatever their kind. Answers are doubles, each rounded to the
+    a number for that many whatever their kind; they are so few that all ways to make
+    them have at most 4,096 regions together. Answers are doubles, each rounded to the
     safe side: :meth:`low` down, :meth:`high` and thresholds up, by some 1e-14 of
     themselves and 1e-16.
 
@@ -179,7 +185,8 @@ class MixedCurve:
     def frontier(self, p_a: Any, p_b: Any = None) -> list[tuple[Any, ...]]:
         """For each number of changes that is certified the l_2 radius that is left.
 
-        Numbers up to 64 are looked at.
+        Numbers up to 64 are looked at, while all ways to make these and fewer changes
+        have no more than 4,096 regions together: 21 of flips of both kinds.
         """
         first = as_floats("p_a", p_a, 0.0, 1.0, nan=False, towards=-math.inf)
         z_a = float(round_down(ndtri(first), NDTRI_ERROR))
@@ -198,7 +205,11 @@ class MixedCurve:
         most = FAR if limit is None else min(limit, FAR)
         result: list[tuple[Any, ...]] = []
         ends = np.array([first]), np.array([other])
+        regions = 0.0
         for changes in range(most + 1):
+            regions += self._size(changes)
+            if regions > MOST_REGIONS:
+                break
             if not self.discrete.certified_by_scores(first, changes, second):
                 break
             result.append((float(self._radius(*ends, changes)[0]), changes))
@@ -220,10 +231,26 @@ class MixedCurve:
             return float(distance), self.discrete._ways("r", changes)
         return float(distance), count("r", changes)
 
+    def takes(self, changes: int) -> bool:
+        """Whether so many changes are few enough for about a second's work."""
+        return self._size(changes) <= MOST_REGIONS
+
+    def _size(self, key: Any) -> float:
+        """About how many regions all ways to make some changes have together."""
+        ways = self.discrete._ways("r", key)
+        parts = self.discrete._parts(ways.middle)
+        return math.inf if parts is None else ways.number * size(parts)
+
     def _ways(self, key: Any) -> list[Way]:
         ways = self._known.get(key)
         if ways is None:
-            made = self.discrete._ways("r", key) if isinstance(key, int) else key
+            made = self.discrete._ways("r", key)
+            if not self._size(made) <= MOST_REGIONS:
+                raise ArgumentError(
+                    "r",
+                    f"must be so few changes that all ways to make them have "
+                    f"{MOST_REGIONS} regions together; got {made.changes}",
+                )
             ways = [Way(regions) for regions in self.discrete._every("r", made)]
             if len(self._known) >= FAR:
                 self._known.clear()
@@ -281,11 +308,21 @@ class MixedCurve:
             pairs.append(Events.of_scores(rest))
         levels = np.mean([events.z for events in pairs], axis=0)
         sure = (z_a == np.inf) & (rest == np.inf)
-        for way in self._ways(changes):
+        leads = [(way, way.lead(pairs)) for way in self._ways(changes)]
+        # The way that is probably the worst comes first: the others hardly do more than
+        # prove its radii.
+        leads.sort(key=lambda each: _total(each[1]))
+        for way, lead in leads:
             # what is sure and leads does so at any distance
             searched = np.flatnonzero((result > 0) & ~(sure & (way.outside < 0.5)))
             own = [events.of(searched) for events in pairs]
-            result[searched] = way.radii(own, np.minimum(result, levels)[searched])
+            top = np.minimum(result, levels)[searched]
+            result[searched] = way.radii(own, lead[searched], top)
         return np.asarray(round_down(product(result, self.sigma), 2 * EPS)).reshape(
             shape
         )
+
+
+def _total(scores: Array) -> float:
+    """The sum of scores, of which some may be infinite or NaN."""
+    return float(np.clip(np.nan_to_num(scores), -FAR_SCORE, FAR_SCORE).sum())

@@ -44,8 +44,9 @@ _LOST = 1e-300
 #: Steps of a search, more than halving alone takes.
 _STEPS = 120
 #: Errors of an event's score at which its t is good enough to move the shift, to say
-#: on which side of it the radius is, and to end the search.
-_USEFUL, _TELLING, _FOUND = 1e-2, 1e-6, 1e-8
+#: of a lead that is no smaller on which side of it the radius is, the same of any lead,
+#: and to end the search.
+_USEFUL, _ROUGH, _TELLING, _FOUND = 1e-2, 1e-3, 1e-6, 1e-8
 
 
 class Events(NamedTuple):
@@ -196,17 +197,24 @@ class Way:
 
     # radii: looked for in floating point, then proved --------------------------------
 
-    def radii(self, pairs: Sequence[Events], top: Array) -> Array:
-        """The largest shifts, none above ``top``, at which events lead together.
+    def lead(self, pairs: Sequence[Events]) -> Array:
+        """The mean score at x' of what is A and what is not B, without a shift.
 
-        ``pairs`` are what is A and what is not B of each input, or one of the two where
-        they are alike: they lead while their scores at x' have a sum above 0. Never
-        above the true shift; 0 where they don't lead without one.
+        ``pairs`` has one of the two where they are alike.
         """
-        result = np.zeros(top.shape)
         still = [self.scores(self.still(events)) for events in pairs]
         with np.errstate(invalid="ignore"):  # one event may be sure, and one vanish
-            first = np.mean(still, axis=0)
+            mean: Array = np.mean(still, axis=0)
+        return mean
+
+    def radii(self, pairs: Sequence[Events], first: Array, top: Array) -> Array:
+        """The largest shifts, none above ``top``, at which events lead together.
+
+        They lead while their scores at x' have a sum above 0; ``first`` is their lead
+        without a shift. Never above the true shift; 0 where they don't lead without
+        one.
+        """
+        result = np.zeros(top.shape)
         which = np.flatnonzero((first > 0) & (top > 0))
         if which.size and self._mass.size:
             pairs = [events.of(which) for events in pairs]
@@ -233,7 +241,8 @@ class Way:
             error = abs(near.error).max(axis=0)
             lead, falls = near.moved.sum(axis=0), near.fall.sum(axis=0)
             fall[going], turn[:, going] = falls, near.turn
-            telling = error < _TELLING
+            # the lead is known to about the square of the error
+            telling = (error < _TELLING) | ((error < _ROUGH) & (abs(lead) > error))
             low[going] = np.where(telling & (lead > 0), s, low[going])
             high[going] = np.where(telling & ~(lead > 0), s, high[going])
             step = _shift_stepped(s, lead / falls, low[going], high[going], top[going])
@@ -322,21 +331,27 @@ class Way:
         within = (share - self._before[place]) / mass[place]
         narrow = shift * ndtri(np.clip(within, 1e-9, 1 - 1e-9)) - log[place]
         narrow = np.clip(narrow, *self._span(z, shift))
-        errors = [abs(self._held(z, t, shift)[0]) for t in (wide, narrow)]
+        with np.errstate(all="ignore"):
+            found = [self._score(z, t, shift[..., None])[0] for t in (wide, narrow)]
+        errors = [abs(score - z) for score in found]
         return np.where(errors[0] <= errors[1], wide, narrow)
 
     def _held(self, z: Array, t: Array, shift: Array) -> _Held:
         """What the event of t has at x."""
         s = shift[..., None]
         with np.errstate(all="ignore"):
-            ends = (t[..., None] + self._log) / s + s / 2
-            # of its smaller tail: the other one has no digits left
-            side = np.where(z < 0, 1.0, -1.0)
-            tail = np.exp(log_ndtr(side[..., None] * ends)) @ self._mass / self._whole
-            score = side * ndtri(np.minimum(tail, 1.0))
+            score, ends = self._score(z, t, s)
             weight = np.exp((score[..., None] ** 2 - ends**2) / 2) * self._mass
             slope = weight.sum(axis=-1) / (shift * self._whole)
         return _Held(score - z, slope, ends, weight)
+
+    def _score(self, z: Array, t: Array, s: Array) -> tuple[Array, Array]:
+        """The score at x of the event of t, and its ends; z is about that score."""
+        ends = (t[..., None] + self._log) / s + s / 2
+        # of its smaller tail: the other one has no digits left
+        side = np.where(z < 0, 1.0, -1.0)
+        tail = np.exp(log_ndtr(side[..., None] * ends)) @ self._mass / self._whole
+        return side * ndtri(np.minimum(tail, 1.0)), ends
 
     def _near(self, z: Array, t: Array, shift: Array) -> _Near:
         """The event of t at x and at x'."""

@@ -10,9 +10,18 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from rsbounds._numerics.checks import Array
-from rsbounds.noises._estimates import DOUBLE, LONG, SMALL, Kind, Part, estimated
+from rsbounds.noises._estimates import (
+    DOUBLE,
+    LONG,
+    SMALL,
+    Estimates,
+    Kind,
+    Part,
+    estimated,
+)
 from rsbounds.noises._exact import score_above
 from rsbounds.noises._regions import Regions
+from rsbounds.noises._ways import Answers, Places
 
 
 class Kept(NamedTuple):
@@ -52,31 +61,46 @@ class Shares(NamedTuple):
             kind,
         )
 
+    def of_some(self, places: Any) -> Shares:
+        """The shares of the questions at some places."""
+        if self.kind is None:
+            return self
+        return Shares(self.shares[:, places], self.others[:, places], self.kind)
+
+    def estimates(self, parts: Sequence[Part] | None) -> Estimates | None:
+        """The estimates of these parts in numbers of this kind, if there are."""
+        if self.kind is None or parts is None:
+            return None
+        return estimated(parts, self.kind)
+
     @np.errstate(all="ignore")
     def kept(self, parts: Sequence[Part] | None) -> Kept | None:
         """What events of these probabilities keep, where estimates know it."""
-        if self.kind is None or parts is None:
-            return None
-        estimates = estimated(parts, self.kind)
+        estimates = self.estimates(parts)
         if estimates is None:
             return None
-        return Kept(*estimates.low(self.shares), *estimates.high(self.others))
+        return Kept(
+            *estimates.low(self.shares, self.others), *estimates.high(self.others)
+        )
 
 
-def may_be_least(kept: Sequence[Kept | None]) -> list[int]:
-    """The places of what may be the least of all for some share; None may be always."""
+def may_be_least(kept: Sequence[Kept | None], size: int) -> Answers:
+    """Which may be the least for each of ``size`` shares; None may be for all."""
     known = [bounds for bounds in kept if bounds is not None]
     if not known:
-        return list(range(len(kept)))
+        return np.ones((len(kept), size), bool)
     most = np.min([bounds.most for bounds in known], axis=0)
     # the same by the complements, which have digits where shares are next to 1
     least_other = np.max([bounds.least_other for bounds in known], axis=0)
-    return [
-        i
-        for i, bounds in enumerate(kept)
-        if bounds is None
-        or ((bounds.least <= most) & (bounds.most_other >= least_other)).any()
-    ]
+    always = np.ones(size, bool)
+    return np.array(
+        [
+            always
+            if bounds is None
+            else (bounds.least <= most) & (bounds.most_other >= least_other)
+            for bounds in kept
+        ]
+    )
 
 
 class Question:
@@ -102,19 +126,10 @@ class Question:
         """Whether a bound is 1, so that changes may never leave the class."""
         return 1 in (self.top, self.rest)
 
-    @np.errstate(all="ignore")
     def estimated(self, parts: Sequence[Part] | None) -> bool | None:
         """The answer where estimates decide it, else None."""
-        # What lies between both bounds is left open: estimates never decide a question
-        # that they might decide otherwise than the exact regions.
-        kept = self.shares.kept(parts)
-        if kept is None:
-            return None
-        if _exceeds(kept.least, kept.most_other):
-            return True
-        if _exceeds(kept.least_other, kept.most):
-            return False
-        return None
+        yes, no = Questions.of([self]).estimated(parts, np.zeros(1, np.intp))
+        return True if yes[0] else False if no[0] else None
 
     def exact(self, regions: Regions) -> bool:
         """The answer by the exact regions."""
@@ -124,6 +139,46 @@ class Question:
             return 2 * kept > whole
         other, other_whole = regions.low_parts(*self.rest.as_integer_ratio())
         return kept * other_whole + other * whole > whole * other_whole
+
+
+class Questions(NamedTuple):
+    """Questions that are asked together, of numbers of one kind.
+
+    ``shares`` has a row for ``top`` and one for ``rest``, where there is one.
+    """
+
+    every: Sequence[Question]
+    shares: Shares
+
+    @classmethod
+    def of(cls, every: Sequence[Question]) -> Self:
+        """Questions of one kind, and all with ``rest`` or all without."""
+        shares = np.stack([question.shares.shares for question in every], axis=1)
+        others = np.stack([question.shares.others for question in every], axis=1)
+        return cls(every, Shares(shares, others, every[0].shares.kind))
+
+    @np.errstate(all="ignore")
+    def estimated(
+        self, parts: Sequence[Part] | None, places: Places
+    ) -> tuple[Answers, Answers]:
+        """To which of the questions at some places the answer is yes, and no, surely.
+
+        What lies between both bounds is left open: estimates never decide a question
+        that they might decide otherwise than the exact regions.
+        """
+        shares = self.shares.of_some(places)
+        estimates = shares.estimates(parts)
+        if estimates is None:
+            return np.zeros(len(places), bool), np.zeros(len(places), bool)
+        least, most = estimates.low(shares.shares, shares.others)
+        yes, no = least[0] + least[-1] > 1, most[0] + most[-1] < 1
+        left = ~(yes | no)
+        # few answers need the complements' digits
+        if left.any():
+            least_other, most_other = estimates.high(shares.others[:, left])
+            yes[left] = _exceeds(least[:, left], most_other)
+            no[left] = _exceeds(least_other, most[:, left]) & ~yes[left]
+        return yes, no
 
 
 class ScoreQuestion(Question):
@@ -154,16 +209,16 @@ def score_threshold(regions: Regions) -> float:
     return score_above(*parts)
 
 
-def _exceeds(first: Any, second: Any) -> bool:
-    """Whether l_1 + l_2 > 1 surely, in whichever form keeps the digits.
+def _exceeds(first: Array, second: Array) -> Answers:
+    """Where l_1 + l_2 > 1 surely, in whichever form keeps the digits.
 
     ``first`` are lower bounds of l_1 and l_2 and ``second`` upper bounds of 1 - l_1 and
-    1 - l_2; one number stands for two equal ones. A sum that is rounded is on the side
+    1 - l_2; one row stands for two equal ones. A sum that is rounded is on the side
     of 1 that the exact one is on, or 1.
     """
     # l_1 > 1 - l_2 where l_2 is next to 1, the other way around where l_1 is, and the
     # last form where both complements are small: 1 + 1e-20 would be 1.
     a, b = first[0], first[-1]
     other_a, other_b = second[0], second[-1]
-    forms = ((a, other_b), (b, other_a), (a + b, 1), (1, other_a + other_b))
-    return any(one > another for one, another in forms)
+    exceeds = (a > other_b) | (b > other_a) | (a + b > 1) | (other_a + other_b < 1)
+    return np.asarray(exceeds)

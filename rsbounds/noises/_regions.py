@@ -12,8 +12,9 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from functools import cached_property, cmp_to_key
+from functools import cached_property
 from itertools import accumulate
+from operator import attrgetter
 
 import numpy as np
 
@@ -62,7 +63,13 @@ class Regions:
         known = [
             _Known(*pair) for pair in zip(mass, shifted_mass, strict=True) if pair[0]
         ]
-        known.sort(key=cmp_to_key(_Known.compared))
+        known.sort(key=attrgetter("log"))
+        # what logarithms don't tell apart is near its place: each moves down to it
+        for end in range(1, len(known)):
+            place = end
+            while place and known[place - 1].compared(known[place]) > 0:
+                known[place - 1 : place + 1] = known[place], known[place - 1]
+                place -= 1
         return cls(
             [region.mass for region in known],
             [region.shifted_mass for region in known],

@@ -8,8 +8,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array
+
+#: How many values a rising function is asked of together.
+_TOGETHER = 1024
 
 
 def staircase(
@@ -106,37 +110,64 @@ def _log_of_rest(share: Fraction) -> float:
     return math.log1p(-value) if value < 1 else 0.0
 
 
-def rising(function: Callable[[Any, float, float], float], values: Array) -> Array:
+def last_of_each(
+    holds: Callable[[NDArray[np.intp], int], NDArray[np.bool_]], size: int, end: int
+) -> NDArray[np.int64]:
+    """The last number, up to ``end``, that holds for each of ``size``; -1: none does.
+
+    ``holds(places, number)`` answers for some of them together: no number is asked of
+    one of them twice.
+    """
+    result = np.empty(size, np.int64)
+    stack = [(np.arange(size), -1, end + 1)]
+    while stack:
+        places, good, bad = stack.pop()
+        if bad - good == 1:
+            result[places] = good
+            continue
+        # steps that double, and then halves, as in :func:`last`
+        middle = (good + bad) // 2
+        if bad > end:
+            middle = min(middle, 2 * good + 2)
+        held = holds(places, middle)
+        if not held.all():
+            stack.append((places[~held], good, middle))
+        if held.any():
+            stack.append((places[held], middle, bad))
+    return result
+
+
+def rising(function: Callable[[Array], Any], values: Array) -> Array:
     """A function that never falls, of every value of an array.
 
-    ``function(value, least, most)`` is told what it lies between, from values on either
-    side; between two of one result it isn't asked.
+    It is asked of some values together, and of none between two of one result.
     """
     known, places = np.unique(values, return_inverse=True)
-    results = np.empty(len(known))
-    end = len(known) - 1
-    stack = []
-    if len(known):
-        # both ends first: what lies between them is then searched from both sides
-        results[0] = function(known[0], 0.0, np.inf)
-        results[end] = function(known[end], results[0], np.inf)
-        stack.append((0, end))
-    while stack:
-        low, high = stack.pop()
-        if results[low] == results[high]:
-            results[low:high] = results[low]
-        elif high - low > 1:
-            middle = (low + high) // 2
-            results[middle] = function(known[middle], results[low], results[high])
-            stack += [(low, middle), (middle, high)]
+    results = np.full(len(known), np.nan)
+    left = np.arange(len(known))
+    while left.size:
+        some = left[np.unique(np.linspace(0, left.size - 1, _TOGETHER).astype(int))]
+        results[some] = function(known[some])
+        left = _between_others(results)
     return results[places].reshape(values.shape)
 
 
-def pairwise(function: Callable[[Any, Any], Any], a: Array, b: Array) -> Array:
-    """A function of each pair of two arrays, asked once for equal pairs."""
-    known: dict[tuple[float, float], float] = {}
+def _between_others(results: Array) -> NDArray[np.intp]:
+    """The places without a result, once those between two equal ones have theirs."""
+    given = np.flatnonzero(~np.isnan(results))
+    missing = np.flatnonzero(np.isnan(results))
+    # the first and the last place always have one
+    after = np.searchsorted(given, missing)
+    low, high = results[given[after - 1]], results[given[after]]
+    same = low == high
+    results[missing[same]] = low[same]
+    left: NDArray[np.intp] = missing[~same]
+    return left
+
+
+def by_pair(function: Callable[[list[Any]], Any], a: Array, b: Array) -> Array:
+    """A function of a list of pairs, of those of two arrays, each once."""
     pairs = list(zip(a.ravel().tolist(), b.ravel().tolist(), strict=True))
-    for pair in pairs:
-        if pair not in known:
-            known[pair] = float(function(pair[0], pair[1]))
-    return np.array([known[pair] for pair in pairs]).reshape(a.shape)
+    different = list(dict.fromkeys(pairs))
+    known = dict(zip(different, function(different), strict=True))
+    return np.array([float(known[pair]) for pair in pairs]).reshape(a.shape)

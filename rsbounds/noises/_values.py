@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple, Self
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from rsbounds._numerics.checks import as_floats, shape_of
 from rsbounds._numerics.rationals import exact_probability
+from rsbounds.noises._regions import Regions
+from rsbounds.noises._ways import Cases
 
 
 class Values(NamedTuple):
@@ -39,11 +41,15 @@ class Values(NamedTuple):
 
     def answered(
         self,
-        rounded: Callable[[Fraction], float],
-        exact: Callable[[Fraction], Fraction],
+        cases: Cases,
+        rounded: Callable[[Fraction, Iterator[Regions]], float],
+        exact: Callable[[Fraction, Iterator[Regions]], Fraction],
     ) -> Any:
-        """A Fraction's answer exact, a number's rounded, an array's for each number."""
+        """A Fraction's answer exact, a number's rounded, an array's for each number.
+
+        Each by the regions that may matter to it.
+        """
         if self.is_fraction:
-            return exact(self.exact[0])
-        results = [rounded(value) for value in self.exact]
+            return exact(self.exact[0], cases.of(0))
+        results = [rounded(value, cases.of(i)) for i, value in enumerate(self.exact)]
         return results[0] if self.places is None else np.array(results)[self.places]

@@ -7,12 +7,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.noises._regions import Regions
 
 #: How many changes there are of each kind.
 Counts = tuple[int, ...]
+#: Whether it is yes, of each of some questions.
+Answers = NDArray[np.bool_]
+#: Where some of them are.
+Places = NDArray[np.intp]
+#: The answers at some changes to the questions at some places.
+Asked = Callable[[Counts, Places], Answers]
 
 
 class Ways(NamedTuple):
@@ -52,37 +61,39 @@ class Ways(NamedTuple):
         for shares in product(*splits):
             yield self._made(shares)
 
-    def failing(
-        self, surely: Callable[[Counts], bool], holds: Callable[[Counts], bool]
-    ) -> Counts | None:
-        """A way for which something doesn't hold; None: there is none.
+    def hold(self, surely: Asked, holds: Asked, size: int) -> Answers:
+        """Of each of ``size`` questions, whether the answer is yes for every way.
+
+        ``surely(counts, places)`` and ``holds(counts, places)`` answer the questions at
+        some places for one way; the first may say no where it is not sure.
 
         What holds for some changes must hold for fewer. So the ways whose shares are
         within bounds are looked at together, by the changes that contain all of them:
         where these surely hold, so does each. Bounds are halved until they do, or leave
         one way alone, of which ``holds`` decides.
         """
+        held = np.ones(size, bool)
         ends = [total for total, kinds in self.groups for _ in kinds[1:]]
-        stack = [([0] * len(ends), ends)]
+        stack = [([0] * len(ends), ends, np.arange(size))]
         while stack:
-            least, most = stack.pop()
+            least, most, places = stack.pop()
+            places = places[held[places]]  # one way that fails is enough
             largest = self._largest(least, most)
-            if largest is None:  # the least shares are more than the total
+            # None: the least shares are more than the total
+            if largest is None or not places.size:
                 continue
             if least == most:
-                if not holds(largest):
-                    return largest
+                held[places] = holds(largest, places)
                 continue
-            if surely(largest):
-                continue
+            places = places[~surely(largest, places)]
             # the longest side, so that what contains the box is soon little more than
             # it
             widest = max(range(len(ends)), key=lambda i: most[i] - least[i])
             middle = (least[widest] + most[widest]) // 2
             lower, upper = most.copy(), least.copy()
             lower[widest], upper[widest] = middle, middle + 1
-            stack += [(least, lower), (upper, most)]
-        return None
+            stack += [(least, lower, places), (upper, most, places)]
+        return held
 
     def _largest(self, least: Sequence[int], most: Sequence[int]) -> Counts | None:
         """The changes that contain all ways with shares in these bounds; None: none.
@@ -107,6 +118,58 @@ class Ways(NamedTuple):
             for kind, changes in zip(kinds, own, strict=True):
                 counts[kind] += changes
         return tuple(counts)
+
+
+class Cases:
+    """The regions of some ways, each made when it is come to first.
+
+    ``may`` says for each way which of some values it may matter to; None: to all.
+    """
+
+    def __init__(
+        self,
+        region_of: Callable[[Counts], Regions],
+        every: Sequence[Counts],
+        may: Answers | None = None,
+    ) -> None:
+        self._region_of = region_of
+        self._every = every
+        self._may = may
+        self._made: dict[int, Regions] = {}
+
+    def __iter__(self) -> Iterator[Regions]:
+        return map(self._region, range(len(self._every)))
+
+    def of(self, value: int) -> Iterator[Regions]:
+        """The regions that may matter to the value at a place."""
+        if self._may is None:
+            return iter(self)
+        return map(self._region, np.flatnonzero(self._may[:, value]).tolist())
+
+    def mattering(self, left: Answers) -> Iterator[tuple[Regions, Answers]]:
+        """Those that may matter to values that are left, and to which of them.
+
+        ``left`` may change on the way.
+        """
+        for place in range(len(self._every)):
+            own = left if self._may is None else left & self._may[place]
+            if own.any():
+                yield self._region(place), own.copy()
+
+    def _region(self, place: int) -> Regions:
+        if place not in self._made:
+            self._made[place] = self._region_of(self._every[place])
+        return self._made[place]
+
+
+def least_of(values: Iterable[Any], end: int = 0) -> Any:
+    """The least of numbers, of which none is below ``end``: no other is made then."""
+    least: Any = math.inf
+    for value in values:
+        least = min(least, value)
+        if least == end:
+            break
+    return least
 
 
 def numbers(name: str, r: Any, kinds: int) -> Counts:

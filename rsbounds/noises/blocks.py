@@ -17,9 +17,9 @@ from rsbounds.certificate import beside
 from rsbounds.noises import _edges
 from rsbounds.noises._curve import Curve
 from rsbounds.noises._discrete import DiscreteNoise, FrontierNoise
-from rsbounds.noises._estimates import Part
+from rsbounds.noises._estimates import Part, product_bits
 from rsbounds.noises._gaussian_block import GaussianBlock as GaussianBlock
-from rsbounds.noises._mixed import MixedCurve
+from rsbounds.noises._mixed import MOST_REGIONS, MixedCurve
 from rsbounds.noises._named import NamedNoise
 from rsbounds.noises._noise import Bits
 from rsbounds.noises._questions import Question
@@ -99,8 +99,9 @@ class Blocks(FrontierNoise):
         The columns (along the last axis) at which the second and further groups begin,
         ascending, one less than there are parts.
     changes : int
-        Beside how many changes the l_2 radius is stated, where a group is Gaussian; at
-        most 400, which :func:`rsbounds.audit.verify` proves.
+        Beside how many changes the l_2 radius is stated, where a group is Gaussian. At
+        most 400, and so few that all ways to make them have no more than 4,096 regions
+        together: 63 of flips of both kinds.
 
     Raises
     ------
@@ -183,6 +184,12 @@ class Blocks(FrontierNoise):
             raise ArgumentError("changes", f"must be at most {_BESIDE}; got {changes}")
         self.gaussian: GaussianBlock | None = None
         self._measured_by(parts)
+        if self.changes and not self.curve.takes(self.changes):
+            raise ArgumentError(
+                "changes",
+                "must be fewer beside these parts: all ways to make them may have "
+                f"{MOST_REGIONS} regions together; got {changes}",
+            )
         laws = "; ".join(part.law for part in parts)
         self.law = f"blocks [{laws}] splits={','.join(map(str, self.splits))}"
 
@@ -408,9 +415,43 @@ class BlocksCurve(Curve):
             every += parts
         return every
 
+    def _bits_of(self, counts: Counts) -> int | None:
+        changed = self._changed(counts)
+        if len(changed) < 2:
+            return super()._bits_of(counts)
+        every = [curve._parts(own) for curve, own in changed]
+        if None in every:
+            return None
+        return product_bits([parts or () for parts in every])
+
+    @cached_property
+    def _first_alike(self) -> list[int]:
+        """For each block the first of the same noise."""
+        curves = self.curves
+        return [
+            curves.index(curve) if curve.alike else place
+            for place, curve in enumerate(curves)
+        ]
+
+    def _changed(self, counts: Counts) -> list[tuple[Curve, Counts]]:
+        """Each different noise with changes, with those of all its blocks together.
+
+        Coordinates of one noise may be in one group as well as in two.
+        """
+        changed: dict[int, Counts] = {}
+        for first, (_, own) in zip(self._first_alike, self._own(counts), strict=True):
+            if any(own):
+                before = changed.get(first, (0,) * len(own))
+                changed[first] = tuple(a + b for a, b in zip(before, own, strict=True))
+        return [(self.curves[place], own) for place, own in changed.items()]
+
     def _regions_of(self, counts: Counts) -> Regions:
+        changed = self._changed(counts)
+        if len(changed) == 1:
+            ((curve, own),) = changed
+            return curve._region(own)
         mass, shifted_mass, scale = [1], [1], 1
-        for curve, own in self._own(counts):
+        for curve, own in changed:
             regions = curve._region(own)
             mass = [a * b for a in mass for b in regions.mass]
             shifted_mass = [a * b for a in shifted_mass for b in regions.shifted_mass]

@@ -203,3 +203,11 @@ test_bad_input = refusals(
         ),
     }
 )
+
+
+def test_transport_has_the_shape_of_its_norms():
+    """Norms up to 2 were left out of the shape: they change no number."""
+    low, high = gaussian.transport(2.0, 0.25, 0.5, norm=[1.0, 2.0])
+    assert low.shape == high.shape == (2,)
+    with pytest.raises(ValueError, match=r"norm \(2,\).*dim \(3,\)"):
+        gaussian.transport(2.0, 0.25, 0.5, norm=[1.0, 3.0], dim=[1, 2, 3])

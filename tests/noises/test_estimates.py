@@ -12,8 +12,9 @@ from mpmath import mp
 
 from rsbounds import schemes
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds.noises import _search
 from rsbounds.noises._questions import Question
-from rsbounds.noises._search import last, rising
+from rsbounds.noises._search import last, last_of_each, rising
 from rsbounds.noises._ways import Ways
 from rsbounds.noises.blocks import BlocksCurve
 from rsbounds.noises.categorical import CategoricalCurve
@@ -108,9 +109,9 @@ def test_the_worst_kinds_are_as_bad_as_all(curve, p, changes):
     totals=st.lists(st.integers(0, 6), min_size=1, max_size=2),
     sizes=st.lists(st.integers(1, 3), min_size=2, max_size=2),
     weights=st.lists(st.integers(1, 5), min_size=6, max_size=6),
-    room=st.integers(0, 40),
+    rooms=st.lists(st.integers(0, 40), min_size=3, max_size=3),
 )
-def test_a_way_that_fails_is_found_where_there_is_one(totals, sizes, weights, room):
+def test_questions_hold_where_no_way_fails(totals, sizes, weights, rooms):
     groups = []
     start = 0
     for total, size in zip(totals, sizes, strict=False):
@@ -118,36 +119,56 @@ def test_a_way_that_fails_is_found_where_there_is_one(totals, sizes, weights, ro
         start += size
     ways = Ways((0,) * start, tuple(groups))
 
-    def holds(counts):
+    def holds(counts, room):
         return sum(w * c for w, c in zip(weights, counts, strict=False)) <= room
 
     every = list(ways.every())
     assert len(set(every)) == len(every) == ways.number
-    found = ways.failing(holds, holds)
-    assert (found is None) == all(map(holds, every))
-    if found is not None:
-        assert found in every
-        assert not holds(found)
+    asked = []
+
+    def answers(counts, places):
+        asked.append(counts)
+        return np.array([holds(counts, rooms[place]) for place in places], bool)
+
+    expected = [all(holds(counts, own) for counts in every) for own in rooms]
+    assert ways.hold(answers, answers, len(rooms)).tolist() == expected
     # a first look that decides nothing changes nothing but the time
-    slow = ways.failing(lambda counts: False, holds)
-    assert (slow is None) == (found is None)
+    asked.clear()
+    slow = ways.hold(lambda counts, places: np.zeros(len(places), bool), answers, 3)
+    assert slow.tolist() == expected
+    assert set(asked) <= set(every)
 
 
 @given(
     st.lists(st.integers(0, 30), max_size=40),
     st.lists(st.integers(0, 30), min_size=1, max_size=9),
 )
-def test_a_rising_function_is_asked_between_its_values(values, steps):
-    def function(value, least, most):
-        result = sum(value >= step for step in steps)
-        assert least <= result <= most
-        return float(result)
+def test_a_rising_function_is_known_between_its_values(values, steps):
+    def function(some):
+        assert some.size <= 3
+        return [sum(value >= step for step in steps) for value in some]
 
     given = np.array(values, dtype=float).reshape(-1, 1)
     expected = [[sum(v >= step for step in steps)] for v in values]
-    got = rising(function, given)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_search, "_TOGETHER", 3)
+        got = rising(function, given)
     assert got.shape == given.shape
     assert got.tolist() == expected
+
+
+@given(st.lists(st.integers(-1, 60), max_size=20), st.integers(0, 60))
+def test_the_last_of_each_is_searched_together(ends, end):
+    asked = set()
+
+    def holds(places, number):
+        new = {(place, number) for place in places.tolist()}
+        assert not new & asked
+        asked.update(new)
+        return np.array([number <= ends[place] for place in places], bool)
+
+    found = last_of_each(holds, len(ends), end)
+    assert found.tolist() == [min(own, end) for own in ends]
 
 
 @given(st.integers(-1, 60), st.integers(0, 50), st.none() | st.integers(50, 70))
@@ -265,3 +286,70 @@ def test_laplace_radii_of_close_scores_keep_their_digits(z_a, z_b):
         exact = (quantile(z_a) - quantile(z_b)) / 2
         radius = schemes.laplace(1.0).radius(z_a, 1.0, z_b)
         assert exact * (1 - mp.mpf("2e-11")) <= radius <= exact
+
+
+@pytest.mark.parametrize(
+    "curve",
+    [
+        FlipsCurve(0.05, 0.1),
+        CategoricalCurve(0.6, 3),
+        MaskCurve(50, 5),
+        BlocksCurve(FlipsCurve(0.05, 0.1), MaskCurve(2**31, probability=0.1)),
+    ],
+    ids=repr,
+)
+def test_arrays_have_the_radii_of_their_values(curve):
+    """Next to the edges too, which whole numbers decide, and where there is no end."""
+    edges = [curve.threshold(changes) for changes in (1, 2, 5)]
+    p = [*edges, *np.nextafter(edges, 0), 0.3, 0.5, 0.8, 1.0, 0.999]
+    p_b = [0.4, 1e-300, 0.0, 0.1, 1e-9, 0.05, 0.2, 0.5, 0.2, 0.0, 1e-250]
+    z = [0.1, 1.3, 2.2, math.inf, -math.inf]
+    z_b = [-0.1, 1.2, -9.0, -math.inf, -1.0]
+    alone = curve.radius(np.array(p))
+    assert alone.tolist() == [curve.radius(one) for one in p]
+    pairs = curve.radius(np.array(p), np.array(p_b))
+    assert pairs.tolist() == [curve.radius(*pair) for pair in zip(p, p_b, strict=True)]
+    alone = curve.radius_of_scores(np.array(z))
+    assert alone.tolist() == [curve.radius_of_scores(one) for one in z]
+    pairs = curve.radius_of_scores(np.array(z), np.array(z_b))
+    expected = [curve.radius_of_scores(*pair) for pair in zip(z, z_b, strict=True)]
+    assert pairs.tolist() == expected
+
+
+def test_alike_blocks_are_one_block():
+    """Flips in two groups have no other curve than flips in one of twice the size."""
+    flips = FlipsCurve(0.2, 0.6)
+    both = BlocksCurve(flips, FlipsCurve(0.2, 0.6), CategoricalCurve(0.6, 3))
+    p = np.linspace(0, 1, 9)
+    found = both.low(p, ((3, 1), (2, 5), 0))
+    assert found.tolist() == flips.low(p, (5, 6)).tolist()
+    assert both.threshold(((3, 1), (2, 5), 0)) == flips.threshold((5, 6))
+    # masks of so many coordinates hide no more than these
+    masks = BlocksCurve(MaskCurve(6, 2), MaskCurve(6, 2))
+    assert masks.low(Fraction(1), (1, 1)) == Fraction(2, 3) ** 2
+
+
+def test_a_sure_event_keeps_what_its_input_can_produce():
+    """At p = 1 each of 513 ways was looked at: the last region was in doubt."""
+    curve = FlipsCurve(0.0, 0.5)
+    made = []
+    region_of = curve._region
+    curve._region = lambda counts: made.append(counts) or region_of(counts)
+    # ones that appear at x' vanish there with 1/2 each, and x never has them
+    assert curve.low(np.array([0.9, 1.0]), 40).tolist() == [0.0, 0.5**40]
+    assert (40, 0) in made
+    assert len(made) <= 4  # two of them are of one change each
+
+
+def test_thresholds_next_to_one_are_looked_for_in_their_rest():
+    """As a double such a threshold is 1 - 2^-53, below which no way was certified."""
+    curve = BlocksCurve(FlipsCurve(0.2, 0.6), FlipsCurve(0.01, 0.6))
+    made = []
+    region_of = curve._region
+    curve._region = lambda counts: made.append(counts) or region_of(counts)
+    exact = curve.threshold(40, exact=True)
+    assert 0 < 1 - exact < 2.0**-60
+    assert len(set(made)) < 20
+    every = Ways((0,) * 4, ((40, curve._worst),)).every()
+    each = [curve.threshold((own[:2], own[2:]), exact=True) for own in every]
+    assert exact == max(each)

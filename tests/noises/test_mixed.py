@@ -368,6 +368,9 @@ def beside(*parts, **more):
         (beside(schemes.gaussian(1.0, norm=1), VALUES), "parts", "l2"),
         (beside(schemes.anisotropic([0.1, 0.2]), BITS), "parts", "gaussian"),
         (beside(BITS, BITS, changes=1), "changes", "gaussian"),
+        (beside(schemes.gaussian(1.0), VALUES, changes=401), "changes", "400"),
+        (beside(schemes.gaussian(1.0), BITS, changes=64), "changes", "fewer"),
+        (lambda: TABLE.curve.low(0.9, (0.5, 10**4)), "r", "few"),
         (lambda: TABLE.curve.low(0.9, 1), "r", "distance"),
         (lambda: TABLE.curve.low(0.9, (-1.0, 1)), "r", "in [0"),
     ],
@@ -377,6 +380,26 @@ def test_what_does_not_go_together_is_refused_in_one_line(make, name, word):
         make()
     assert word in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_frontier_ends_where_ways_are_many():
+    """64 changes of two weak kinds have 2,144 ways, and took six seconds."""
+    curve = MixedCurve(1.0, FlipsCurve(0.48, 0.47))
+    frontier = curve.frontier_of_scores(3.0)
+    assert [changes for _, changes in frontier] == list(range(22))
+    assert all(curve.takes(changes) for _, changes in frontier)
+
+
+def test_the_order_of_ways_hardly_moves_a_radius():
+    """The first way is searched, the others are only asked whether they hold there."""
+    scores = np.array([0.3, 1.2, 2.5, 6.0, np.inf])
+    curve = MixedCurve(1.0, FlipsCurve(0.1, 0.2), 2)
+    forwards = curve.radius_of_scores(scores)
+    curve._known[2].reverse()
+    backwards = curve.radius_of_scores(scores)
+    np.testing.assert_allclose(forwards, backwards, rtol=1e-12)
+    alone = [curve.radius_of_scores(score) for score in scores]
+    np.testing.assert_allclose(forwards, alone, rtol=1e-12)
 
 
 def test_scores_of_no_sample_are_bounded():
