@@ -28,6 +28,7 @@ from rsbounds.oracle._normal import (
 from rsbounds.oracle._series import mixture, terms
 
 SHORT = 1000  # terms up to which the series is the default
+_LARGE = 1e300  # points and centres from here on are no floats
 
 
 class Tails(NamedTuple):
@@ -92,6 +93,13 @@ def ncx2_tails(
     method : {"contour", "series"}, optional
         How it is computed; by default by the cheaper.
     """
+    return chi_square_tails(x, df, nc, dps=dps, method=method)
+
+
+def chi_square_tails(
+    x: Real, df: Real, nc: Real, *, dps: int = 30, method: str | None = None
+) -> Tails:
+    """The tails of :func:`ncx2_tails`, for any noncentrality."""
     with mp.workdps(dps + GUARD):
         with mp.extradps(max(0, mp.mag(exact(nc))) // 3):  # x - nc in all its digits
             x, df, nc = exact(x), exact(df), exact(nc)
@@ -112,9 +120,10 @@ def _tails(x: Mpf, dim: Mpf, nc: Mpf, method: str | None) -> Tails:
         edge = mp.inf if dim < 2 else -mp.inf
         return Tails(-mp.inf, mp.zero, -mp.log(2) - nc / 2 if dim == 2 else edge)
     if method is None:
-        method = (
-            "series" if terms(float(x), float(dim), float(nc)) < SHORT else "contour"
+        is_short = (
+            max(x, nc) < _LARGE and terms(float(x), float(dim), float(nc)) < SHORT
         )
+        method = "series" if is_short else "contour"
     if method == "contour":
         return _contour(x, dim / 2, nc)
     if method == "series":
@@ -430,7 +439,7 @@ def log_radius(z: Mpf, dim: Mpf, s: Mpf, dps: int) -> Mpf:
     y = _saddle_radius(z, dim, s)
     digits = 12
     for _ in range(100):
-        tails = ncx2_tails(mp.exp(2 * y), dim, s**2, dps=digits + 10)
+        tails = chi_square_tails(mp.exp(2 * y), dim, s**2, dps=digits + 10)
         value = score(tails.log_lower, tails.log_upper, dps=digits + 5)
         slope = (
             mp.exp(tails.log_density + value**2 / 2 + 2 * y) * 2 * mp.sqrt(2 * mp.pi)

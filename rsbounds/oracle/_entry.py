@@ -55,7 +55,8 @@ class Limits(NamedTuple):
         return f"{left}{self.low:g}, {self.high:g}{right}"
 
 
-_POSITIVE = Limits(0, inf, (False, False))
+_LARGEST = 1.7976931348623157e308
+_POSITIVE = Limits(0, _LARGEST, (False, True))
 _NOT_NEGATIVE = Limits(0, inf, (True, False))
 _FINITE = Limits(-inf, inf, (False, False))
 _ANY = Limits(-inf, inf)

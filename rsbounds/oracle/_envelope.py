@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from mpmath import mp
 
-from rsbounds.oracle._ball import log_radius, ncx2_tails
+from rsbounds.oracle._ball import chi_square_tails, log_radius
 from rsbounds.oracle._entry import checked
 from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, rounded, score
 
@@ -105,7 +105,7 @@ def worst_score(
             s0 = a * sigma0 / abs((sigma0 - sigma1) * (sigma0 + sigma1))
             log_rho = log_radius(inside * z, dim, s0, dps) + mp.log(sigma0 / sigma1)
             x, nc = mp.exp(2 * log_rho), (s0 * sigma1 / sigma0) ** 2
-            tails = ncx2_tails(x, dim, nc, dps=dps + 10)
+            tails = chi_square_tails(x, dim, nc, dps=dps + 10)
         return inside * score(tails.log_lower, tails.log_upper, dps=dps + 5)
 
 

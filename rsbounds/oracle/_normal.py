@@ -15,6 +15,7 @@ Mpf = Any
 Real = Any
 
 GUARD = 25  # decimal digits carried beyond those asked for
+_FAR = 1e150  # scores from here on have tails by their first term
 
 
 def whole(name: str, value: Real) -> int:
@@ -50,7 +51,7 @@ def ndtr(z: Real, *, dps: int = 30) -> Mpf:
         Decimal digits of the result.
     """
     with mp.workdps(dps + GUARD):
-        p = mp.erfc(-exact(z) / mp.sqrt(2)) / 2
+        p = _ndtr(exact(z))
     return rounded(p, dps)
 
 
@@ -134,12 +135,23 @@ def log_tails(z: Mpf) -> tuple[Mpf, Mpf]:
     return _log_ndtr(z), _log_ndtr(-z)
 
 
+def _ndtr(z: Mpf) -> Mpf:
+    if _FAR < abs(z) < mp.inf:  # mpmath's erfc overflows
+        return mp.exp(_log_far_tail(-z)) if z < 0 else mp.one
+    return mp.erfc(-z / mp.sqrt(2)) / 2
+
+
 def _log_ndtr(z: Mpf) -> Mpf:
     if mp.isinf(z):
         return mp.zero if z > 0 else -mp.inf
-    if z > 0:
-        return mp.log1p(-mp.erfc(z / mp.sqrt(2)) / 2)
-    return mp.log(mp.erfc(-z / mp.sqrt(2)) / 2)
+    if z < -_FAR:
+        return _log_far_tail(-z)
+    return mp.log1p(-_ndtr(-z)) if z > 0 else mp.log(_ndtr(z))
+
+
+def _log_far_tail(z: Mpf) -> Mpf:
+    """Logarithm of Phi(-z) but for 1/z^2."""
+    return -(z**2) / 2 - mp.log(z) - mp.log(2 * mp.pi) / 2
 
 
 def _solve(log_p: Mpf) -> Mpf:
