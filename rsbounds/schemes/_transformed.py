@@ -219,8 +219,8 @@ class _Stated(Transform):
     def checked(self, x: Any) -> Any:
         raise ArgumentError(
             "transform",
-            f"must be the object itself to draw copies; {self.name!r} is a name that a "
-            "file states",
+            f"must be the object itself to draw copies (--transform FILE.py:CALLABLE); "
+            f"{self.name!r} is a name that a file states",
         )
 
     def apply(self, x: Any, a: Any, xp: Any) -> Any:

@@ -549,6 +549,11 @@ def test_code_of_ones_own_is_asserted_and_hashed(work, capsys):
     assert len(stated["code"]["source"]) == 64
     assert manifest["scope"] == ASSERTED_GROUP
     assert main(["verify", "out.tsv"]) == 0
+    again = ["verify", "out.tsv", *BEGIN[1:5], "--rerun", "2"]
+    one_line(capsys, again, "--transform")
+    assert main([*again, "--transform", "code.py:double"]) == 0
+    assert "no findings" in capsys.readouterr().out
+    one_line(capsys, [*again, "--transform", "gamma"], "transform")
 
 
 @pytest.mark.parametrize(
