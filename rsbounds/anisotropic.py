@@ -355,6 +355,12 @@ def laplace_score_radius(
         Never above the true value, within 1e-14 (2 + both quantiles) scale of it, and
         where it is below scale/10 within 2e-11 of it (relative, down to 1e-290 scale);
         0 where z_a <= z_b. NaN in, NaN out with the invalid flag.
+
+    Examples
+    --------
+    >>> from rsbounds.anisotropic import laplace_score_radius
+    >>> round(float(laplace_score_radius(1.0, 0.5)), 9)
+    0.573937232
     """
     z_a = as_floats("z_a", z_a, towards=-np.inf)
     z_b = -z_a if z_b is None else as_floats("z_b", z_b, towards=np.inf)
