@@ -234,6 +234,9 @@ def log_volume(
     return round_down(ball + per_axis + product - slack, EPS)
 
 
+# --- Laplace noise
+
+
 def laplace_radius(
     p_a: ArrayLike,
     scale: ArrayLike,
@@ -352,6 +355,12 @@ def laplace_score_radius(
         Never above the true value, within 1e-14 (2 + both quantiles) scale of it, and
         where it is below scale/10 within 2e-11 of it (relative, down to 1e-290 scale);
         0 where z_a <= z_b. NaN in, NaN out with the invalid flag.
+
+    Examples
+    --------
+    >>> from rsbounds.anisotropic import laplace_score_radius
+    >>> round(float(laplace_score_radius(1.0, 0.5)), 9)
+    0.573937232
     """
     z_a = as_floats("z_a", z_a, towards=-np.inf)
     z_b = -z_a if z_b is None else as_floats("z_b", z_b, towards=np.inf)
@@ -442,6 +451,9 @@ def _log_ratio(larger: Array, smaller: Array, difference: Array) -> Array:
     return np.where(
         far, np.log(larger) - np.log(smaller), np.log1p(difference / smaller)
     )
+
+
+# --- sums over the axes, for both kinds of noise
 
 
 def _reach(scale: Array, power: Floats) -> Array:

@@ -388,6 +388,11 @@ def certified_score(radius: float) -> Any:
     callable
         Takes estimator, X and y; it can be pickled.
 
+    Raises
+    ------
+    ValueError
+        If ``radius`` isn't a number >= 0.
+
     Examples
     --------
     >>> import numpy as np

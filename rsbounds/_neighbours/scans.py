@@ -29,6 +29,9 @@ SEEDS = 4
 ERROR = 40 * EPS  # a block in any order: 64 roundings; terms and outer sum: the rest
 
 
+# --- lengths of differences, within a relative ERROR
+
+
 @compiled(fastmath={"nsz", "nnan"})
 def _block(a, b, norm, terms):
     """Dual norm of a block of a - b, squared for norm 2.
@@ -96,6 +99,9 @@ def _dual(p, q, norm):
     """|p - q|_* within a relative ERROR, the dual of the l_1, l_2 or l_inf norm."""
     length = _length(p, q, norm)
     return np.sqrt(length) if norm == 2.0 else length
+
+
+# --- margins: the distance to a bisector
 
 
 @compiled()
@@ -187,6 +193,9 @@ def spreads(points, centre, norm, out):
     """
     for i in range(points.shape[0]):
         out[i] = _dual(points[i], centre, norm) * (1 + 4 * ERROR)
+
+
+# --- the anchors that may count, by their dot products
 
 
 @compiled()
@@ -292,6 +301,9 @@ def _best_margin(x, points, q, guards, values, above, limit, norm):
     guards[0], guards[winner] = guards[winner], guards[0]
     values[0], values[winner] = values[winner], values[0]
     return best
+
+
+# --- what anchors.py calls
 
 
 @compiled()

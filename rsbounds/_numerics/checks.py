@@ -63,7 +63,8 @@ def operand(
     """
     number: Any = within(value, low, high, closed)
     if number is not None:
-        return _seen(number, towards)
+        # asked here, as plain numbers must be quick; it may change while we run
+        return number if towards is None or LEAST > 0 else _seen(number, towards)
     _refuse_mask(name, value)
     try:
         given = np.asarray(value)
@@ -94,13 +95,11 @@ def operand(
         right = "]" if closed in ("both", "right") else ")"
         interval = f"{left}{low:g}, {high:g}{right}"
         raise ArgumentError(name, f"must be in {interval}; got {_bad(given, ~good)}")
-    return _seen(array, towards)
+    return array if towards is None or LEAST > 0 else _seen(array, towards)
 
 
-def _seen(value: Array, towards: float | None) -> Array:
-    """``value``; where denormals are taken for 0, with those moved to one side."""
-    if towards is None or LEAST > 0:
-        return value
+def _seen(value: Array, towards: float) -> Array:
+    """``value`` where denormals are taken for 0, with those moved to one side."""
     held = np.asarray(value)
     # by their bits, as comparisons take them for 0
     bits = held.view(np.int64)

@@ -11,7 +11,18 @@ Options: TypeAlias = Mapping[str, Any]  # values by name
 class Option:
     """One option of the command line, which spells its name as a flag.
 
-    ``default`` is ... where it must be given.
+    Attributes
+    ----------
+    name : str
+        Of the parameter: ``sigma_min`` is spelled ``--sigma-min``.
+    help : str
+        A line that says what it is.
+    type : callable
+        From its text to its value; ValueError for a text that is none.
+    default : any
+        Its value where it is left out; ``...`` where it must be given.
+    metavar, nargs : str, optional
+        What help calls the value, and how many there are, as in ``argparse``.
     """
 
     name: str

@@ -33,7 +33,14 @@ class Answered(NamedTuple):
 class Summary:
     """What a report shows of the rows of an answer: a line, a table, and its numbers.
 
-    The first line of ``table`` is its head; ``figures`` holds what a card states.
+    Attributes
+    ----------
+    title : str
+        The line above the table.
+    table : sequence of sequence of str
+        Its lines, of which the first is the head.
+    figures : mapping
+        What a card states, by name.
     """
 
     title: str

@@ -246,6 +246,11 @@ def predict_set(
     include : int
         How many of m scores must be at most the threshold: that of :func:`set_rule`.
 
+    Raises
+    ------
+    ValueError
+        If scores have another shape, or an argument is out of its domain.
+
     Examples
     --------
     >>> from rsbounds.answers import predict_set

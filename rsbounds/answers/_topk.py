@@ -92,6 +92,11 @@ def top_k_radius(
         0.0 if the label is not shown to be among the k; k = 1 gives the radius of
         :func:`rsbounds.certify.certify_counts`.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain, or counts sum to more than was drawn.
+
     Notes
     -----
     The true radius does not decrease with k; the certified one may, by little, where

@@ -39,9 +39,18 @@ class Recorded(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Votes(Record):
-    """Evidence of class counts: of the samples that choose, and of ``n`` that estimate.
+    """Evidence of class counts: of the samples that choose, and of those that estimate.
 
     What is missing of the samples drawn fell on no class.
+
+    Attributes
+    ----------
+    sigma : float
+        The noise level, > 0, in the input's unit.
+    select, counts : ndarray of int64, shape (classes,)
+        Class counts of the samples that choose, and of those that estimate.
+    n : int
+        How many samples estimate.
     """
 
     sigma: float
@@ -102,6 +111,12 @@ def class_counts(sampled: Any) -> ClassCounts:
     ------
     ValueError
         If they are no counts, or of one class.
+
+    Examples
+    --------
+    >>> from rsbounds.answers import class_counts
+    >>> class_counts([90.0, 10.0])
+    array([90, 10])
     """
     counts = as_integers("what the sampler returns", np.asarray(sampled))
     if counts.ndim != 1 or len(counts) < 2:

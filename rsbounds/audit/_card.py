@@ -19,7 +19,20 @@ _OF_ITSELF = ("rsbounds",)
 
 
 def verified(audit: Audit, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a card says of an audit of a file."""
+    """What a card says of an audit of a file.
+
+    Parameters
+    ----------
+    audit : Audit
+        The result of :func:`verify`.
+    path : path-like
+        The file that was verified.
+
+    Returns
+    -------
+    dict
+        The card's entry ``verified``, plain numbers and texts.
+    """
     first = [finding.at(Path(path).name) for finding in audit.findings[:20]]
     return {
         "rows": audit.rows,

@@ -62,6 +62,8 @@ def converter(kind: Callable[[str], Any]) -> Callable[[str], Any]:
     def convert(text: str) -> Any:
         try:
             return kind(text)
+        except ArgumentError as error:  # argparse says the option
+            raise argparse.ArgumentTypeError(error.problem) from None
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -157,7 +159,7 @@ def _require_fixed(args: argparse.Namespace, method: type[Scheme]) -> None:
     if args.denoiser is not None and not fixed:
         raise ValueError(
             "--denoiser has one timestep, that of a fixed noise level: it goes with "
-            f"--method gaussian, or with --rule; got {args.method}"
+            f"--method gaussian, or with --rule; got {method.name}"
         )
 
 

@@ -23,7 +23,7 @@ from rsbounds.cli import _engine, _methods
 from rsbounds.cli._audited import NOISE, is_shaped, told
 from rsbounds.cli._output import add_json, show
 from rsbounds.results import Manifest, manifest_path, read_card
-from rsbounds.schemes import METHODS, Scheme
+from rsbounds.schemes import METHODS, Scheme, Transformed
 
 
 def add_options(parser: Any) -> None:
@@ -90,11 +90,17 @@ def add_options(parser: Any) -> None:
     for option in _methods.of_all():
         if option.name in NOISE:
             _methods.add(group, option)
+    group.add_argument(
+        "--transform",
+        metavar="FILE.py:CALLABLE",
+        help="the transformation of one's own whose parameter the noise moved",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run ``rsbounds verify``."""
-    noise = [name for name in NOISE if getattr(args, name) is not None]
+    given = (*NOISE, "transform")
+    noise = [name for name in given if getattr(args, name) is not None]
     _require_together(args, noise)
     if not manifest_path(args.file).exists() and args.file.is_file():
         return _published(args)
@@ -136,7 +142,11 @@ def _compared(
     )
     data = stack.enter_context(opened)
     x = _engine.first(data)
-    scheme = _scheme(args, manifest, x.shape) if noise else None
+    scheme = None
+    if args.transform is not None:
+        scheme = _moved(args, manifest)
+    elif noise:
+        scheme = _scheme(args, manifest, x.shape)
     compared |= {"data": data, "scheme": scheme}
     if loaded is not None:
         answer = _answer(manifest, scheme)
@@ -170,6 +180,18 @@ def _published(args: argparse.Namespace) -> int:
 def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> int:
     show(args, [*told(args, result, manifest)])
     return int(result.fails or (args.strict and bool(result.findings)))
+
+
+def _moved(args: argparse.Namespace, manifest: Manifest) -> Scheme:
+    """The scheme of the file's law and of a transformation of one's own."""
+    from rsbounds.audit import trust  # which not every command needs
+
+    stated = METHODS[manifest.method].from_parameters(manifest.parameters)
+    if not isinstance(stated, Transformed):
+        raise ValueError(
+            f"--transform has no meaning for a file of method {manifest.method}"
+        )
+    return trust.moving(stated.scheme, args.transform)
 
 
 def _scheme(

@@ -37,10 +37,21 @@ _LEAST = 0.05  # share of the inputs that some level certifies where it counts
 class Fit(Record):
     """A rule and what n samples a level certify with it on the calibration split.
 
-    The rule is the best list, the constant the best single level; they are the same
-    where no list does better. ``accuracy`` is the share of the inputs that each of the
-    two classifies rightly and certifies to ``radii``; ``acr`` the average certified
-    radius.
+    Attributes
+    ----------
+    rule, constant : Rule
+        The best list, and the best single level: the same where no list does better.
+    radii : ndarray of float64, shape (radii,)
+        Where accuracies are stated, in the input's unit.
+    accuracy, accuracy_constant : ndarray of float64, shape (radii,)
+        Share of the inputs that each of the two classifies rightly and certifies so
+        far.
+    acr, acr_constant : float
+        Average certified radius of each.
+    n : int
+        Samples of each level.
+    alpha : float
+        Probability of error.
     """
 
     rule: Rule

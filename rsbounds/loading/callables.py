@@ -127,9 +127,10 @@ def guarded(what: str, call: Callable[..., T], *arguments: Any) -> T:
         return call(*arguments)
     except (Exception, SystemExit) as error:
         place = _place(error)
-        if isinstance(error, ArgumentError) and error.name == "x" and not place:
-            # this package refused the input itself: no code of the user's failed
-            raise ValueError(f"{shown(what)} {shown(error.problem)}") from error
+        if isinstance(error, ArgumentError) and not place:
+            # this package refused an argument: no code of the user's failed
+            said = f": {error}" if error.name != "x" else f" {error.problem}"
+            raise ValueError(f"{shown(what)}{shown(said)}") from error
         raise ValueError(f"{shown(what)} failed: {reason(error)}{place}") from error
 
 

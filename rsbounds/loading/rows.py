@@ -33,10 +33,18 @@ class CorruptInput(ValueError):
 class Item:
     """One input as it was read.
 
-    ``digest`` is the SHA-256 of what was stored (an array's type, shape and bytes, or
-    an image file's bytes) and of the label. ``x`` is a float32 array; int64 for whole
-    numbers that are taken as they are; a sparse matrix in CSR form where one was
-    stored. An input that can't be decoded is None, and ``problem`` says why.
+    Attributes
+    ----------
+    index, label : int
+        Its place in the data, from 0, and its class.
+    x : ndarray, sparse matrix or None
+        float32; int64 for whole numbers that are taken as they are; in CSR form where a
+        sparse matrix was stored. None where it can't be decoded.
+    digest : str or None
+        SHA-256 of what was stored (an array's type, shape and bytes, or an image file's
+        bytes) and of the label.
+    problem : str, optional
+        Why it can't be decoded.
     """
 
     index: int

@@ -320,6 +320,12 @@ class Curve(ABC):
             curve's slope there and p its probability, or the same of its complement:
             where s is large that may be many times l. -inf where the event may vanish,
             or r is more than can be exact.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its domain; NaN is, and a score that float64
+            doesn't hold.
         """
         scores = as_floats("z", z, exact=True, nan=False)
         ways = self._ways("r", r)

@@ -186,7 +186,7 @@ class MixedCurve:
         """For each number of changes that is certified the l_2 radius that is left.
 
         Numbers up to 64 are looked at, while all ways to make these and fewer changes
-        have no more than 4,096 regions together: 21 of flips of both kinds.
+        have no more than 4,096 regions together: 21 where zeros and ones may change.
         """
         first = as_floats("p_a", p_a, 0.0, 1.0, nan=False, towards=-math.inf)
         z_a = float(round_down(ndtri(first), NDTRI_ERROR))

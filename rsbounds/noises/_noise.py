@@ -168,7 +168,7 @@ class Noise(ABC):
         return batch
 
     def __repr__(self) -> str:
-        return f"<noise {self.law}>"
+        return f"<noise {self.law or 'gaussian'}>"
 
 
 def as_array(x: Any) -> NDArray[Any]:

@@ -279,7 +279,17 @@ class Manifest:
 
 
 def manifest_path(path: Path) -> Path:
-    """Path of the manifest beside a result file, ``FILE.tsv.manifest.json``."""
+    """Path of the manifest beside a result file, ``FILE.tsv.manifest.json``.
+
+    IsADirectoryError where ``path`` is a folder.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from rsbounds.results import manifest_path
+    >>> manifest_path(Path("run.tsv")).name
+    'run.tsv.manifest.json'
+    """
     path = as_path("path", path)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(path))

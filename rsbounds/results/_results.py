@@ -108,8 +108,20 @@ class Counted:
 class Results:
     """Rows of one certification file.
 
-    ``note`` is what a report must tell of how it was read; ``printed`` has the cells of
-    ``radius`` and ``p_a``, of a file without a manifest, as they stand in it.
+    Attributes
+    ----------
+    name : str
+        Path of the file; "" where there is none.
+    rows : tuple of Row
+        In the order of the file.
+    note : str
+        What a report must tell of how it was read.
+    manifest : Manifest or None
+        What the rows depend on; None of another tool's file.
+    columns : tuple of str
+        The names in its first line.
+    printed : mapping
+        The cells of ``radius`` and ``p_a`` as they stand in a file without a manifest.
     """
 
     name: str

@@ -67,6 +67,16 @@ def as_sampler(model: Any, *, noise: Noise | None = None, **options: Any) -> Sam
         Of :class:`rsbounds.torch.TorchSampler`. A callable ignores ``batch`` and takes
         ``sound_noise`` unless it is a sampler already; it refuses the others.
 
+    Returns
+    -------
+    Sampler
+        Called as ``sampler(x, sigma, n, generator)``.
+
+    Raises
+    ------
+    ValueError
+        For what is no model, and for options that it has no use for.
+
     Examples
     --------
     >>> import numpy as np

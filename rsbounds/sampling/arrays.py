@@ -183,7 +183,36 @@ def noise_of(noise: Noise | None, *, sound_noise: bool, grid: int) -> Noise:
 def noisy(
     x: NDArray[np.float32], sigma: float, size: int, generator: np.random.Generator
 ) -> NDArray[np.float32]:
-    """``size`` copies of x + sigma Z, as samplers of :class:`Gaussian` draw them."""
+    """Noisy copies of an input, as samplers of Gaussian noise draw them.
+
+    Parameters
+    ----------
+    x : ndarray of float32
+        The input.
+    sigma : float
+        Noise level, > 0, in the input's unit.
+    size : int
+        How many copies.
+    generator : numpy.random.Generator
+        Source of the normal numbers.
+
+    Returns
+    -------
+    ndarray of float32, shape (size, *x.shape)
+        x + sigma Z, rounded once.
+
+    Raises
+    ------
+    ValueError
+        If float32 holds no noise of this level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.sampling import noisy
+    >>> noisy(np.zeros(3, np.float32), 0.5, 10, np.random.default_rng(0)).shape
+    (10, 3)
+    """
     batch: NDArray[np.float32] = Gaussian().noisy(
         x, sigma, size, ArrayBits(generator, size)
     )

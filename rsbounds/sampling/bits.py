@@ -18,7 +18,12 @@ from rsbounds.sampling.system_bits import Randomness, SystemBits
 
 
 class Phase(IntEnum):
-    """What the samples of a stream are for; the numbers are part of the seed."""
+    """What the samples of a stream are for; the numbers are part of the seed.
+
+    SELECT chooses what is bounded, ESTIMATE bounds it, PREDICT answers without a
+    certificate, SEARCH looks for a noise level, and BOUND has the random numbers of
+    bounds that need some.
+    """
 
     SELECT = 0
     ESTIMATE = 1

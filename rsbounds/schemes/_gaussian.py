@@ -124,7 +124,12 @@ def this_input(sigma: float) -> Scheme:
     Parameters
     ----------
     sigma : float
-        Noise level, > 0.
+        Noise level, > 0, in the input's unit.
+
+    Raises
+    ------
+    ValueError
+        If ``sigma`` isn't a positive finite number.
 
     Examples
     --------

@@ -23,6 +23,25 @@ __all__ = ["Orbit", "orbit"]
 _MOST = 2**20  # elements, all of which are evaluated for each input
 
 
+def _group(name: Any) -> FiniteGroup:
+    """The finite group of a name; ArgumentError("transform", ...) for anything else."""
+    group = named(name) if isinstance(name, str) else name
+    if not isinstance(group, FiniteGroup) or not isinstance(name, str):
+        others = [n for n in TRANSFORMS if isinstance(TRANSFORMS[n], FiniteGroup)]
+        raise ArgumentError(
+            "transform",
+            f"must be a finite group, {', '.join(others)}; got {name!r:.60} (one with "
+            "a parameter goes beside the method of its noise, such as gaussian)",
+        )
+    return group
+
+
+def _named_group(text: str) -> str:
+    """What the command line names; refused early where it is no finite group."""
+    _group(text)
+    return text
+
+
 class Orbit(Scheme):
     """All copies of an input by the elements of a finite group; see :func:`orbit`.
 
@@ -37,7 +56,7 @@ class Orbit(Scheme):
     sound = True  # there is no noise
     help = "all of a finite group evaluated: any shift, quarter turn or mirror image"
     domains: ClassVar[Domains] = {"elements": Domain(1.0, _MOST)}
-    options = (Option("transform", "shift, quarter-turns or mirror", str),)
+    options = (Option("transform", "shift, quarter-turns or mirror", _named_group),)
     group: FiniteGroup
     noise: OrbitNoise
 
@@ -136,16 +155,3 @@ def orbit(transform: str, shape: tuple[int, ...]) -> Orbit:
             "shape", f"must give at most {_MOST} elements; got {order} for {shape}"
         )
     return Orbit({"transform": group.name, "elements": order})
-
-
-def _group(name: Any) -> FiniteGroup:
-    """The finite group of a name; ArgumentError("transform", ...) for anything else."""
-    group = named(name) if isinstance(name, str) else name
-    if not isinstance(group, FiniteGroup) or not isinstance(name, str):
-        others = [n for n in TRANSFORMS if isinstance(TRANSFORMS[n], FiniteGroup)]
-        raise ArgumentError(
-            "transform",
-            f"must be a finite group, {', '.join(others)}; got {name!r:.60} (one with "
-            "a parameter goes beside the method of its noise, such as gaussian)",
-        )
-    return group

@@ -33,12 +33,20 @@ LAWS: Mapping[str, type[Scheme]] = {
     for method in (Gaussian, laplace.method, uniform.method, exponential.method)
 }
 
+
+def _named_or_code(text: str) -> str:
+    """What the command line names; refused early where noise can't move it."""
+    if ":" not in text:
+        _moved(named(text))
+    return text
+
+
 #: Asked for beside the options of these methods.
 TRANSFORM_OPTION = Option(
     "transform",
     "what noise moves: brightness, contrast, gamma, gain, blur, rotation-z or "
     "FILE.py:CALLABLE",
-    str,
+    _named_or_code,
     None,
     "NAME",
 )
@@ -211,8 +219,8 @@ class _Stated(Transform):
     def checked(self, x: Any) -> Any:
         raise ArgumentError(
             "transform",
-            f"must be the object itself to draw copies; {self.name!r} is a name that a "
-            "file states",
+            f"must be the object itself to draw copies (--transform FILE.py:CALLABLE); "
+            f"{self.name!r} is a name that a file states",
         )
 
     def apply(self, x: Any, a: Any, xp: Any) -> Any:

@@ -120,7 +120,27 @@ class FiniteGroup(ABC):
 
 
 def column(values: Any, x: Any) -> Any:
-    """Numbers along a new first axis, so that they broadcast with an input."""
+    """Numbers along a new first axis, so that they broadcast with an input.
+
+    Parameters
+    ----------
+    values : ndarray or Tensor, shape (size, 1)
+        One for each copy.
+    x : ndarray or Tensor
+        The input.
+
+    Returns
+    -------
+    ndarray or Tensor, shape (size, 1, ..., 1)
+        With as many further axes as ``x`` has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.transforms import column
+    >>> column(np.array([[1.0], [2.0]]), np.zeros((3, 4, 4))).shape
+    (2, 1, 1, 1)
+    """
     return values.reshape(-1, *(1,) * x.ndim)
 
 

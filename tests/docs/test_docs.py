@@ -162,6 +162,22 @@ def test_no_line_of_a_formula_begins_a_list():
                 inside ^= line.replace(r"\$", "").count("$") % 2 == 1
 
 
+def test_rows_of_tables_have_as_many_cells_as_their_heads():
+    """A bar in a formula, too, ends a cell: what follows was not shown."""
+    wrong = []
+    for page, text in TEXTS.items():
+        cells = None
+        for number, line in enumerate(text.split("\n"), 1):
+            bars = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else None
+            if bars is None:
+                cells = None
+            elif re.fullmatch(r"\|[-:| ]+\|", line):
+                cells = bars
+            elif cells is not None and bars != cells:
+                wrong.append(f"{page.name}:{number}")
+    assert wrong == []
+
+
 def test_every_file_and_test_named_exists():
     text = "\n".join(TEXTS.values())
     for script in re.findall(r"python ((?:bench|docs)\S+\.py)", text):

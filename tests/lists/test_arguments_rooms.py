@@ -33,7 +33,7 @@ VOTES = {"n0": 100, "n": 1000, "alpha": 0.001}
 SAMPLES = np.random.default_rng(0).normal(size=500)
 TINY = schemes.gaussian(1e-310)
 INPUT = np.array([0.0, 1.0])
-SHARES = np.random.default_rng(1).random((60, 5))
+SHARES = np.random.default_rng(1).random((60, 2))
 
 
 def as_double(value, rounding):
@@ -213,9 +213,7 @@ CALLS = {
         {"alpha": 0.1, "radius": 0.125},
     ),
     "set_rule": (
-        lambda alpha, radius: answers.set_rule(
-            10, alpha, radius, schemes.gaussian(0.5)
-        ),
+        lambda alpha, radius: answers.set_rule(2, alpha, radius, schemes.gaussian(0.5)),
         {"alpha": 0.1, "radius": 0.125},
     ),
     "conformalize": (

@@ -72,8 +72,8 @@ _PORTS = {
 
 
 #: Rooms that answer as the package they are for does, whose errors those are: torch's
-#: of tensors, scikit-learn's and ART's of arrays, mpmath's of numbers, pytest's.
-AS_THEIRS = ("torch", "sklearn", "art", "verona", "oracle", "testing")
+#: of tensors, scikit-learn's and ART's of arrays, pytest's.
+AS_THEIRS = ("torch", "sklearn", "art", "verona", "testing")
 #: Of these rooms what is refused by name all the same.
 BY_NAME = ("rsbounds.torch.networks.lipschitz_bound",)
 ROOMS = [

@@ -453,7 +453,7 @@ VALUES = "categorical:keep=.8,values=9;categorical:keep=.8,values=2"
 #: themselves (tests/noises/test_draws.py).
 REFUSED = {
     "--method categorical --keep .8 --values 3": (
-        "x must be whole",
+        "--data values.npz: the first",
         {"data": "values.npz"},
     ),
     "--method categorical --keep .9 --values 2": (
@@ -462,7 +462,10 @@ REFUSED = {
     ),
     "--method flips --add .5 --delete .7": ("--add must be below", {}),
     "--method mask --keep-count 9": ("--keep-count must be less", {}),
-    "--method mask --keep-count 3": ("x must be an array", {"data": "edges.npz"}),
+    "--method mask --keep-count 3": (
+        "--data edges.npz: the first",
+        {"data": "edges.npz"},
+    ),
     "--method splitting --sigma .3333 --levels 255": (
         "--sigma must be a multiple",
         GRID,
@@ -481,7 +484,7 @@ REFUSED = {
         "categorical from column 1",
         {"data": "values.npz"},
     ),
-    f"{BLOCKS} {PAIR} --splits 8": ("x must have more than 8", {}),
+    f"{BLOCKS} {PAIR} --splits 8": ("--data bits.npz: the first", {}),
 }
 
 

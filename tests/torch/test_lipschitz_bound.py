@@ -138,6 +138,23 @@ def test_power_iteration_under_estimates_and_the_bound_does_not():
     assert norm <= lipschitz_upper_bound(layer, (8, 8, 8)) <= 1.1 * norm
 
 
+def test_max_pooling_batch_norm_and_slopes_of_channels():
+    x = torch.zeros(1, 1, 5, 5)
+    y = x.clone()
+    y[0, 0, 2, 2] = 1.0  # seen by all nine windows of width 3
+    pool = nn.MaxPool2d(3, 1).eval()
+    assert float((pool(x) - pool(y)).norm()) == pytest.approx(3.0)
+    assert lipschitz_upper_bound(pool, (1, 5, 5)) == pytest.approx(3.0, rel=1e-12)
+    assert lipschitz_upper_bound(nn.MaxPool2d(2), (1, 5, 5)) == 1.0
+    norm = nn.BatchNorm2d(3)
+    norm(torch.randn(50, 3, 4, 4) * torch.tensor([1.0, 5.0, 0.1])[:, None, None])
+    truth = exact(norm, (3, 2, 2))
+    assert truth <= lipschitz_upper_bound(norm, (3, 2, 2)) <= truth * (1 + 1e-9)
+    channels = nn.PReLU(3).eval()
+    channels.weight.data = torch.tensor([0.5, -3.0, 2.0])
+    assert lipschitz_upper_bound(channels, 3) == 3.0
+
+
 def test_group_sort_sorts_groups_of_channels():
     x = torch.randn(2, 6, 4, 5)
     result = GroupSort(3)(x)

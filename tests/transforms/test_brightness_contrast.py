@@ -81,6 +81,16 @@ def test_the_numbers_of_the_theory_page():
     assert 1.40 < radius(FULL, contrast=0.4) * SPREAD < 1.4103
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("kappa", "beta"), [(0.2, 1.4504), (-0.4, 1.4103)])
+def test_the_borders_of_the_theory_page(kappa, beta):
+    ends = [
+        oracle.affine_gap(FULL, -FULL, kappa / SPREAD, end / SPREAD, SPREAD, dps=10)
+        for end in (beta - 5e-5, beta + 5e-5)
+    ]
+    assert ends[0] > 0 > ends[1]
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     z_a=st.floats(0.05, 7),

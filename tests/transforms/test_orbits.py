@@ -209,7 +209,9 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     assert "any shift" in capsys.readouterr().out
     again = ["recertify", "out.tsv", "--bound", "exact", "--out", "again.tsv"]
     assert main(again) == 0
-    one_line(capsys, [*begin, "--transform", "gain"], "--transform")
+    with pytest.raises(SystemExit):
+        main([*begin, "--transform", "gain"])
+    assert "--transform" in capsys.readouterr().err
     one_line(capsys, [*begin, "--transform", "shift", "--n", "99"], "--n")
     words = ["--transform", "shift", "--answer", "top-k", "--k", "1"]
     one_line(capsys, [*begin, *words], "evaluated")

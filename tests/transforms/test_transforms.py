@@ -180,6 +180,25 @@ def test_what_is_no_group_is_refused_with_what_to_use(name):
 
 
 @pytest.mark.parametrize(
+    ("noise", "word"),
+    [
+        (["--sigma", "1", "--transform", "rotation"], "rotation-z"),
+        (["--sigma", "1", "--transform", "brigthness"], "brightness"),
+        (["--sigma", "1", "--transform", "shift"], "orbit"),
+        (["--method", "orbit", "--transform", "gamma"], "shift"),
+    ],
+)
+def test_a_wrong_name_is_refused_before_a_model_is_loaded(capsys, noise, word):
+    words = ["certify", "--model", "no.py:f", "--data", "no.npz", "--out", "o.tsv"]
+    with pytest.raises(SystemExit):
+        main([*words, *noise])
+    said = capsys.readouterr().err
+    assert "--transform" in said
+    assert word in said
+    assert "no.py" not in said
+
+
+@pytest.mark.parametrize(
     ("returned", "word"),
     [
         (lambda x, a, xp: [1.0, 2.0], "list"),
@@ -530,6 +549,11 @@ def test_code_of_ones_own_is_asserted_and_hashed(work, capsys):
     assert len(stated["code"]["source"]) == 64
     assert manifest["scope"] == ASSERTED_GROUP
     assert main(["verify", "out.tsv"]) == 0
+    again = ["verify", "out.tsv", *BEGIN[1:5], "--rerun", "2"]
+    one_line(capsys, again, "--transform")
+    assert main([*again, "--transform", "code.py:double"]) == 0
+    assert "no findings" in capsys.readouterr().out
+    one_line(capsys, [*again, "--transform", "gamma"], "transform")
 
 
 @pytest.mark.parametrize(

@@ -154,9 +154,18 @@ class FixedNoise(_Noise):
 class CertifiedNoise(_Noise):
     """The noise of a ``CertifiedGenerator`` as it is now.
 
-    Level and mean of ``generator`` are exported as lists of operations in float64, so
-    later training doesn't move the noise; its ``level`` is a :class:`SigmaNetwork`,
-    whose floor is proven.
+    Level and mean are exported as lists of operations in float64, so later training
+    doesn't move the noise.
+
+    Parameters
+    ----------
+    generator : torch.nn.Module
+        With a ``level`` that is a :class:`SigmaNetwork`, whose floor is proven.
+
+    Raises
+    ------
+    ValueError
+        If ``generator`` has no such level.
     """
 
     def __init__(self, generator: nn.Module) -> None:
@@ -278,7 +287,17 @@ class NoiseGenerator(nn.Module):
 class NoiseMaps(nn.Module):
     """Learned mean and level maps, the same for every input: scope "fixed noise".
 
-    ``shape`` is that of one input, ``sigma`` the level to start from, > 0.
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of one input.
+    sigma : float
+        The level to start from, > 0, in the input's unit.
+
+    Raises
+    ------
+    ValueError
+        If ``sigma`` isn't a positive finite number.
 
     Examples
     --------

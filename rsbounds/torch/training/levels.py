@@ -115,6 +115,11 @@ def data_dependent_sigma(
         Number of steps and of noisy copies, >= 1; step of sigma along the gradient, >
         0; seed of the noise.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain.
+
     References
     ----------
     Alfarra, Bibi, Torr, Ghanem, Data dependent randomized smoothing; Sukenik,

@@ -55,6 +55,11 @@ def augment(x: torch.Tensor, sigma: float | torch.Tensor) -> torch.Tensor:
     sigma : float or Tensor, shape (n,)
         Standard deviation, >= 0, in the input's unit; the gradient reaches it.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain.
+
     Examples
     --------
     >>> import torch
@@ -89,6 +94,11 @@ def soft_vote(
     -------
     tensor, shape (n, classes)
         In [0, 1], the rows sum to 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain.
 
     Examples
     --------
@@ -140,6 +150,11 @@ def pgd(
     -------
     Tensor
         The best point seen for each row, at most 0.99999 ``radius`` away.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain.
 
     Examples
     --------

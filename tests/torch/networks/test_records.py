@@ -416,14 +416,30 @@ def test_derivatives_without_a_bound_are_refused(name, shape, function):
         gradient_lipschitz_upper_bound(frozen(function, shape), shape)
 
 
+#: Functions of each number alone.
+OF_ONE = {
+    name: entry
+    for name, entry in {**FUNCTIONS, **SMOOTH}.items()
+    if name != "prelu.default"
+}
+
+
+@pytest.mark.parametrize(("name", "shape", "function"), cases(OF_ONE))
+def test_bounds_of_slopes_are_reached(name, shape, function):
+    bound = lipschitz_upper_bound(Forward(function), 1)
+    x = torch.linspace(-20, 20, 40_001, dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(function(x).sum(), x)
+    steepest = float(slope.abs().max())
+    # torch's hardsigmoid has a derivative in single precision
+    assert steepest * (1 - 1e-7) <= bound <= 1.01 * steepest
+
+
 @pytest.mark.parametrize(("name", "shape", "function"), cases(SMOOTH))
-def test_bounds_of_slope_and_curvature(name, shape, function):
-    most = lipschitz_upper_bound(Forward(function), 1)
+def test_bounds_of_curvature(name, shape, function):
     bound = gradient_lipschitz_upper_bound(Forward(function), 1)
     x = torch.linspace(-9, 9, 40_001, dtype=torch.float64, requires_grad=True)
     (slope,) = torch.autograd.grad(function(x).sum(), x, create_graph=True)
     (curvature,) = torch.autograd.grad(slope.sum(), x)
-    assert slope.abs().max() <= most <= 1.01 * slope.abs().max()
     assert curvature.abs().max() <= bound <= 1.001 * curvature.abs().max()
 
 
