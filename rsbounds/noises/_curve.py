@@ -83,8 +83,8 @@ class Curve(ABC):
     within 1e-9 of its edge is not certified. Noise with a chance below 1e-290 is
     answered by exact numbers alone, and may take several seconds. No more than
     :attr:`far` changes are certified at all; frontiers end at 512 of either kind, those
-    of blocks whose changes are of three, four or more kinds at 64, 24 or 16. A number there says that so many
-    changes are certified, and not that more are not.
+    of blocks whose changes are of three, four or more kinds at 64, 24 or 16. A number
+    there says that so many changes are certified, and not that more are not.
     """
 
     def __init__(self) -> None:
