@@ -17,10 +17,14 @@ static rsb::module::Entry table[] = {
     KERNEL(log_ndtr_gap, z_a, z_b),
     KERNEL(ball_score, u, dim, s),
     KERNEL(ball_offset, z, dim, s),
-    KERNEL(ncx2_cdf, x, df, nc),
-    KERNEL(ncx2_sf, x, df, nc),
-    KERNEL(ncx2_logcdf, x, df, nc),
-    KERNEL(ncx2_logsf, x, df, nc),
+    KERNEL(ncx2_cdf, x, df, nc)
+        .in_blocks<rsb::law_block, rsb::api::ncx2_cdf_block>(),
+    KERNEL(ncx2_sf, x, df, nc)
+        .in_blocks<rsb::law_block, rsb::api::ncx2_sf_block>(),
+    KERNEL(ncx2_logcdf, x, df, nc)
+        .in_blocks<rsb::law_block, rsb::api::ncx2_logcdf_block>(),
+    KERNEL(ncx2_logsf, x, df, nc)
+        .in_blocks<rsb::law_block, rsb::api::ncx2_logsf_block>(),
     KERNEL(ncx2_pdf, x, df, nc),
     KERNEL(ncx2_logpdf, x, df, nc),
     KERNEL(ncx2_ppf, p, df, nc),

@@ -29,8 +29,11 @@ namespace rsb::module {
 
 constexpr int max_arity = 16;
 
-template <int size>
-using Block = void (*)(const double (&)[size], double (&)[size]);
+// of a function from arrays of each argument, and one of results
+template <class... A>
+constexpr std::size_t arity_of(void (*)(A...)) {
+    return sizeof...(A) - 1;
+}
 
 struct Entry {
     const char* name;
@@ -40,8 +43,8 @@ struct Entry {
     // "double (double, double)": a capsule's name is matched by Cython
     char signature[8 * max_arity + 9];
 
-    // For one argument: the same kernel, whose arrays `block` computes
-    template <int size, Block<size> block>
+    // The same kernel, of which `block` computes `size` values of an array at a time
+    template <int size, auto block>
     Entry in_blocks() const;
 };
 
@@ -83,35 +86,44 @@ void loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void* 
     flags.report();
 }
 
+template <std::size_t>
+using Double = double;
+
 // Whole blocks by `block`, the rest by the function: both make the same bits.
-template <int size, Block<size> block>
+template <int size, auto block, std::size_t... I>
 void block_loop(char** args, const npy_intp* dimensions, const npy_intp* steps,
-                void* data) {
-    char* places[] = {args[0], args[1]};
+                void* data, std::index_sequence<I...> each) {
+    constexpr std::size_t out = sizeof...(I);
+    char* places[] = {args[I]..., args[out]};
     npy_intp rest = dimensions[0];
     {
         Flags flags;  // those of the rest are looked at by its own loop
         for (; rest >= size; rest -= size) {
-            double given[size];
+            double given[out][size];
             double values[size];
-            for (int i = 0; i < size; ++i)
-                given[i] = *reinterpret_cast<const double*>(places[0] + i * steps[0]);
-            block(given, values);
+            for (std::size_t a = 0; a < out; ++a)
+                for (int i = 0; i < size; ++i)
+                    given[a][i] =
+                        *reinterpret_cast<const double*>(places[a] + i * steps[a]);
+            block(given[I]..., values);
             for (int i = 0; i < size; ++i) {
-                *reinterpret_cast<double*>(places[1] + i * steps[1]) = values[i];
+                *reinterpret_cast<double*>(places[out] + i * steps[out]) = values[i];
                 flags.look_at(values[i]);
             }
-            for (int i = 0; i < 2; ++i) places[i] += size * steps[i];
+            for (std::size_t a = 0; a <= out; ++a) places[a] += size * steps[a];
         }
         flags.report();
     }
-    loop<double>(places, &rest, steps, data, std::index_sequence<0>{});
+    loop<Double<I>...>(places, &rest, steps, data, each);
 }
 
-template <int size, Block<size> block>
+template <int size, auto block>
 Entry Entry::in_blocks() const {
     Entry e = *this;
-    e.loop = block_loop<size, block>;
+    e.loop = [](char** args, const npy_intp* n, const npy_intp* steps, void* data) {
+        block_loop<size, block>(args, n, steps, data,
+                                std::make_index_sequence<arity_of(block)>{});
+    };
     return e;
 }
 

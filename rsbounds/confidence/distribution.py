@@ -63,14 +63,21 @@ class CDFCertificate(Record):
     scores: Array
 
     def __post_init__(self) -> None:
+        # both rounded down: an event score >= t holds at any smaller t too
         t = as_floats(
-            "thresholds", self.thresholds, 0.0, 1.0, closed="right", nan=False
+            "thresholds",
+            self.thresholds,
+            0.0,
+            1.0,
+            closed="right",
+            nan=False,
+            towards=-np.inf,
         )
         if not (t.ndim == 1 and t.size > 0 and np.all(np.diff(t) > 0)):
             raise ArgumentError(
                 "thresholds", "must be one-dimensional and increasing; got others"
             )
-        z = as_floats("scores", self.scores, closed="left", nan=False)
+        z = as_floats("scores", self.scores, closed="left", nan=False, towards=-np.inf)
         if z.shape != t.shape:
             raise ArgumentError("scores", f"must have shape {t.shape}; got {z.shape}")
         # copies: the caller may change the arrays later
@@ -97,10 +104,12 @@ class CDFCertificate(Record):
         if thresholds is None:
             t = np.arange(1, 65) / 64.0
         else:
-            t = np.atleast_1d(as_floats("thresholds", thresholds, 0.0, 1.0, nan=False))
+            t = np.atleast_1d(
+                as_floats("thresholds", thresholds, 0.0, 1.0, nan=False, exact=True)
+            )
         if not t.size:
             raise ArgumentError("thresholds", "must hold at least one; got none")
-        alpha = number("alpha", alpha, 0.0, 1.0, closed="neither")
+        alpha = number("alpha", alpha, 0.0, 1.0, closed="neither", towards=-np.inf)
         level = divided(alpha, t.size)
         z = lower_bound(histogram.at_least(t), histogram.n, level, scores=True)
         return cls(thresholds=t, scores=z)

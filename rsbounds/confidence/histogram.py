@@ -69,8 +69,9 @@ class ScoreHistogram:
 
     def add(self, scores: Any) -> None:
         """Count a batch of scores, an array of any shape with values in [0, 1]."""
-        scores = as_floats("scores", scores, 0.0, 1.0, nan=False).ravel()
-        cell = np.searchsorted(self.edges, scores, side="right") - 1
+        # more digits than float64 has are rounded down, as each score is to its cell
+        checked = as_floats("scores", scores, 0.0, 1.0, nan=False, towards=-np.inf)
+        cell = np.searchsorted(self.edges, checked.ravel(), side="right") - 1
         self.counts += np.bincount(cell, minlength=self.edges.size)
 
     def merge(self, other: ScoreHistogram) -> ScoreHistogram:
@@ -92,7 +93,7 @@ class ScoreHistogram:
 
     def at_least(self, threshold: Any) -> NDArray[np.int64]:
         """Number of scores >= threshold, for thresholds among the edges."""
-        threshold = as_floats("threshold", threshold, 0.0, 1.0, nan=False)
+        threshold = as_floats("threshold", threshold, 0.0, 1.0, nan=False, exact=True)
         cell = np.searchsorted(self.edges, threshold)
         if not np.all(self.edges[cell] == threshold):
             raise ArgumentError(

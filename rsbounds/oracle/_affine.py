@@ -13,11 +13,12 @@ Examples
 '0.7276472681'
 """
 
-from typing import Any
+from __future__ import annotations
 
 from mpmath import mp
 
-from rsbounds.oracle._normal import Mpf
+from rsbounds.oracle._entry import checked
+from rsbounds.oracle._normal import Mpf, Real
 
 __all__ = ["affine_gap", "affine_low", "affine_masses"]
 
@@ -25,8 +26,9 @@ __all__ = ["affine_gap", "affine_low", "affine_masses"]
 TAIL = 10
 
 
+@checked
 def affine_masses(
-    t: Any, shift: Any, reach: Any, spread: Any, dps: int = 20
+    t: Real, shift: Real, reach: Real, spread: Real, dps: int = 20
 ) -> tuple[Mpf, Mpf]:
     """Probabilities of the event where the log likelihood ratio is at most ``t``.
 
@@ -54,7 +56,8 @@ def affine_masses(
         return +p, +q
 
 
-def affine_low(z: Any, shift: Any, reach: Any, spread: Any, dps: int = 15) -> Mpf:
+@checked
+def affine_low(z: Real, shift: Real, reach: Real, spread: Real, dps: int = 15) -> Mpf:
     """The least probability under the attack of an event whose score is ``z``."""
     with mp.workdps(dps + 5):
         z = mp.mpf(z)
@@ -79,8 +82,9 @@ def _score(p: Mpf) -> Mpf:
     return mp.sqrt(2) * mp.erfinv(2 * p - 1)
 
 
+@checked
 def affine_gap(
-    z_a: Any, z_b: Any, shift: Any, reach: Any, spread: Any, dps: int = 15
+    z_a: Real, z_b: Real, shift: Real, reach: Real, spread: Real, dps: int = 15
 ) -> Mpf:
     """How far the class leads under the attack in the worst case; certified if > 0."""
     first = affine_low(z_a, shift, reach, spread, dps)

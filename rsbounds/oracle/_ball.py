@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from mpmath import mp
 
+from rsbounds.oracle._entry import checked
 from rsbounds.oracle._normal import (
     GUARD,
     Mpf,
@@ -27,6 +28,7 @@ from rsbounds.oracle._normal import (
 from rsbounds.oracle._series import mixture, terms
 
 SHORT = 1000  # terms up to which the series is the default
+_LARGE = 1e300  # points and centres from here on are no floats
 
 
 class Tails(NamedTuple):
@@ -37,6 +39,7 @@ class Tails(NamedTuple):
     log_density: Mpf
 
 
+@checked
 def ball_tails(
     u: Real, dim: Real, s: Real, *, dps: int = 30, method: str | None = None
 ) -> Tails:
@@ -71,6 +74,7 @@ def ball_tails(
     return _rounded(tails, dps)
 
 
+@checked
 def ncx2_tails(
     x: Real, df: Real, nc: Real, *, dps: int = 30, method: str | None = None
 ) -> Tails:
@@ -89,6 +93,13 @@ def ncx2_tails(
     method : {"contour", "series"}, optional
         How it is computed; by default by the cheaper.
     """
+    return chi_square_tails(x, df, nc, dps=dps, method=method)
+
+
+def chi_square_tails(
+    x: Real, df: Real, nc: Real, *, dps: int = 30, method: str | None = None
+) -> Tails:
+    """The tails of :func:`ncx2_tails`, for any noncentrality."""
     with mp.workdps(dps + GUARD):
         with mp.extradps(max(0, mp.mag(exact(nc))) // 3):  # x - nc in all its digits
             x, df, nc = exact(x), exact(df), exact(nc)
@@ -109,9 +120,10 @@ def _tails(x: Mpf, dim: Mpf, nc: Mpf, method: str | None) -> Tails:
         edge = mp.inf if dim < 2 else -mp.inf
         return Tails(-mp.inf, mp.zero, -mp.log(2) - nc / 2 if dim == 2 else edge)
     if method is None:
-        method = (
-            "series" if terms(float(x), float(dim), float(nc)) < SHORT else "contour"
+        is_short = (
+            max(x, nc) < _LARGE and terms(float(x), float(dim), float(nc)) < SHORT
         )
+        method = "series" if is_short else "contour"
     if method == "contour":
         return _contour(x, dim / 2, nc)
     if method == "series":
@@ -229,6 +241,7 @@ def _trapezoid(
     raise ArithmeticError("the contour integral did not settle")
 
 
+@checked
 def ball_score(
     u: Real, dim: Real, s: Real, *, dps: int = 30, method: str | None = None
 ) -> Mpf:
@@ -254,6 +267,7 @@ def ball_score(
     return score(tails.log_lower, tails.log_upper, dps=dps)
 
 
+@checked
 def ball_offset(z: Real, dim: Real, s: Real, *, dps: int = 30) -> Mpf:
     """The inverse of ``ball_score`` in u.
 
@@ -278,6 +292,7 @@ def ball_offset(z: Real, dim: Real, s: Real, *, dps: int = 30) -> Mpf:
     return rounded(u, dps)
 
 
+@checked
 def ncx2_logcdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Logarithm of P(X <= x), X noncentral chi-square with df degrees of freedom.
 
@@ -286,6 +301,7 @@ def ncx2_logcdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     return ncx2_tails(x, df, nc, dps=dps).log_lower
 
 
+@checked
 def ncx2_logsf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Logarithm of P(X > x), X noncentral chi-square with df degrees of freedom.
 
@@ -294,6 +310,7 @@ def ncx2_logsf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     return ncx2_tails(x, df, nc, dps=dps).log_upper
 
 
+@checked
 def ncx2_logpdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """The log of the density at x.
 
@@ -302,6 +319,7 @@ def ncx2_logpdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     return ncx2_tails(x, df, nc, dps=dps).log_density
 
 
+@checked
 def ncx2_cdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """P(X <= x).
 
@@ -310,6 +328,7 @@ def ncx2_cdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     return _exp(ncx2_tails(x, df, nc, dps=dps + 20).log_lower, dps)
 
 
+@checked
 def ncx2_sf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """P(X > x).
 
@@ -318,6 +337,7 @@ def ncx2_sf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     return _exp(ncx2_tails(x, df, nc, dps=dps + 20).log_upper, dps)
 
 
+@checked
 def ncx2_pdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """The density at x.
 
@@ -326,6 +346,7 @@ def ncx2_pdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     return _exp(ncx2_tails(x, df, nc, dps=dps + 20).log_density, dps)
 
 
+@checked
 def ncx2_ppf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Quantile x of the noncentral chi-square with log P(X <= x) = log_p.
 
@@ -343,6 +364,7 @@ def ncx2_ppf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     return _quantile(ndtri_exp(log_p, dps=dps + GUARD), df, nc, dps)
 
 
+@checked
 def ncx2_isf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Quantile x of the noncentral chi-square with log P(X > x) = log_p.
 
@@ -361,6 +383,7 @@ def ncx2_isf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
         return _quantile(-ndtri_exp(log_p, dps=dps + GUARD), df, nc, dps)
 
 
+@checked
 def ncx2_ppf(p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Quantile x of the noncentral chi-square with P(X <= x) = p.
 
@@ -379,6 +402,7 @@ def ncx2_ppf(p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
         return ncx2_ppf_exp(mp.log(exact(p)), df, nc, dps=dps)
 
 
+@checked
 def ncx2_isf(p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Quantile x of the noncentral chi-square with P(X > x) = p.
 
@@ -415,7 +439,7 @@ def log_radius(z: Mpf, dim: Mpf, s: Mpf, dps: int) -> Mpf:
     y = _saddle_radius(z, dim, s)
     digits = 12
     for _ in range(100):
-        tails = ncx2_tails(mp.exp(2 * y), dim, s**2, dps=digits + 10)
+        tails = chi_square_tails(mp.exp(2 * y), dim, s**2, dps=digits + 10)
         value = score(tails.log_lower, tails.log_upper, dps=digits + 5)
         slope = (
             mp.exp(tails.log_density + value**2 / 2 + 2 * y) * 2 * mp.sqrt(2 * mp.pi)

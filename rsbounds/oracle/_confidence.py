@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from mpmath import mp
 
+from rsbounds.oracle._entry import checked
 from rsbounds.oracle._normal import (
     GUARD,
     Mpf,
@@ -20,6 +21,7 @@ from rsbounds.oracle._normal import (
 )
 
 
+@checked
 def lower_complement(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     """Return 1 - p for the Clopper-Pearson bound p.
 
@@ -42,6 +44,7 @@ def lower_complement(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     return rounded(value, dps)
 
 
+@checked
 def lower_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     """The normal score of the lower bound.
 
@@ -64,6 +67,7 @@ def lower_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
         return ndtri_exp(log_p, dps=dps)
 
 
+@checked
 def upper_bound(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     """The upper bound p: P(Binomial(n, p) <= count) = alpha.
 
@@ -81,6 +85,7 @@ def upper_bound(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     return lower_complement(_others(count, n), n, alpha, dps=dps)
 
 
+@checked
 def upper_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     """The normal score of the upper bound.
 
@@ -99,6 +104,7 @@ def upper_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
         return -lower_score(_others(count, n), n, alpha, dps=dps)
 
 
+@checked
 def pair_scores(
     count_a: int, count_b: int, n: int, alpha: Real, *, dps: int = 30
 ) -> tuple[Mpf, Mpf]:
@@ -190,6 +196,7 @@ def _tail_over_first(count: int, n: int, odds: Mpf, bits: int) -> Mpf:
     return mp.ldexp(total, -point)
 
 
+@checked
 def log_wealth(hits: int, trials: int, z0: Real, *, dps: int = 30) -> Mpf:
     """Log wealth of the Krichevsky-Trofimov bet against p <= p0 = Phi(z0).
 
@@ -233,6 +240,7 @@ def _beta_below(a: Mpf, b: Mpf, x: Mpf, y: Mpf) -> Mpf:
     return x**a * y**b / a * total
 
 
+@checked
 def bound_excess(
     bound: str,
     count: int,
@@ -250,6 +258,8 @@ def bound_excess(
     ``bound`` is a key of ``BOUNDS``, z the score of a claimed lower bound after
     ``count`` successes in n trials, u the uniform number of a randomized bound.
     """
+    if bound not in BOUNDS:
+        raise ValueError(f"bound must be one of {', '.join(BOUNDS)}; got {bound!r}")
     with mp.workdps(dps + GUARD):
         count, n = whole("count", count), whole("n", n)
         return BOUNDS[bound](count, n, exact(z), exact(alpha), u, dps)

@@ -9,12 +9,14 @@ from collections.abc import Callable
 
 from mpmath import mp
 
-from rsbounds.oracle._ball import log_radius, ncx2_tails
+from rsbounds.oracle._ball import chi_square_tails, log_radius
+from rsbounds.oracle._entry import checked
 from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, rounded, score
 
 Envelope = tuple[Callable[[Mpf], Mpf], Callable[[Mpf], Mpf]]
 
 
+@checked
 def semi_elastic(sigma: Real, rate: Real) -> Envelope:
     """Bounds on sigma(x) at a distance where log sigma(x) is ``rate``-Lipschitz.
 
@@ -33,6 +35,7 @@ def semi_elastic(sigma: Real, rate: Real) -> Envelope:
     )
 
 
+@checked
 def lipschitz_sigma(sigma: Real, lip: Real, sigma_min: Real) -> Envelope:
     """Bounds for a ``lip``-Lipschitz sigma(x) that is at least ``sigma_min``.
 
@@ -51,6 +54,7 @@ def lipschitz_sigma(sigma: Real, lip: Real, sigma_min: Real) -> Envelope:
     )
 
 
+@checked
 def sigma_range(sigma_min: Real, sigma_max: Real) -> Envelope:
     """Constant bounds.
 
@@ -64,6 +68,7 @@ def sigma_range(sigma_min: Real, sigma_max: Real) -> Envelope:
     return lambda r: exact(sigma_min), lambda r: exact(sigma_max)
 
 
+@checked
 def worst_score(
     distance: Real, z: Real, sigma0: Real, sigma1: Real, dim: Real, *, dps: int = 30
 ) -> Mpf:
@@ -100,10 +105,11 @@ def worst_score(
             s0 = a * sigma0 / abs((sigma0 - sigma1) * (sigma0 + sigma1))
             log_rho = log_radius(inside * z, dim, s0, dps) + mp.log(sigma0 / sigma1)
             x, nc = mp.exp(2 * log_rho), (s0 * sigma1 / sigma0) ** 2
-            tails = ncx2_tails(x, dim, nc, dps=dps + 10)
+            tails = chi_square_tails(x, dim, nc, dps=dps + 10)
         return inside * score(tails.log_lower, tails.log_upper, dps=dps + 5)
 
 
+@checked
 def envelope_branch(
     z_a: Real,
     sigma: Real,
@@ -151,6 +157,7 @@ def envelope_branch(
     return rounded(radius, dps)
 
 
+@checked
 def envelope_branches(
     z_a: Real,
     sigma: Real,
@@ -241,6 +248,7 @@ def _polish(function: Callable[[Mpf, int], Mpf], start: Mpf, dps: int) -> Mpf | 
     return None
 
 
+@checked
 def ratio_threshold(z_a: Real, dim: Real, *, dps: int = 30) -> Mpf:
     """Ratio sigma1/sigma0 at which the worst case at distance 0 reaches 1/2.
 

@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-from math import inf
-from numbers import Rational
 from operator import index
 from statistics import NormalDist
 from typing import Any
 
 from mpmath import mp
 
+from rsbounds.oracle._entry import checked
+from rsbounds.oracle._entry import exact as exact
+
 Mpf = Any
 Real = Any
 
 GUARD = 25  # decimal digits carried beyond those asked for
-
-
-def exact(value: Real) -> Mpf:
-    """Return ``value`` as an mpf: a float exactly, strings to the working precision.
-
-    Fractions are divided at the working precision too.
-    """
-    if isinstance(value, str | mp.mpf | float | int):
-        return mp.mpf(value)
-    if getattr(value, "shape", None) == ():
-        value = value.item()  # of NumPy, which is not loaded here
-    if isinstance(value, float | int):
-        return mp.mpf(value)
-    if isinstance(value, Rational):
-        return mp.mpf(value.numerator) / value.denominator
-    try:
-        if value != value or value in (inf, -inf):
-            return mp.mpf(float(value))
-        numerator, denominator = value.as_integer_ratio()
-    except (AttributeError, TypeError, ArithmeticError, ValueError):
-        return mp.mpmathify(value)
-    return mp.mpf(numerator) / denominator
+_FAR = 1e150  # scores from here on have tails by their first term
 
 
 def whole(name: str, value: Real) -> int:
@@ -59,6 +39,7 @@ def log_complement(log_p: Mpf) -> Mpf:
     return mp.log1p(-mp.exp(log_p)) if log_p < -0.7 else mp.log(-mp.expm1(log_p))
 
 
+@checked
 def ndtr(z: Real, *, dps: int = 30) -> Mpf:
     """Phi(z), to ``dps`` digits also where it is tiny.
 
@@ -70,10 +51,11 @@ def ndtr(z: Real, *, dps: int = 30) -> Mpf:
         Decimal digits of the result.
     """
     with mp.workdps(dps + GUARD):
-        p = mp.erfc(-exact(z) / mp.sqrt(2)) / 2
+        p = _ndtr(exact(z))
     return rounded(p, dps)
 
 
+@checked
 def log_ndtr(z: Real, *, dps: int = 30) -> Mpf:
     """Logarithm of Phi(z).
 
@@ -89,6 +71,7 @@ def log_ndtr(z: Real, *, dps: int = 30) -> Mpf:
     return rounded(value, dps)
 
 
+@checked
 def ndtri(p: Real, *, dps: int = 30) -> Mpf:
     """Phi^-1(p) for p in [0, 1].
 
@@ -109,6 +92,7 @@ def ndtri(p: Real, *, dps: int = 30) -> Mpf:
     return rounded(z, dps)
 
 
+@checked
 def ndtri_exp(log_p: Real, *, dps: int = 30) -> Mpf:
     """Phi^-1(e^log_p) for log_p in [-inf, 0].
 
@@ -127,6 +111,7 @@ def ndtri_exp(log_p: Real, *, dps: int = 30) -> Mpf:
     return rounded(z, dps)
 
 
+@checked
 def score(log_lower: Mpf, log_upper: Mpf, *, dps: int) -> Mpf:
     """Normal score of a probability from the logs of both tails, by the smaller one.
 
@@ -150,12 +135,23 @@ def log_tails(z: Mpf) -> tuple[Mpf, Mpf]:
     return _log_ndtr(z), _log_ndtr(-z)
 
 
+def _ndtr(z: Mpf) -> Mpf:
+    if _FAR < abs(z) < mp.inf:  # mpmath's erfc overflows
+        return mp.exp(_log_far_tail(-z)) if z < 0 else mp.one
+    return mp.erfc(-z / mp.sqrt(2)) / 2
+
+
 def _log_ndtr(z: Mpf) -> Mpf:
     if mp.isinf(z):
         return mp.zero if z > 0 else -mp.inf
-    if z > 0:
-        return mp.log1p(-mp.erfc(z / mp.sqrt(2)) / 2)
-    return mp.log(mp.erfc(-z / mp.sqrt(2)) / 2)
+    if z < -_FAR:
+        return _log_far_tail(-z)
+    return mp.log1p(-_ndtr(-z)) if z > 0 else mp.log(_ndtr(z))
+
+
+def _log_far_tail(z: Mpf) -> Mpf:
+    """Logarithm of Phi(-z) but for 1/z^2."""
+    return -(z**2) / 2 - mp.log(z) - mp.log(2 * mp.pi) / 2
 
 
 def _solve(log_p: Mpf) -> Mpf:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from mpmath import mp
 
 from rsbounds.oracle._ball import log_radius, ncx2_tails
+from rsbounds.oracle._entry import checked
 from rsbounds.oracle._normal import (
     GUARD,
     Mpf,
@@ -22,6 +23,7 @@ from rsbounds.oracle._normal import (
 )
 
 
+@checked
 def gaussian_radius(
     z_a: Real,
     sigma: Real,
@@ -54,6 +56,7 @@ def gaussian_radius(
         return radius / exact(dim) ** max(shrink, 0)
 
 
+@checked
 def anisotropic_radius(
     z_a: Real,
     sigma: Sequence[Real],
@@ -95,6 +98,7 @@ def anisotropic_radius(
     return rounded(radius, dps)
 
 
+@checked
 def laplace_radius(
     z_a: Real,
     scale: Real,
@@ -118,6 +122,8 @@ def laplace_radius(
     dps : int
         Decimal digits of the result.
     """
+    if method not in ("tight", "paper"):
+        raise ValueError(f"method must be 'tight' or 'paper'; got {method!r}")
     with mp.workdps(dps + GUARD):
         z_b = -exact(z_a) if z_b is None else exact(z_b)
         p_a, q_a, p_b = (ndtr(v, dps=dps + GUARD) for v in (z_a, -exact(z_a), z_b))
@@ -142,6 +148,7 @@ def _half_gap(z_a: Real, z_b: Real | None) -> Mpf:
     return max(gap, mp.zero) / 2
 
 
+@checked
 def renyi_radius(
     z_a: Real,
     sigma0: Real,
@@ -232,6 +239,7 @@ def _maximum(function: Callable[[Mpf], Mpf], dps: int) -> Mpf:
     return max(at_left, at_right)
 
 
+@checked
 def lipschitz_ratio(z: Real, dim: Real, *, dps: int = 30) -> tuple[Mpf, Mpf]:
     """[B]'s R_d(p) at p = Phi(z), and dR/dz: R = x f(x)/phi(z), P(chi2_d > x) = p.
 
@@ -256,6 +264,7 @@ def lipschitz_ratio(z: Real, dim: Real, *, dps: int = 30) -> tuple[Mpf, Mpf]:
         return +ratio, +slope
 
 
+@checked
 def lipschitz_constant(
     dim: Real, lip: Real, sigma_min: Real, z_min: Real, *, dps: int = 30
 ) -> Mpf:
@@ -279,6 +288,7 @@ def lipschitz_constant(
         return (1 + 2 * exact(lip) * ratio) / exact(sigma_min)
 
 
+@checked
 def integrated_radius(
     z_a: Real,
     sigma: Real,
@@ -342,6 +352,7 @@ def _slowness(z: Mpf, lip: Mpf, dim: Mpf, dps: int) -> Mpf:
         return mp.sign(z) * mp.quad(integrand, ends, method="gauss-legendre")
 
 
+@checked
 def base_radius(
     z_a: Real, sigma: Real, base_lip: Real, z_b: Real | None = None, *, dps: int = 20
 ) -> Mpf:

@@ -29,6 +29,7 @@ from rsbounds.oracle._confidence import (
     pair_scores,
     upper_score,
 )
+from rsbounds.oracle._entry import checked
 from rsbounds.oracle._envelope import lipschitz_sigma, semi_elastic, worst_score
 from rsbounds.oracle._mixed import blocks_excess
 from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, ndtri
@@ -41,6 +42,7 @@ Scores = tuple[Mpf, Mpf | None]
 Ends = tuple[Mpf, Mpf]
 
 
+@checked
 def excess(
     method: str,
     parameters: Parameters,
@@ -57,6 +59,8 @@ def excess(
     manifest has them; ``sigma`` and ``radius`` are the row's, ``z_a`` and ``z_b`` the
     scores of its bounds.
     """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
     with mp.workdps(dps + GUARD):
         scores = exact(z_a), None if z_b is None else exact(z_b)
         return METHODS[method](parameters, exact(sigma), exact(radius), scores, dps)
@@ -151,6 +155,7 @@ def _generator(parameters: Parameters, sigma: Mpf, radius: Mpf) -> tuple[Mpf, En
     return steps * reach, ends
 
 
+@checked
 def list_radius(
     rule: Mapping[str, Any],
     scores: Sequence[Sequence[Real]],
@@ -201,6 +206,7 @@ def list_radius(
         return +best
 
 
+@checked
 def composite_radius(
     rule: Mapping[str, Any],
     plan: Mapping[str, Any],

@@ -16,11 +16,15 @@ Examples
 Fraction(1, 4)
 """
 
+from __future__ import annotations
+
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, prod
+
+from rsbounds.oracle._entry import checked
 
 __all__ = [
     "block_cases",
@@ -44,16 +48,19 @@ HALF = Fraction(1, 2)
 # what a case implies ------------------------------------------------------------------
 
 
+@checked
 def low(cases: Iterable[Case], p: Fraction) -> Fraction:
     """The least probability at x' of an event of probability at least p at x."""
     return min(_least(case, p) for case in cases)
 
 
+@checked
 def high(cases: Iterable[Case], p: Fraction) -> Fraction:
     """The largest probability at x' of an event of probability at most p at x."""
     return max(_most(case, p) for case in cases)
 
 
+@checked
 def certified(
     cases: Sequence[Case], p_a: Fraction, p_b: Fraction | None = None
 ) -> bool:
@@ -62,6 +69,7 @@ def certified(
     return all(_least(case, p_a) > _most(case, other) for case in cases)
 
 
+@checked
 def infimum(cases: Iterable[Case]) -> Fraction | None:
     """Least number that p must exceed for :func:`low` to exceed 1/2; None: none."""
     result = Fraction(0)
@@ -129,6 +137,7 @@ def _corners(case: Case) -> list[tuple[Fraction, Fraction]]:
 # the noises ---------------------------------------------------------------------------
 
 
+@checked
 def categorical_cases(keep: Fraction, values: int, dim: int, r: int) -> list[Case]:
     """All x' that differ from x = (0, ..., 0) in r of ``dim`` coordinates."""
     move = (1 - keep) / (values - 1)
@@ -147,6 +156,7 @@ def categorical_cases(keep: Fraction, values: int, dim: int, r: int) -> list[Cas
     return [(at_x, law(x)) for x in inputs if sum(v != 0 for v in x) == r]
 
 
+@checked
 def flip_cases(
     add: Fraction, delete: Fraction, x: Sequence[int]
 ) -> dict[tuple[int, int], list[Case]]:
@@ -170,6 +180,7 @@ def flip_cases(
     return dict(result)
 
 
+@checked
 def mask_cases(dim: int, kept: Fraction, r: int) -> list[Case]:
     """Cases of all x' that differ from x in r coordinates.
 
@@ -196,6 +207,7 @@ def mask_cases(dim: int, kept: Fraction, r: int) -> list[Case]:
     return result
 
 
+@checked
 def deletion_cases(
     delete: Fraction, x: Sequence[int], r: int, alphabet: int = 2
 ) -> list[Case]:
@@ -219,6 +231,7 @@ def deletion_cases(
     return result
 
 
+@checked
 def edits(x: Sequence[int], other: Sequence[int]) -> int:
     """The least number of insertions, deletions and substitutions from x to x'."""
     if not x or not other:
@@ -231,6 +244,7 @@ def edits(x: Sequence[int], other: Sequence[int]) -> int:
     return 1 + min(inserted, deleted, substituted)
 
 
+@checked
 def block_cases(first: Iterable[Case], second: Iterable[Case]) -> list[Case]:
     """Independent noises side by side: every pair of cases."""
 
@@ -243,6 +257,7 @@ def block_cases(first: Iterable[Case], second: Iterable[Case]) -> list[Case]:
     ]
 
 
+@checked
 def certified_votes(parts: Sequence[int], classes: int, reach: int) -> bool:
     """Return whether the top class stays, whichever ``reach`` parts vote anew.
 

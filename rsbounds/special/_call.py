@@ -119,7 +119,7 @@ def call(ufunc: np.ufunc, out: Any, where: Any, **args: Any) -> Floats:
 
 def _applied(ufunc: np.ufunc, out: Any, where: Any, args: Mapping[str, Any]) -> Floats:
     """Apply the ufunc without warnings; TypeError for booleans, which it would take."""
-    if any(np.asarray(v).dtype == bool for v in args.values()):
+    if any(type(v) is not float and np.asarray(v).dtype == bool for v in args.values()):
         raise TypeError("booleans are not numbers")
     if out is None and where is True:
         return apply(ufunc, *args.values(), cost=0.4)

@@ -44,6 +44,21 @@ def test_scores_count_at_or_below_their_value(scores):
     assert np.all(down > np.sort(scores) - 2.0**-12)
 
 
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).nmant <= 52, reason="long double is float64 here"
+)
+def test_a_score_between_two_doubles_counts_below_it():
+    below = np.longdouble(0.5) - np.longdouble(2.0) ** -62
+    assert float(below) == 0.5
+    h = histogram([below])
+    assert h.at_least(0.5) == 0
+    with pytest.raises(ValueError, match="threshold"):
+        h.at_least(below)
+    wide = CDFCertificate([below], [np.longdouble(1.0) - np.longdouble(2.0) ** -62])
+    assert wide.thresholds[0] < 0.5
+    assert wide.scores[0] < 1.0
+
+
 def test_cells_are_narrow_near_both_ends():
     e = ScoreHistogram().edges
     small = e[(e > 2.0**-30) & (e < 0.5)]

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from cli_models import says
+from cli_models import one_line
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,18 +86,10 @@ def test_demo_replaces_an_earlier_one_and_says_what_it_wrote(
     ] == [10] * 3
 
 
-@pytest.mark.parametrize(
-    ("argument", "expected"),
-    [
-        (["--count", "1001"], "count must be at most 1000; got 1001"),
-        (["--seed", "-1"], "--seed must be >= 0; got -1"),
-    ],
-)
-def test_demo_refuses_bad_arguments_in_one_line(tmp_path, capsys, argument, expected):
-    assert (
-        says(capsys, ["demo", "--out", str(tmp_path), *argument], 2)
-        == f"rsbounds demo: {expected}\n"
-    )
+@pytest.mark.parametrize("argument", [["--count", "1001"], ["--seed", "-1"]])
+def test_demo_refuses_bad_arguments_in_one_line(tmp_path, capsys, argument):
+    words = ["demo", "--out", str(tmp_path), *argument]
+    one_line(capsys, words, f"{argument[0]} must be")
 
 
 @given(st.integers(0, 2**32), st.floats(1e-6, 10))

@@ -156,7 +156,7 @@ COEFFICIENTS = [
     Nudge("twofold.hpp", "Scaled2 exp_two", 0, ("exp_two",)),
     Nudge("ball.hpp", "inline double log1p_defect", 0, ("log1p_defect",)),
     Nudge("small_df.hpp", "inline double rgamma_defect(double a)", 0, ("rgamma",)),
-    Nudge("central.hpp", "inline Sum2 log_gamma_half(int k)", 0, ("central",), ulps=1),
+    Nudge("central.hpp", "inline Sum2 rgamma_half(int k)", 0, ("central",), ulps=1),
     Nudge("large_df.hpp", "inline Sum2 near_mills", 0, ("mills (near)",)),
     Nudge("large_df.hpp", "inline double uniform_rest", 4, ("large_df",)),
     Nudge(

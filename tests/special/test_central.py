@@ -12,6 +12,7 @@ from mpmath import mp
 from scipy.special import ndtr
 
 from rsbounds import oracle, special
+from rsbounds_ext import kernels
 
 WHOLE = st.integers(1, 60).map(float)
 ANY = st.floats(-3, 8).map(lambda e: 10.0**e)
@@ -58,9 +59,11 @@ def test_tails_and_density(df, log_p, lower):
 
 @pytest.mark.parametrize("df", [1.0, 2.0, 3.0, 4.0, 59.0, 60.0])
 def test_where_formulas_change(df):
-    """At y = a, and where the logarithm is that of the tail itself."""
+    """At y = a, where the logarithm is that of the tail itself, where powers are
+    products.
+    """
     border = point(df, -600.0, lower=False)
-    for x in (df, border, 5e-324, 1e-310):
+    for x in (df, border, 5e-324, 1e-310, 2e-7, 1400.0):
         for near in (math.nextafter(x, 0), x, math.nextafter(x, math.inf)):
             if near > 0:
                 assert errors_over_bounds(near, df) <= 1
@@ -92,6 +95,40 @@ def test_monotone_to_within_the_bound(df):
         value = getattr(special, f"ncx2_{name}")(x, df, 0.0)
         room = special.error_bound(f"ncx2_{name}", value[1:], df=df, measured=True)
         assert np.all(sign * np.diff(value) >= -2 * room)
+
+
+@pytest.mark.parametrize("name", ["cdf", "sf", "logcdf", "logsf"])
+def test_arrays_have_the_bits_of_their_points(name):
+    """However blocks are filled: one law, many, points beyond a formula's reach."""
+    rng = np.random.default_rng(0)
+    f = getattr(kernels, f"ncx2_{name}")
+    edges = [0.0, 5e-324, 1e-300, 700.5, 1e5, 1e119, 1e120, np.inf, -1.0, np.nan]
+    for df in [1.0, 2.0, 7.0, 60.0, 61.0, 784.5, rng.uniform(1, 200, 101)]:
+        x = df * rng.gamma(2, 0.5, (3, 101))
+        for nc in (0.0, rng.choice([0.0, 1.0], 101)):
+            x[2, :10] = edges
+            x[2, 40:50] = edges
+            with np.errstate(invalid="ignore"):
+                together = f(x, df, nc)
+                backwards = f(x[:, ::-1], np.flip(df), np.flip(nc))[:, ::-1]
+                alone = np.vectorize(f, otypes=[float])(x, df, nc)
+            np.testing.assert_array_equal(together, alone)
+            np.testing.assert_array_equal(backwards, alone)
+
+
+@pytest.mark.parametrize("b", [1e-160, 1e-141, 1e-139, 1e-20, 3e-4, 4e-4, 37.4, 37.5])
+@pytest.mark.parametrize("df", [1.0, 2.0, 3.0])
+def test_powers_of_marcum_by_products_and_by_logarithms(b, df):
+    """Where its square, or a power of that, leaves the normal numbers."""
+    with mp.workdps(40):
+        half = mp.mpf(b) ** 2 / 2
+        lower = mp.gammainc(df / 2, 0, half, regularized=True)
+        upper = mp.gammainc(df / 2, half, mp.inf, regularized=True)
+        log = mp.log(min(lower, upper))
+    f = special.marcum_logp if lower < upper else special.marcum_logq
+    value = float(f(df / 2, 0.0, b))
+    bound = special.error_bound(f.__name__, value, df=df, measured=True)
+    assert abs(float(mp.mpf(value) - log)) <= bound
 
 
 def test_marcum_squares_its_length_exactly():
@@ -151,7 +188,7 @@ def quantile_error(name, z, df):
     """Of the score of the point over the larger of what is measured and 2 ulp of x."""
     p, score = asked(name, z)
     x = float(getattr(special, name)(p, df, 0.0))
-    if x < 1e-300:  # below every double, or among the last
+    if not 1e-300 < x < math.inf:  # beyond the doubles, or beside their end
         return 0.0
     tails = oracle.ncx2_tails(x, df, 0.0, dps=30)
     with mp.workdps(30):
@@ -161,7 +198,7 @@ def quantile_error(name, z, df):
         return float(abs(reached - score) / max(room, 2 * math.ulp(x) * slope))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=15)
 @given(
     name=st.sampled_from(NAMES),
     df=st.one_of(WHOLE, st.floats(math.nextafter(60, 61), 1e5)),

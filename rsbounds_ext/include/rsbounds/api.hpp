@@ -6,6 +6,7 @@
 
 #include "affine.hpp"
 #include "binomial.hpp"
+#include "central_block.hpp"
 #include "central_quantile.hpp"
 #include "lipschitz.hpp"
 #include "marcum.hpp"
@@ -47,6 +48,26 @@ inline double ncx2_logcdf(double x, double df, double nc) {
 inline double ncx2_logsf(double x, double df, double nc) {
     return ncx2(x, df, nc, 0, -0.5 * x, log_above);
 }
+// Of many
+inline void ncx2_cdf_block(const double (&x)[law_block], const double (&df)[law_block],
+                           const double (&nc)[law_block], double (&out)[law_block]) {
+    ncx2_block(x, df, nc, out, ncx2_cdf, below);
+}
+inline void ncx2_sf_block(const double (&x)[law_block], const double (&df)[law_block],
+                          const double (&nc)[law_block], double (&out)[law_block]) {
+    ncx2_block(x, df, nc, out, ncx2_sf, above);
+}
+inline void ncx2_logcdf_block(const double (&x)[law_block],
+                              const double (&df)[law_block],
+                              const double (&nc)[law_block], double (&out)[law_block]) {
+    ncx2_block(x, df, nc, out, ncx2_logcdf, log_below);
+}
+inline void ncx2_logsf_block(const double (&x)[law_block],
+                             const double (&df)[law_block],
+                             const double (&nc)[law_block], double (&out)[law_block]) {
+    ncx2_block(x, df, nc, out, ncx2_logsf, log_above);
+}
+
 inline double ncx2_pdf(double x, double df, double nc) {
     const double at_zero = df > 2 ? 0 : df == 2 ? 0.5 * std::exp(-0.5 * nc) : inf;
     return ncx2(x, df, nc, at_zero, 0, [](const auto& t) { return t.density_of_x(); });

@@ -2,11 +2,12 @@
 // `central_most`: no contour. Symbols as in ball.hpp; a = mu = N/2, y = x/2. Derived,
 // with its error, in docs/theory/off-centre-ball.md, "The central law".
 //
-// With L = (a - 1) log y - y - log Gamma(a), the logarithm of the density of Y,
-//   y >= a:  P(Y > y) = e^L H_a,  H_(b + 1) = 1 + b/y H_b  (by parts),
+// With f = y^(a - 1) e^-y/Gamma(a), the density of Y,
+//   y >= a:  P(Y > y) = f H_a,  H_(b + 1) = 1 + b/y H_b  (by parts),
 //            H_1 = 1,  H_(1/2) = z M(z), z = sqrt(x), M of normal.hpp,
-//   y < a:   P(Y <= y) = e^L y/a S,  S = 1 + r_1 (1 + r_2 (1 + ...)),  r_k = y/(a + k).
-// All terms are positive. L is formed in two doubles, with log Gamma from a table.
+//   y < a:   P(Y <= y) = f y/a S,  S = 1 + r_1 (1 + r_2 (1 + ...)),  r_k = y/(a + k).
+// All terms are positive. f is a product in two doubles, with 1/Gamma from a table;
+// where it may underflow its logarithm is a sum in two doubles.
 //
 // Error of the small tail, relative: within 4e-15 (program `central`). The largest of
 // 90,000 points: 4.2e-16 at one degree, 3.7e-16 from two on. Sources: NIST DLMF 8.7.1,
@@ -24,108 +25,151 @@ inline bool central_law(double df, double nc) {
     return nc == 0 && df >= 1 && df <= central_most && df == std::floor(df);
 }
 
-// log Gamma(k/2)
-inline Sum2 log_gamma_half(int k) {
+// 1/Gamma(k/2)
+inline Sum2 rgamma_half(int k) {
     static constexpr double table[][2] = {
-        {0.5723649429247001, 5.132975581353913e-18}, {0.0, 0.0},
-        {-0.12078223763524522, -4.1797047492946264e-18}, {0.0, 0.0},
-        {0.2846828704729192, -2.0938630583071727e-17},
-        {0.6931471805599453, 2.3190468138462996e-17},
-        {1.2009736023470743, -6.235058427319136e-17},
-        {1.791759469228055, 4.349979825096335e-17},
-        {2.4537365708424423, -1.2332749279512093e-16},
-        {3.1780538303479458, -1.3216387039714197e-16},
-        {3.9578139676187165, -2.1692160317109888e-16},
-        {4.787491742782046, 1.8268155143874837e-16},
-        {5.662562059857142, -2.544481899893623e-16},
-        {6.579251212010101, -2.179078601603509e-16},
-        {7.534364236758733, 2.749147566750321e-16},
-        {8.525161361065415, -3.667166030063331e-16},
-        {9.549267257300997, 8.089236454099911e-16},
-        {10.60460290274525, -6.302121059784911e-16},
-        {11.689333420797269, -7.642990631994476e-17},
-        {12.801827480081469, 5.206295788716661e-16},
-        {13.940625219403763, 2.0916364919946416e-16},
-        {15.104412573075516, -5.84624463166684e-16},
-        {16.292000476567242, -1.0527492562976373e-15},
-        {17.502307845873887, -7.099828843090002e-16},
-        {18.734347511936445, 8.271977772939491e-16},
-        {19.987214495661885, 1.4661311288682236e-15},
-        {21.2600761562447, 6.565420355896571e-16},
-        {22.552163853123425, -1.6450514375919355e-15},
-        {23.862765841689086, -1.0820772816115552e-15},
-        {25.19122118273868, 1.6710216640385304e-15},
-        {26.536914491115613, 2.224911398558296e-16},
-        {27.89927138384089, 1.2290202987493117e-15},
-        {29.277754515040815, -6.037192092145407e-16},
-        {30.671860106080672, 8.776929614531009e-16},
-        {32.08111489594735, -1.842181793007976e-15},
-        {33.50507345013689, -1.871849264001138e-15},
-        {34.943315776876815, 2.4084896089565483e-15},
-        {36.39544520803305, 9.675174259252172e-16},
-        {37.861086508961094, 3.0368498369903723e-15},
-        {39.339884187199495, -6.110776922796771e-16},
-        {40.8315009745308, 5.889199472793443e-16},
-        {42.335616460753485, -2.780672924182951e-17},
-        {43.85192586067516, 1.4186501518764743e-15},
-        {45.38013889847691, 3.988053703372669e-16},
-        {46.91997879580878, -3.3397042412931645e-15},
-        {48.47118135183523, -3.3670985639296026e-15},
-        {50.03349410501915, 4.342607489672489e-16},
-        {51.60667556776438, -3.3513402040623198e-15},
-        {53.19049452616927, -1.987100680893148e-15},
-        {54.78472939811232, 5.132988141911019e-16},
-        {56.389167643719944, 3.1321841859396915e-15},
-        {58.00360522298052, 2.0311680775630077e-15},
-        {59.62784609588433, -2.506819041565917e-15},
-        {61.261701761002, 6.085105161790465e-16},
-        {62.90499082887651, -2.9940572001982412e-15},
-        {64.55753862700634, -6.54701115354697e-15},
-        {66.21917683354903, 1.2800645234699492e-15},
-        {67.88974313718154, -5.095126725640807e-15},
-        {69.56908092082364, -3.187991596786315e-15},
-        {71.25703896716801, -5.6547469778977255e-15},
-        {72.9534711841694, 6.415290528095157e-15},
-        {74.65823634883016, 6.249917698290756e-15}};
+        {0.5641895835477563, 7.66772980658294e-18}, {1.0, 0.0},
+        {1.1283791670955126, 1.533545961316588e-17}, {1.0, 0.0},
+        {0.7522527780636751, -2.6783794412061297e-17}, {0.5, 0.0},
+        {0.30090111122547003, -1.0713517764824519e-17},
+        {0.16666666666666666, 9.25185853854297e-18},
+        {0.08597174606442, 6.851700501346178e-18},
+        {0.041666666666666664, 2.3129646346357427e-18},
+        {0.01910483245876, 3.661177940923904e-19},
+        {0.008333333333333333, 1.1564823173178714e-19},
+        {0.0034736059015927274, 1.0599240519808932e-19},
+        {0.001388888888888889, -5.300543954373577e-20},
+        {0.0005344009079373427, -3.735095462247882e-22},
+        {0.0001984126984126984, 1.7209558293420705e-22},
+        {7.125345439164569e-05, -4.980127282997176e-23},
+        {2.48015873015873e-05, 2.1511947866775882e-23},
+        {8.38275934019361e-06, 3.927447666102623e-22},
+        {2.7557319223985893e-06, -1.858393274046472e-22},
+        {8.823957200203801e-07, 2.3334581248953587e-24},
+        {2.755731922398589e-07, 2.3767714622250297e-23},
+        {8.403768762098858e-08, 2.74316549777069e-24},
+        {2.505210838544172e-08, -1.448814070935912e-24},
+        {7.307625010520746e-09, 9.46786324056204e-26},
+        {2.08767569878681e-09, -1.20734505911326e-25},
+        {5.846100008416597e-10, -8.969321658610921e-27},
+        {1.6059043836821613e-10, 1.2585294588752098e-26},
+        {4.330444450678961e-11, -4.250479548759746e-28},
+        {1.1470745597729725e-11, 2.0655512752830745e-28},
+        {2.986513414261352e-12, -1.538617676823418e-29},
+        {7.647163731819816e-13, 7.03872877733453e-30},
+        {1.9267828479105497e-13, 6.336115715070421e-30},
+        {4.779477332387385e-14, 4.399205485834081e-31},
+        {1.1677471805518484e-14, -4.765685199338056e-31},
+        {2.8114572543455206e-15, 1.6508842730861433e-31},
+        {6.672841031724848e-16, -3.5684567980728304e-32},
+        {1.5619206968586225e-16, 1.1910679660273754e-32},
+        {3.606941098229647e-17, 2.0687103720941383e-33},
+        {8.22063524662433e-18, 2.2141894119604265e-34},
+        {1.8497133837075115e-18, 3.69517646678499e-35},
+        {4.110317623312165e-19, 1.4412973378659527e-36},
+        {9.022992115646397e-20, 3.857633278113204e-36},
+        {1.9572941063391263e-20, -1.3643503830087908e-36},
+        {4.196740518905301e-21, 2.6690345299669135e-37},
+        {8.896791392450574e-22, -7.911402614872376e-38},
+        {1.8652180084023562e-22, -6.945533924414762e-39},
+        {3.868170170630684e-23, -8.843177655482344e-40},
+        {7.937097908095133e-24, -2.3302833982497458e-40},
+        {1.6117375710961184e-24, -3.6846573564509766e-41},
+        {3.239631799222503e-25, -2.0756523604038704e-41},
+        {6.446950284384474e-26, -1.9330404233703465e-42},
+        {1.2704438428323542e-26, -6.733019425634185e-43},
+        {2.4795962632247976e-27, -1.2953730964765229e-43},
+        {4.794127708801336e-28, -1.3562682511496585e-44},
+        {9.183689863795546e-29, 1.4303150396787322e-45},
+        {1.7433191668368497e-29, -1.053707840693439e-45},
+        {3.279889237069838e-30, 1.5117542744029879e-46},
+        {6.116909357322279e-31, 1.4405819143973467e-48},
+        {1.1309962886447716e-31, 1.0498015412959506e-47},
+        {2.0735285957024674e-32, 5.1271651627353856e-49},
+        {3.7699876288159054e-33, 2.5870347832750324e-49}};
     return {table[k - 1][0], table[k - 1][1]};
 }
+// log Gamma(k/2), to 3e-21
+inline Sum2 log_gamma_half(int k) {
+    const Sum2 r = rgamma_half(k);
+    return -(log_two(r.hi) + r.lo / r.hi);
+}
 
-// Beyond so many terms of S, at most 59, what is left out is below 1e-17 of it, at all
+// y^power, power at least -1/2 and a multiple of it
+inline Sum2 half_power(Sum2 y, double power) {
+    int n = int(std::floor(power));
+    Sum2 p = {1, 0};
+    if (power != n) {
+        const Sum2 root = square_root(y);
+        if (n < 0) return p / root;
+        p = root;
+    }
+    for (Sum2 square = y;; square = square * square) {
+        if (n % 2) p = p * square;
+        n /= 2;
+        if (n == 0) return p;
+    }
+}
+
+// Beyond so many terms of S what is left out is below 1e-17 of it, at all
 // y < a. H has fewer.
 inline int central_terms(double a) { return int(12 + std::sqrt(75 * a)); }
-constexpr int most_central_terms = 59;
 
-// 1 + c[0] (1 + c[1] (... (1 + c[count - 1] last))), of which the outermost sum and
-// product have no rounding; c[0] has a low part
-RSB_INLINE Sum2 nested_sum(const double* c, int count, double last, double c0_low) {
-    double s = last;
-    for (int k = count - 1; k > 0; --k) s = fused(c[k], s, 1);
-    const Sum2 product = two_prod(c[0], s);
+// 1 + c (1 + rest), c_low the low part of c: its sum and product have no rounding
+RSB_INLINE Sum2 outermost(double c, double c_low, double rest) {
+    const Sum2 product = two_prod(c, rest);
     const Sum2 sum = two_sum(1, product.hi);
-    return {sum.hi, sum.lo + (product.lo + c0_low * s)};
+    return {sum.hi, sum.lo + (product.lo + c_low * rest)};
 }
 
-// H_a, y >= a
-inline Sum2 central_upper(double a, double x) {
-    const double y = 0.5 * x;
-    const int steps = int(a - 0.5);  // to H_1 or H_(1/2)
-    double c[most_central_terms];
-    for (int k = 0; k < steps; ++k) c[k] = (a - (k + 1)) / y;
-    double last = 1;
-    if (a - steps == 0.5) {
-        const double z = std::sqrt(x);
-        last = z * mills(z);
-    }
-    if (steps == 0) return {last, 0};
-    return nested_sum(c, steps, last, std::fma(-c[0], y, a - 1) / y);
+// to H_1 or H_(1/2)
+inline int central_steps(double a) { return int(a - 0.5); }
+
+// H_(a - 1) from H_1 or H_(1/2), in `h`; N of them side by side
+template <class V, int N>
+RSB_INLINE void inner_upper(double a, const V (&y)[N], V (&h)[N]) {
+    const V one = spread(1, y[0]);
+    for (int k = central_steps(a); k > 1; --k)
+#pragma GCC unroll 4
+        for (int i = 0; i < N; ++i)
+            h[i] = fused(spread(a - k, one) / y[i], h[i], one);
+}
+// (S - 1)/r_1
+template <class V, int N>
+RSB_INLINE void inner_lower(double a, const V (&y)[N], V (&s)[N]) {
+    const V one = spread(1, y[0]);
+    for (int i = 0; i < N; ++i) s[i] = one;
+    for (int k = central_terms(a); k > 1; --k)
+#pragma GCC unroll 4
+        for (int i = 0; i < N; ++i)
+            s[i] = fused(y[i] / spread(a + k, one), s[i], one);
 }
 
+// H_a, y >= a, from H_(a - 1), or from H_1 or H_(1/2) where that is it
+inline Sum2 central_upper(double a, double y, double inner) {
+    if (central_steps(a) == 0) return {inner, 0};
+    const double c = (a - 1) / y;
+    return outermost(c, std::fma(-c, y, a - 1) / y, inner);
+}
 // S, y < a
-inline Sum2 central_lower(double a, double y) {
-    const int count = central_terms(a);
-    double c[most_central_terms];
-    for (int k = 0; k < count; ++k) c[k] = y / (a + (k + 1));
-    return nested_sum(c, count, 1, std::fma(-c[0], a + 1, y) / (a + 1));
+inline Sum2 central_lower(double a, double y, double inner) {
+    const double c = y / (a + 1);
+    return outermost(c, std::fma(-c, a + 1, y) / (a + 1), inner);
+}
+
+inline bool from_half(double a) { return a - central_steps(a) == 0.5; }
+
+inline Sum2 central_sum(bool upper, double a, double x) {
+    const double y[] = {0.5 * x};
+    double sum[] = {1};
+    if (!upper) {
+        inner_lower(a, y, sum);
+        return central_lower(a, y[0], sum[0]);
+    }
+    const double z = std::sqrt(x);
+    if (from_half(a)) sum[0] = z * mills(z);
+    inner_upper(a, y, sum);
+    return central_upper(a, y[0], sum[0]);
 }
 
 // A small tail, and what it is over the density of log x
@@ -135,58 +179,74 @@ struct SmallTail {
     double over_density;
 };
 
-// Both tails, as Tail in ball.hpp: the small one, e^exponent times a sum, is the upper
-// one where y >= a. x and its logarithm in two doubles, but H and S take x.hi: x.lo
-// matters in the exponential alone.
-struct CentralTail {
+// The powers and the exponential in front of the sums. x in two doubles, but H and S
+// take x.hi: x.lo matters here alone.
+struct CentralPoint {
     bool upper;
-    double a, y;
-    Sum2 log_y, exponent, sum;
+    double a;
+    Sum2 x;
 
-    CentralTail(Sum2 x, Sum2 log_x, double df)
-        : upper(x.hi >= df),
-          a(0.5 * df),
-          y(0.5 * x.hi),
-          log_y(log_x - Sum2{ln2, ln2_low}) {
+    CentralPoint() = default;
+    CentralPoint(Sum2 x, double df) : upper(x.hi >= df), a(0.5 * df), x(x) {}
+
+    double y() const { return 0.5 * x.hi; }
+    // e^-y y^power/Gamma(power + 1): the density of Y for a - 1, y/a of it for a
+    Sum2 log_front(double power) const {
+        const Sum2 log_x = log_two(x.hi) + x.lo / x.hi;
+        const Sum2 log_y = log_x - Sum2{ln2, ln2_low};
         const Sum2 minus_y = {-0.5 * x.hi, -0.5 * x.lo};
-        const int k = int(df);
-        // below, y/a is in the exponent, as y may be subnormal
-        exponent = upper ? (log_y * (a - 1) + minus_y) - log_gamma_half(k)
-                         : (log_y * a + minus_y) - log_gamma_half(k + 2);
-        sum = upper ? central_upper(a, x.hi) : central_lower(a, 0.5 * x.hi);
+        return (log_y * power + minus_y) - log_gamma_half(int(2 * power) + 2);
+    }
+    Scaled2 front(double power) const {
+        const Sum2 y = {0.5 * x.hi, 0.5 * x.lo};
+        // where y^power and its parts are normal numbers
+        if (!(y.hi > 1e-7 && y.hi < 700)) return exp_two(log_front(power));
+        const Scaled2 e = exp_two(-y);
+        const Sum2 rest = half_power(y, power) * rgamma_half(int(2 * power) + 2);
+        return {e.value * rest, e.power};
     }
 
+    double density_of_x() const {
+        const Scaled2 f = front(a - 1);
+        return scaled(0.5 * value(f.value), f.power);
+    }
+    double log_density() const {
+        return value(log_front(a - 1) - Sum2{ln2, ln2_low});
+    }
+};
+
+// Both tails, as Tail in ball.hpp: the small one, `front` times a sum, is the upper one
+// where y >= a.
+struct CentralTail : CentralPoint {
+    Sum2 sum;
+
+    CentralTail(CentralPoint at, Sum2 sum) : CentralPoint(at), sum(sum) {}
+    CentralTail(Sum2 x, double df)
+        : CentralPoint(x, df), sum(central_sum(upper, a, x.hi)) {}
+
+    // below, y/a is in front of the sum, as y may be subnormal
+    double power() const { return upper ? a - 1 : a; }
     Sum2 small_two() const {
-        const Scaled2 e = exp_two(exponent);
-        const Sum2 p = e.value * sum;
-        return {scaled(p.hi, e.power), scaled(p.lo, e.power)};
+        const Scaled2 f = front(power());
+        const Sum2 p = f.value * sum;
+        return {scaled(p.hi, f.power), scaled(p.lo, f.power)};
     }
     SmallTail small_tail() const {
-        return {upper, small_two(), sum.hi / (upper ? y : a)};
+        return {upper, small_two(), sum.hi / (upper ? y() : a)};
     }
     double small() const { return value(small_two()); }
     double log_small() const {
         // the two parts of a small logarithm would be larger than it
-        const bool moderate = exponent.hi > -600;
-        const Sum2 p = moderate ? small_two() : sum;
-        const double log = std::log(p.hi);
-        const double low = p.lo / p.hi;
-        return moderate ? log + low
-                        : two_sum(exponent.hi, exponent.lo + (log + low)).hi;
+        const Sum2 p = small_two();
+        if (p.hi > 1e-260) return std::log(p.hi) + p.lo / p.hi;
+        const Sum2 exponent = log_front(power());
+        const double rest = std::log(sum.hi) + sum.lo / sum.hi;
+        return two_sum(exponent.hi, exponent.lo + rest).hi;
     }
     double below() const { return upper ? 1 - small() : small(); }
     double above() const { return upper ? small() : 1 - small(); }
     double log_lower() const { return upper ? std::log1p(-small()) : log_small(); }
     double log_upper() const { return upper ? log_small() : std::log1p(-small()); }
-
-    // of X: half that of Y
-    Sum2 log_density_two() const { return upper ? exponent : exponent - log_y; }
-    double half() const { return upper ? 0.5 : 0.5 * a; }
-    double density_of_x() const {
-        const Scaled2 e = exp_two(log_density_two());
-        return scaled(value(e.value * half()), e.power);
-    }
-    double log_density() const { return value(log_density_two() + log_two(half())); }
 };
 
 }  // namespace rsb

@@ -108,12 +108,13 @@ inline double central_quantile(double z, Goal goal, double df, double nc) {
     if (central_law(df, nc) && std::fmin(goal.lower, goal.upper) > 1e-290)
         return central_search(
             a, central_start(a, z, goal.lower), goal,
-            [=](double x) { return CentralTail({x, 0}, log_two(x), df).small_tail(); });
+            [=](double x) { return CentralTail({x, 0}, df).small_tail(); });
     if (uniform_law(df, nc) && df <= most_df && std::fabs(z) < uniform_reach - 0.1)
         return central_search(
             a, central_start(a, z, goal.lower), goal, [=](double x) {
-                const UniformTail t({x, 0}, ncx2_excess(x, df, 0), df);
-                return t.near() ? t.small_tail() : SmallTail{false, {nan, 0}, nan};
+                const UniformExponent at({x, 0}, ncx2_excess(x, df, 0), df);
+                return at.near() ? UniformTail(at).small_tail()
+                                 : SmallTail{false, {nan, 0}, nan};
             });
     return nan;
 }

@@ -138,11 +138,12 @@ inline double stirling_share(double h) {
 }
 
 // Both tails, as Tail in ball.hpp.
-struct UniformTail {
+struct UniformExponent {
     double x, mu, inverse_root;
     Sum2 tau, phi0;
 
-    UniformTail(Sum2 at, Sum2 excess, double df)
+    UniformExponent() = default;
+    UniformExponent(Sum2 at, Sum2 excess, double df)
         : x(at.hi), mu(0.5 * df), tau(excess / df), phi0{-inf, 0} {
         if (!(tau.hi > -0.75 && tau.hi < 1.6)) return;  // phi0 < -18 there
         inverse_root = 1 / std::sqrt(mu);
@@ -172,26 +173,6 @@ struct UniformTail {
         const Sum2 all = fast_two_sum(m.hi, upper() ? s : -s);
         return {all.hi, all.lo + m.lo};
     }
-    Sum2 by_exponential(Sum2 scaled) const {
-        const Scaled2 e = exp_two(phi0);
-        const Sum2 p = e.value * scaled;
-        return {rsb::scaled(p.hi, e.power), rsb::scaled(p.lo, e.power)};
-    }
-    Sum2 small_two() const { return by_exponential(scaled()); }
-    SmallTail small_tail() const {
-        const Sum2 s = scaled();
-        const double share = stirling_share(inverse_root * inverse_root);
-        return {upper(), by_exponential(s), s.hi * inverse_root / share};
-    }
-    double small() const { return value(small_two()); }
-    double log_small() const {
-        const Sum2 p = small_two();
-        return std::log(p.hi) + p.lo / p.hi;
-    }
-    double below() const { return upper() ? 1 - small() : small(); }
-    double above() const { return upper() ? small() : 1 - small(); }
-    double log_lower() const { return upper() ? std::log1p(-small()) : log_small(); }
-    double log_upper() const { return upper() ? log_small() : std::log1p(-small()); }
 
     // the density of X over e^phi0
     double scaled_density() const {
@@ -202,6 +183,33 @@ struct UniformTail {
         return rsb::scaled(value(e.value * scaled_density()), e.power);
     }
     double log_density() const { return value(phi0 + log_two(scaled_density())); }
+};
+
+struct UniformTail : UniformExponent {
+    Sum2 sum;  // the small tail over e^phi0
+
+    UniformTail() = default;
+    explicit UniformTail(UniformExponent at)
+        : UniformExponent(at), sum(at.scaled()) {}
+
+    Sum2 small_two() const {
+        const Scaled2 e = exp_two(phi0);
+        const Sum2 p = e.value * sum;
+        return {rsb::scaled(p.hi, e.power), rsb::scaled(p.lo, e.power)};
+    }
+    SmallTail small_tail() const {
+        const double share = stirling_share(inverse_root * inverse_root);
+        return {upper(), small_two(), sum.hi * inverse_root / share};
+    }
+    double small() const { return value(small_two()); }
+    double log_small() const {
+        const Sum2 p = small_two();
+        return std::log(p.hi) + p.lo / p.hi;
+    }
+    double below() const { return upper() ? 1 - small() : small(); }
+    double above() const { return upper() ? small() : 1 - small(); }
+    double log_lower() const { return upper() ? std::log1p(-small()) : log_small(); }
+    double log_upper() const { return upper() ? log_small() : std::log1p(-small()); }
 };
 
 }  // namespace rsb

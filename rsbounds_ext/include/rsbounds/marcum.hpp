@@ -21,13 +21,11 @@ template <class F>
 double with_marcum_tail(double m, double a, double b, F f) {
     const Sum2 nc = two_prod(a, a);
     const Sum2 x = two_prod(b, b);
-    if (central_law(2 * m, a)) {
-        const Sum2 log_b = log_two(b);
-        return f(CentralTail(x, {2 * log_b.hi, 2 * log_b.lo}, 2 * m));
-    }
+    const bool normal = x.hi > 1e-280;  // so that x has its digits
+    if (central_law(2 * m, a) && normal) return f(CentralTail(x, 2 * m));
     if (uniform_law(2 * m, a)) {
-        const UniformTail t(x, square_excess(b, 2 * m, 0), 2 * m);
-        if (t.near()) return f(t);
+        const UniformExponent at(x, square_excess(b, 2 * m, 0), 2 * m);
+        if (at.near()) return f(UniformTail(at));
     }
     if (!(m < 0.5 && nc.hi * x.hi < 64))
         return f(tail_of(2 * m, nc, x.hi, {b, 0}, square_excess(b, 2 * m, a)));

@@ -196,10 +196,10 @@ inline bool ncx2_domain(double df, double nc) {
 // score
 template <class F>
 double with_ncx2_tail(double x, double df, double nc, F f) {
-    if (central_law(df, nc)) return f(CentralTail({x, 0}, log_two(x), df));
+    if (central_law(df, nc)) return f(CentralTail({x, 0}, df));
     if (uniform_law(df, nc)) {
-        const UniformTail t({x, 0}, ncx2_excess(x, df, 0), df);
-        if (t.near()) return f(t);
+        const UniformExponent at({x, 0}, ncx2_excess(x, df, 0), df);
+        if (at.near()) return f(UniformTail(at));
     }
     return df < 1 && nc * x < 64 ? f(ncx2_mixture(x, df, nc)) : f(ncx2_tail(x, df, nc));
 }

@@ -1,0 +1,110 @@
+// Tails of the central chi-square law at many points side by side: what central.hpp and
+// large_df.hpp do, stage by stage, as each stage is a chain of dependent steps. The
+// operations of a point are those of one alone, so its bits are the same.
+#pragma once
+
+#include <cstring>
+
+#include "small_df.hpp"
+
+namespace rsb {
+
+constexpr int law_block = 32;
+
+constexpr int law_chunk = 4 * lanes;
+static_assert(law_block % law_chunk == 0);
+
+// The inner sums at the first `count` of y; behind them it must be above 0.
+inline void lower_sums(double a, const double* y, int count, double* out) {
+    for (int i = 0; i < count; i += law_chunk) {
+        vec at[4];
+        vec s[4];
+        std::memcpy(at, y + i, sizeof at);
+        inner_lower(a, at, s);
+        std::memcpy(out + i, s, sizeof s);
+    }
+}
+
+inline void upper_sums(double a, const double* y, int count, double* out) {
+    for (int i = 0; i < count; i += law_chunk) {
+        vec at[4];
+        vec h[4];
+        for (vec& each : h) each = spread(1, each);
+        std::memcpy(at, y + i, sizeof at);
+        if (from_half(a)) {
+            double roots[law_chunk];
+            for (int j = 0; j < law_chunk; ++j) roots[j] = std::sqrt(2 * y[i + j]);
+            vec z[4];
+            std::memcpy(z, roots, sizeof z);
+            mills(z, h);
+            for (int j = 0; j < 4; ++j) h[j] = z[j] * h[j];
+        }
+        inner_upper(a, at, h);
+        std::memcpy(out + i, h, sizeof h);
+    }
+}
+
+template <class F>
+void central_block(const double (&x)[law_block], double df, double (&out)[law_block],
+                   F value) {
+    const double a = 0.5 * df;
+    // the places of upper and of lower tails, and what is there; the rest is padding
+    int places[2][law_block];
+    double y[2][law_block];
+    double inner[2][law_block];
+    int counts[2] = {0, 0};
+    for (auto& side : y)
+        for (double& each : side) each = a;
+    for (int i = 0; i < law_block; ++i) {
+        const bool upper = x[i] >= df;
+        places[upper][counts[upper]] = i;
+        y[upper][counts[upper]] = 0.5 * x[i];
+        ++counts[upper];
+    }
+    lower_sums(a, y[0], counts[0], inner[0]);
+    upper_sums(a, y[1], counts[1], inner[1]);
+    for (int upper = 0; upper < 2; ++upper) {
+        for (int j = 0; j < counts[upper]; ++j) {
+            const double each = y[upper][j];
+            const Sum2 sum = upper ? central_upper(a, each, inner[upper][j])
+                                   : central_lower(a, each, inner[upper][j]);
+            const int i = places[upper][j];
+            out[i] = value(CentralTail(CentralPoint({x[i], 0}, df), sum));
+        }
+    }
+}
+
+template <class F>
+void uniform_block(const double (&x)[law_block], const double (&df)[law_block],
+                   double (&out)[law_block], F value) {
+    UniformExponent at[law_block];
+    UniformTail tails[law_block];
+    for (int i = 0; i < law_block; ++i)
+        at[i] = UniformExponent({x[i], 0}, ncx2_excess(x[i], df[i], 0), df[i]);
+    for (int i = 0; i < law_block; ++i) tails[i] = UniformTail(at[i]);
+    for (int i = 0; i < law_block; ++i)
+        out[i] = at[i].near() ? value(tails[i])
+                              : with_ncx2_tail(x[i], df[i], 0, value);
+}
+
+// `alone` at each point, or quicker, where all are of the central law: the `value` of
+// its tails
+template <class F>
+void ncx2_block(const double (&x)[law_block], const double (&df)[law_block],
+                const double (&nc)[law_block], double (&out)[law_block],
+                double (*alone)(double, double, double), F value) {
+    bool inside = true;
+    bool one_law = true;
+    bool uniform = true;
+    for (int i = 0; i < law_block; ++i) {
+        inside &= (x[i] > 0) & (x[i] < 1e120) & (nc[i] == 0);
+        one_law &= df[i] == df[0];
+        uniform &= (df[i] > central_most) & (df[i] <= most_df);
+    }
+    if (inside && uniform) return uniform_block(x, df, out, value);
+    if (inside && one_law && central_law(df[0], 0))
+        return central_block(x, df[0], out, value);
+    for (int i = 0; i < law_block; ++i) out[i] = alone(x[i], df[i], nc[i]);
+}
+
+}  // namespace rsb
