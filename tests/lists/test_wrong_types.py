@@ -75,7 +75,7 @@ _PORTS = {
 #: of tensors, VERONA's of its objects, pytest's.
 AS_THEIRS = ("torch", "verona", "testing")
 #: Of these rooms what is refused by name all the same.
-BY_NAME = ("rsbounds.torch.networks.lipschitz_bound",)
+BY_NAME = ("rsbounds.torch.networks.lipschitz_bound", "rsbounds.torch.radius")
 ROOMS = [
     name
     for name in public_modules()
