@@ -146,8 +146,10 @@ none of them states an error bound.
 | --- | --- | --- | --- |
 {rows}
 
-Points and probabilities are in random order. In sorted arrays SciPy is up to a sixth
-quicker, as its branches are then guessed. Below one degree of freedom SciPy is quicker
+Points and probabilities are in random order. In sorted arrays SciPy's branches are
+guessed: of 4,000 sorted points at 1, 2 and 4 degrees it takes 0.76 to 0.89 of the time
+that rsbounds takes, at 3 and from 10 degrees on more than rsbounds.
+Below one degree of freedom SciPy is quicker
 in every array: tails are sums there that end by their terms, and quantiles are searched
 by Ridders's method, each step a tail.
 
