@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import count
+from rsbounds._numerics.checks import as_floats, count, instance
+from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 from rsbounds.certificate import ABSTAIN
@@ -22,6 +23,8 @@ __all__ = ["RandomizedSmoothing"]
 _art: Any = need(
     "art.estimators.certification.randomized_smoothing.numpy", "rsbounds.art"
 )
+
+_art_kinds: Any = need("art.estimators.classification", "rsbounds.art")
 
 DEFAULTS = Procedure()
 
@@ -70,7 +73,9 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         *,
         procedure: Procedure = DEFAULTS,
     ) -> None:
-        self._scheme = gaussian(scale)
+        kinds = _art_kinds.ClassifierMixin
+        instance("classifier", classifier, kinds, "a classifier of ART's")
+        self._scheme = gaussian(POSITIVE.one("scale", scale))
         if not isinstance(procedure, Procedure):
             raise ArgumentError("procedure", f"must be a Procedure; got {procedure!r}")
         self._procedure = replace(procedure, alpha=alpha)
@@ -91,7 +96,7 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         procedure = replace(self._procedure, n0=self.sample_size, n=n)
         predicted = []
         radii = []
-        for row in x:
+        for row in self._rows(x):
             index = next(self._calls)
             certificate = certified(sampler, row, self._scheme, procedure, index)
             predicted.append(certificate.predict)
@@ -112,8 +117,9 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         """
         sampler = self._sampler(batch_size)
         procedure = replace(self._procedure, n=self.sample_size)
-        votes = np.zeros((len(x), self.nb_classes))
-        for vote, row in zip(votes, x, strict=True):
+        rows = self._rows(x)
+        votes = np.zeros((len(rows), self.nb_classes))
+        for vote, row in zip(votes, rows, strict=True):
             index = next(self._calls)
             if options.get("is_abstain", True):
                 label = predict(sampler, row, self._scheme, procedure, index=index)
@@ -149,6 +155,17 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
             drawn = gradient(copies, np.stack([label] * n), *args, **options)
             means.append(np.mean(drawn, axis=0))
         return np.stack(means)
+
+    def _rows(self, x: Any) -> NDArray[Any]:
+        """A batch of inputs, each of the shape that the classifier takes."""
+        as_floats("x", x)
+        rows = np.asarray(x)
+        expected = self.input_shape
+        if rows.ndim == 0 or (expected and rows.shape[1:] != tuple(expected)):
+            raise ArgumentError(
+                "x", f"must be rows of shape {expected}; got shape {rows.shape}"
+            )
+        return rows
 
     def _sampler(self, batch_size: int) -> ArraySampler:
         size = count("batch_size", batch_size, 1)

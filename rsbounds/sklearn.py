@@ -54,6 +54,13 @@ class _Smoothed(_base.MetaEstimatorMixin, _base.BaseEstimator):  # type: ignore[
         self.estimator_ = _base.clone(self.estimator).fit(X, y)
         return self
 
+    def _taken(self, X: Any, y: Any, **options: Any) -> tuple[Rows, Rows]:
+        """Inputs and targets as scikit-learn checks them; its errors name which."""
+        validate = _validation.validate_data
+        _named("X", X, validate, self, X)
+        pair: tuple[Rows, Rows] = _named("y", y, validate, self, X, y, **options)
+        return pair
+
     def _seed(self) -> int:
         state = self.random_state
         if isinstance(state, int | np.integer) and not isinstance(state, bool):
@@ -71,7 +78,9 @@ class _Smoothed(_base.MetaEstimatorMixin, _base.BaseEstimator):  # type: ignore[
         """
         _validation.check_is_fitted(self)
         _require_numbers(X)
-        table = _validation.validate_data(self, X, reset=False, dtype=np.float32)
+        table = _named(
+            "X", X, _validation.validate_data, self, X, reset=False, dtype=np.float32
+        )
         return [(row, _name(row)) for row in table]
 
 
@@ -84,6 +93,26 @@ def _require_numbers(X: Any) -> None:
             f"must not have categories, as {', '.join(names):.200} are: certify with "
             "rsbounds.certify_dataset, rsbounds.loading.read_table and schemes.blocks",
         )
+
+
+def _named(name: str, value: Any, check: Any, *args: Any, **options: Any) -> Any:
+    """What a check of scikit-learn's returns; what it refuses names the argument.
+
+    Elements that are no numbers stay its own TypeError, which its conventions ask for.
+    """
+    try:
+        return check(*args, **options)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, TypeError) and getattr(value, "ndim", 0) == 2:
+            raise
+        raise ArgumentError(name, f"must be as scikit-learn asks: {error}") from error
+
+
+def _targets(labels: Rows, y: Any) -> Rows:
+    """The column of targets, one for each result."""
+    truth: Rows = _named("y", y, _validation.column_or_1d, y)
+    _named("y", y, _validation.check_consistent_length, labels, truth)
+    return truth
 
 
 def _name(row: Rows) -> int:
@@ -176,8 +205,8 @@ class SmoothedClassifier(_base.ClassifierMixin, _Smoothed):  # type: ignore[misc
     def fit(self, X: Any, y: Any) -> Self:
         """Fit a clone of the estimator to inputs (count, features) and their labels."""
         _require_numbers(X)
-        X, y = _validation.validate_data(self, X, y)
-        _multiclass.check_classification_targets(y)
+        X, y = self._taken(X, y)
+        _named("y", y, _multiclass.check_classification_targets, y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ArgumentError("y", "must have at least two classes; got one class")
@@ -224,8 +253,7 @@ class SmoothedClassifier(_base.ClassifierMixin, _Smoothed):  # type: ignore[misc
         """
         least = NOT_NEGATIVE.one("radius", radius)
         labels, radii = self.certify(X)
-        truth = _validation.column_or_1d(y)
-        _validation.check_consistent_length(labels, truth)
+        truth = _targets(labels, y)
         is_certified = (labels == truth) & (labels != self.abstain_) & (radii >= least)
         return float(np.mean(is_certified))
 
@@ -323,7 +351,7 @@ class SmoothedRegressor(_base.RegressorMixin, _Smoothed):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:
         """Fit a clone of the estimator to inputs (count, features) and their values."""
         _require_numbers(X)
-        X, y = _validation.validate_data(self, X, y, y_numeric=True)
+        X, y = self._taken(X, y, y_numeric=True)
         Procedure(n=self.n, alpha=self.alpha)  # raises likewise
         return self._fit(X, y)
 
@@ -354,8 +382,7 @@ class SmoothedRegressor(_base.RegressorMixin, _Smoothed):  # type: ignore[misc]
         better, -inf where an interval has no end.
         """
         low, high = self.certify(X, radius)
-        truth = _validation.column_or_1d(y)
-        _validation.check_consistent_length(low, truth)
+        truth = _targets(low, y)
         worst = np.maximum(np.abs(low - truth), np.abs(high - truth))
         return -float(np.mean(worst))
 

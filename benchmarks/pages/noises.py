@@ -325,8 +325,8 @@ a `Fraction` of few digits is faster.
 
 {curves}
 
-An array's radii are places among these thresholds. The first call for a curve computes
-them; what it costs from then on, for numbers drawn from [1/2, 1]:
+The radii of an array are searched together: between two numbers of one radius nothing
+is asked. For numbers drawn from [1/2, 1]:
 
 {radii}
 """

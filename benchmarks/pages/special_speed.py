@@ -146,8 +146,14 @@ none of them states an error bound.
 | --- | --- | --- | --- |
 {rows}
 
-Points and probabilities are in random order. In sorted arrays SciPy is up to a sixth
-quicker, as its branches are then guessed. Where the proofs cost time: tails carry their
+Points and probabilities are in random order. In sorted arrays SciPy's branches are
+guessed: of 4,000 sorted points at 1, 2 and 4 degrees it takes 0.76 to 0.89 of the time
+that rsbounds takes, at 3 and from 10 degrees on more than rsbounds.
+Below one degree of freedom SciPy is quicker
+in every array: tails are sums there that end by their terms, and quantiles are searched
+by Ridders's method, each step a tail.
+
+Where the proofs cost time: tails carry their
 exponent in two doubles, without which the error would grow with the logarithm of the
 tail. Mills's ratio in `log_ndtr` is one polynomial of 28 terms for all z.
 `confidence.lower_bound` carries an error bound of the binomial tail through its search.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from rsbounds._numerics.rationals import exact_probability
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.noises._estimates import DOUBLE, Kind, Part, bits, size
-from rsbounds.noises._exact import float_above, float_up
+from rsbounds.noises._exact import float_above, float_up, leading_up
 from rsbounds.noises._questions import (
     Question,
     Questions,
@@ -80,10 +80,11 @@ class Curve(ABC):
     Exact numbers grow with the changes. Where they would take more than about a second
     :meth:`low`, :meth:`high` and the thresholds raise ValueError, :meth:`transport`
     promises nothing, and what is certified is decided in floating point: and what lies
-    within 1e-9 of its edge is not certified. No more than :attr:`far` changes are
-    certified at all; frontiers end at 512 of either kind, those of blocks whose changes
-    are of three, four or more kinds at 64, 24 or 16. A number there says that so many
-    changes are certified, and not that more are not.
+    within 1e-9 of its edge is not certified. Noise with a chance below 1e-290 is
+    answered by exact numbers alone, and may take several seconds. No more than
+    :attr:`far` changes are certified at all; frontiers end at 512 of either kind, those
+    of blocks whose changes are of three, four or more kinds at 64, 24 or 16. A number
+    there says that so many changes are certified, and not that more are not.
     """
 
     def __init__(self) -> None:
@@ -272,9 +273,7 @@ class Curve(ABC):
             return self._largest(_question(p_a, p_b))
         a = as_floats("p_a", p_a, 0.0, 1.0, nan=False, towards=-math.inf)
         if p_b is None:
-            return rising(
-                lambda some: self._radii([_question(p, None) for p in some.tolist()]), a
-            )
+            return rising(partial(self._rising, lambda p: _question(p, None)), a)
         b = as_floats("p_b", p_b, 0.0, 1.0, nan=False, towards=math.inf)
         return by_pair(
             lambda pairs: self._radii([_question(*pair) for pair in pairs]),
@@ -292,9 +291,7 @@ class Curve(ABC):
         if z_b is None:
             if np.ndim(a) == 0:
                 return self._largest(_score_question(float(a)))
-            return rising(
-                lambda some: self._radii([_score_question(z) for z in some.tolist()]), a
-            )
+            return rising(partial(self._rising, _score_question), a)
         a, b = broadcast(z_a=a, z_b=as_floats("z_b", z_b, nan=False, towards=math.inf))
         if np.ndim(a):
             return by_pair(
@@ -333,11 +330,12 @@ class Curve(ABC):
         scores = as_floats("z", z, exact=True, nan=False)
         ways = self._ways("r", r)
         try:
-            low, high = self._lowered(scores, ways), -self._lowered(-scores, ways)
+            # both ends together, as every way is looked at once
+            low, high = self._lowered(np.stack([scores, -scores]), ways)
         except ArgumentError:
             nothing = np.full(scores.shape, math.inf)
             return -nothing[()], nothing[()]
-        return low[()], high[()]
+        return low[()], -high[()]
 
     def frontier(self, p_a: Any, p_b: Any = None) -> list[tuple[Any, ...]]:
         """The largest numbers of changes that are certified, by kind.
@@ -417,8 +415,8 @@ class Curve(ABC):
             # ways that are certified below that threshold have a smaller one; next to
             # 1 the rest has digits
             numerator, denominator = infimum
-            rest = float_up(denominator - numerator, denominator)
-            question = Question(1 - Fraction(rest), None)
+            rest = leading_up(denominator - numerator, denominator)
+            question = Question(1 - rest, None)
             answers = [question.estimated(self._parts(counts)) for counts in left]
             left = [
                 counts
@@ -518,8 +516,27 @@ class Curve(ABC):
         """The radius."""
         return self._radii([question])[0]
 
-    def _radii(self, questions: Sequence[Question]) -> list[Any]:
-        """The radius of each question; all with ``rest`` or all without."""
+    def _rising(
+        self,
+        question_of: Callable[[float], Question],
+        values: Array,
+        least: Array,
+        most: Array,
+    ) -> list[Any]:
+        """The radii of what each value asks, and what they are between."""
+        questions = [question_of(value) for value in values.tolist()]
+        between = list(zip(least.tolist(), most.tolist(), strict=True))
+        return self._radii(questions, between)
+
+    def _radii(
+        self,
+        questions: Sequence[Question],
+        between: Sequence[tuple[float, float]] | None = None,
+    ) -> list[Any]:
+        """The radius of each question; all with ``rest`` or all without.
+
+        ``between`` says what they are not below and, if they end, not above.
+        """
         radii: list[Any] = [math.inf] * len(questions)
         together: dict[tuple[Kind | None, int], list[int]] = {}
         for place, question in enumerate(questions):
@@ -531,7 +548,9 @@ class Curve(ABC):
                 key = question.shares.kind, end
                 together.setdefault(key, []).append(place)
             else:
-                radii[place] = self._guessed(question, guess, end)
+                least, most = between[place] if between else (0.0, math.inf)
+                end = int(min(end, most))
+                radii[place] = self._guessed(question, guess, int(least), end)
         for (_, end), places in together.items():
             own = [questions[place] for place in places]
             for place, radius in zip(places, self._searched(own, end), strict=True):
@@ -545,11 +564,11 @@ class Curve(ABC):
         # some kinds of changes may have no end where others do
         return min(self.far, FAR) if question.is_sure else self.far
 
-    def _guessed(self, question: Question, guess: int, end: int) -> int:
+    def _guessed(self, question: Question, guess: int, start: int, end: int) -> int:
         def holds(changes: int) -> bool:
             return self._holds(question, self._ways("r", changes))
 
-        return max(last(holds, end, guess=guess), 0)
+        return max(last(holds, end, start=start, guess=guess), 0)
 
     def _searched(self, questions: Sequence[Question], end: int) -> list[int]:
         """The radii of questions of one kind: each number is asked of many of them."""

@@ -3,6 +3,7 @@
 import math
 import struct
 import sys
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,12 @@ def float_above(numerator: int, denominator: int) -> float:
     if top * denominator <= numerator * bottom:
         return math.nextafter(nearest, math.inf)
     return nearest
+
+
+def leading_up(numerator: int, denominator: int) -> Fraction:
+    """A quotient rounded up to 64 leading bits, however small it is."""
+    shift = max(64 - numerator.bit_length() + denominator.bit_length(), 0)
+    return Fraction(-((-numerator << shift) // denominator), 1 << shift)
 
 
 def _nearest(numerator: int, denominator: int) -> float:

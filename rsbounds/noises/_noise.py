@@ -160,8 +160,15 @@ class Noise(ABC):
         """How many numbers one copy holds, which blocks are measured by."""
         return int(x.size)
 
-    def check_model(self, model: Any) -> None:  # noqa: B027  (most take any)
+    def check_model(self, model: Any) -> None:
         """ArgumentError for a model that such copies can't be shown to."""
+        # it would take three channels of a picture for what two queries answered
+        if getattr(model, "query_levels", None) is not None:
+            raise ArgumentError(
+                "model",
+                "must not be a rsbounds.torch.Adaptive, whose method is two-queries, "
+                f"for {self!r}",
+            )
 
     def presented(self, batch: Any) -> Any:
         """What a function of NumPy batches is called with."""

@@ -93,6 +93,8 @@ def _halved(holds: Callable[[int], bool], good: int, bad: int) -> int:
 
 def powers(chance: Fraction, lead: Fraction, end: int) -> int:
     """About the last r, up to ``end``, with (1 - chance)^r above 1 - lead."""
+    if float(chance) == 1.0:
+        return 0
     one = _log_of_rest(chance)
     return int(min(_log_of_rest(lead) / one, end)) if one else end
 
@@ -137,32 +139,37 @@ def last_of_each(
     return result
 
 
-def rising(function: Callable[[Array], Any], values: Array) -> Array:
+def rising(function: Callable[[Array, Array, Array], Any], values: Array) -> Array:
     """A function that never falls, of every value of an array.
 
-    It is asked of some values together, and of none between two of one result.
+    ``function(some, least, most)`` is asked of some values together, and told what each
+    result lies between; between two of one result it isn't asked.
     """
     known, places = np.unique(values, return_inverse=True)
     results = np.full(len(known), np.nan)
-    left = np.arange(len(known))
-    while left.size:
-        some = left[np.unique(np.linspace(0, left.size - 1, _TOGETHER).astype(int))]
-        results[some] = function(known[some])
-        left = _between_others(results)
+    number = min(len(known), _TOGETHER)
+    some = np.unique(np.linspace(0, len(known) - 1, number).astype(int))
+    least, most = np.zeros(some.size), np.full(some.size, np.inf)
+    while some.size:
+        results[some] = function(known[some], least, most)
+        some, least, most = _between_others(results)
     return results[places].reshape(values.shape)
 
 
-def _between_others(results: Array) -> NDArray[np.intp]:
-    """The places without a result, once those between two equal ones have theirs."""
+def _between_others(results: Array) -> tuple[Any, Array, Array]:
+    """The middle places of gaps between unequal results, and these; others are filled.
+
+    The first and the last place always have a result.
+    """
     given = np.flatnonzero(~np.isnan(results))
+    low, high = results[given[:-1]], results[given[1:]]
     missing = np.flatnonzero(np.isnan(results))
-    # the first and the last place always have one
-    after = np.searchsorted(given, missing)
-    low, high = results[given[after - 1]], results[given[after]]
-    same = low == high
-    results[missing[same]] = low[same]
-    left: NDArray[np.intp] = missing[~same]
-    return left
+    gap = np.searchsorted(given, missing) - 1
+    same = low[gap] == high[gap]
+    results[missing[same]] = low[gap[same]]
+    left = (low != high) & (np.diff(given) > 1)
+    middle = (given[:-1] + given[1:]) // 2
+    return middle[left], low[left], high[left]
 
 
 def by_pair(function: Callable[[list[Any]], Any], a: Array, b: Array) -> Array:

@@ -126,11 +126,13 @@ class TwoQueries(NamedNoise):
     def check_model(self, model: Any) -> None:
         asked = getattr(model, "query_levels", None)
         if asked != (self.sigma_1, self.sigma_2):
+            got = type(model).__name__
+            if asked is not None:
+                got = f"one of {asked[0]:g} and {asked[1]:g} (its sigma and share)"
             raise ArgumentError(
                 "model",
                 "must be a rsbounds.torch.Adaptive, which asks the second query, of "
-                f"the levels {self.sigma_1:g} and {self.sigma_2:g}; got "
-                f"{type(model).__name__}",
+                f"the levels {self.sigma_1:g} and {self.sigma_2:g}; got {got}",
             )
 
     def checked(self, x: Any) -> NDArray[np.float32]:

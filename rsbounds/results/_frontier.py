@@ -12,7 +12,10 @@ from rsbounds.results._results import Results
 
 COLUMN = "frontier"
 #: What the table of a file shows.
-TITLE = "certified accuracy by the frontier, r beside its second number"
+TITLE = (
+    "certified accuracy by both numbers of the frontier, a line for each second one "
+    "(changes, contrast)"
+)
 _MOST = 9  # lines for the second numbers as they stand; more of them are rounded
 
 

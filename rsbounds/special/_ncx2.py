@@ -246,7 +246,8 @@ def ncx2_ppf(
     ----------
     R. Lugannani, S. Rice, Saddle point approximation for the distribution of the sum of
     independent random variables, Advances in Applied Probability 12, 1980: where the
-    search begins. The tails are those of :func:`ncx2_cdf`.
+    search begins; at nc = 0 it is the cube root of E. B. Wilson, M. M. Hilferty, Proc.
+    Nat. Acad. Sci. 17, 1931. The tails are those of :func:`ncx2_cdf`.
 
     Examples
     --------

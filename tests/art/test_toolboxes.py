@@ -120,7 +120,7 @@ def test_the_toolboxs_attacks_run_on_it(base):
 
 
 def test_bad_arguments_are_named(base):
-    for options, name in (({"scale": 0.0}, "sigma"), ({"procedure": 0}, "procedure")):
+    for options, name in (({"scale": 0.0}, "scale"), ({"procedure": 0}, "procedure")):
         with pytest.raises(ValueError, match=name):
             wrapped(base, **options)
     with pytest.raises(ValueError, match="sample_size"):

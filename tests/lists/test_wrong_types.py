@@ -72,10 +72,10 @@ _PORTS = {
 
 
 #: Rooms that answer as the package they are for does, whose errors those are: torch's
-#: of tensors, scikit-learn's and ART's of arrays, pytest's.
-AS_THEIRS = ("torch", "sklearn", "art", "verona", "testing")
+#: of tensors, VERONA's of its objects, pytest's.
+AS_THEIRS = ("torch", "verona", "testing")
 #: Of these rooms what is refused by name all the same.
-BY_NAME = ("rsbounds.torch.networks.lipschitz_bound",)
+BY_NAME = ("rsbounds.torch.networks.lipschitz_bound", "rsbounds.torch.radius")
 ROOMS = [
     name
     for name in public_modules()
@@ -91,7 +91,10 @@ def test_a_wrong_type_is_a_value_error_that_names_the_argument(
     monkeypatch.chdir(tmp_path)
     warnings.simplefilter("ignore")
     found = []
-    calls, _ = recorded(module)
+    try:
+        calls, _ = recorded(module)
+    except ImportError as error:
+        pytest.skip(str(error))
     for call in calls:
         if is_port(call.name):
             continue

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rsbounds.noises._exact import float_down, float_up
 from rsbounds.noises._regions import _Quotients
-from rsbounds.noises._search import last
+from rsbounds.noises._search import last, powers
 from rsbounds.noises.categorical import CategoricalCurve
 from rsbounds.noises.deletion import DeletionCurve
 from rsbounds.noises.flips import FlipsCurve
@@ -25,6 +25,14 @@ def test_a_guess_changes_no_result(end, start, guess, limit):
     found = last(lambda n: n <= end, limit, start, guess)
     expected = end if limit is None else min(end, limit)
     assert found == (expected if start <= end else start - 1)
+
+
+def test_a_chance_next_to_one_is_guessed_to_leave_nothing():
+    """The search of each value of an array began at 2^53 changes."""
+    lead = Fraction(1, 4)
+    assert powers(1 - Fraction(5e-324), lead, 2**53) == 0
+    assert powers(Fraction(1), lead, 2**53) == 0
+    assert powers(Fraction(0), lead, 2**53) == 2**53
 
 
 @pytest.mark.parametrize(

@@ -248,6 +248,17 @@ def test_a_model_that_asks_no_second_query_is_refused(model):
     assert refused.value.name == "model"
 
 
+@pytest.mark.parametrize(
+    "scheme",
+    [schemes.gaussian(SIGMA), schemes.laplace(SIGMA), schemes.two_queries(1.0, 2.0, 4)],
+)
+def test_two_queries_are_not_asked_under_other_noise(scheme):
+    """Three channels of a picture would pass for what the queries answered."""
+    adaptive = Adaptive(lambda first: first, lambda first, second: second, SIGMA)
+    with pytest.raises(ArgumentError, match=r"^model .*Adaptive"):
+        scheme.sampler(adaptive)
+
+
 def test_a_second_query_of_a_rounded_input_is_refused():
     """An input rounded before the noise is added may be further away than it was."""
 

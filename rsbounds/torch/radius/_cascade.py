@@ -6,7 +6,8 @@ from typing import Any
 
 import torch
 
-from rsbounds._numerics.checks import choice
+from rsbounds._numerics.checks import choice, flag, instance
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import EPS
 from rsbounds.sampling.torch_noise import wide
 from rsbounds.torch.radius._radii import Number, inside, result_type, round_down, tensor
@@ -70,13 +71,22 @@ def cascade(
     >>> radius.cascade(rule, z, 0, scores=True)  # min(margin .5, .75 to sure class 1)
     tensor([0.5000])
     """
+    instance("p", p, torch.Tensor, "a tensor of probabilities or scores")
+    has_items = hasattr(rule, "sigmas") and hasattr(rule, "items")
+    if not has_items or callable(rule.items):
+        raise ArgumentError("rule", f"must have sigmas and items; got {rule!r:.60}")
+    signed = flag("signed", signed)
     z = _scores(p, scores)
     if z.ndim < 2 or z.shape[-1] < 2:
         raise ValueError(
             f"p must have shape (..., stages, classes >= 2); got {tuple(p.shape)}"
         )
     level = tensor("sigmas", rule.sigmas if sigmas is None else sigmas).to(z)
-    if level.shape != z.shape[-2:-1]:
+    if level.ndim != 1 or not len(level):
+        raise ArgumentError(
+            "sigmas", f"must be a level for each stage; got shape {tuple(level.shape)}"
+        )
+    if len(level) != z.shape[-2]:
         raise ValueError(
             f"p must have {len(level)} stages, as the rule has; got {z.shape[-2]}"
         )
@@ -109,7 +119,7 @@ def cascade(
 def _scores(p: torch.Tensor, scores: bool) -> torch.Tensor:
     """Normal scores in double precision, whose slope at probabilities 0 and 1 is 0."""
     z = wide(p)
-    if scores:
+    if flag("scores", scores):
         return z
     z = inside("p", z, 0.0, 1.0, closed=True)
     exact = torch.special.ndtri(z.detach())

@@ -1,15 +1,16 @@
 """Radii of tensors: in closed form, or compiled values with implicit gradients."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
 from torch.autograd.function import once_differentiable
 
-from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.checks import as_floats, flag
+from rsbounds._numerics.domains import NORM
 from rsbounds._numerics.rounding import EPS
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.envelope import LipschitzSigma, SemiElastic, branch_radii, radius
@@ -51,6 +52,7 @@ def gaussian(
     [0.0, 1.163174]
     """
     given, device = _together(p_a=p_a, p_b=p_b, sigma=sigma)
+    _require_broadcast(given)
     level = inside("sigma", given["sigma"], 0.0)
     exact = level * _half_gap(given["p_a"], given["p_b"], scores) * (1 - 1e-15)
     return round_down(exact, result_type(p_a, p_b, sigma)).to(device)
@@ -89,7 +91,7 @@ def anisotropic(
     >>> round(r.item(), 6)
     0.507651
     """
-    norm = float(as_floats("norm", norm, 1.0, nan=False))
+    norm = NORM.one("norm", norm)
     given, device = _together(p_a=p_a, p_b=p_b, sigma=sigma)
     levels = inside("sigma", given["sigma"], 0.0)
     if not levels.ndim or not levels.shape[-1]:
@@ -208,7 +210,7 @@ def _score(name: str, p: torch.Tensor, scores: bool, slack: float) -> torch.Tens
 
     It has the kernel's value and the slope of torch's function.
     """
-    if scores:
+    if flag("scores", scores):
         return p
     p = inside(name, p, 0.0, 1.0, closed=True)
     exact = _from_numpy(ndtri(p.detach().cpu().numpy()), p.device)
@@ -307,13 +309,13 @@ def _derivatives(
     return result
 
 
-def tensor(name: str, value: Number) -> torch.Tensor:
+def tensor(name: str, value: Number | None) -> torch.Tensor:
     """A tensor or a number in double precision, on a device that has it."""
     if isinstance(value, torch.Tensor):
         if value.is_complex():
             raise ValueError(f"{name} must be real numbers; got {value.dtype}")
         return wide(value)
-    return _from_numpy(as_floats(name, value), torch.device("cpu"))
+    return _from_numpy(as_floats(name, cast(float, value)), torch.device("cpu"))
 
 
 def _from_numpy(array: Any, device: torch.device) -> torch.Tensor:
@@ -329,10 +331,23 @@ def _together(**given: Number | None) -> tuple[dict[str, Any], torch.device]:
     devices = [x.device for x in given.values() if isinstance(x, torch.Tensor)]
     home = next((d for d in devices if d.type != "cpu"), torch.device("cpu"))
     values = {
-        name: None if x is None else tensor(name, x).to(wide_device(home))
+        name: None if name == "p_b" and x is None else tensor(name, x)
         for name, x in given.items()
     }
+    values = {
+        name: None if x is None else x.to(wide_device(home))
+        for name, x in values.items()
+    }
     return values, home
+
+
+def _require_broadcast(given: Mapping[str, torch.Tensor | None]) -> None:
+    shapes = {name: tuple(x.shape) for name, x in given.items() if x is not None}
+    try:
+        np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        known = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"shapes must broadcast together; got {known}") from None
 
 
 def inside(
