@@ -101,6 +101,9 @@ class Curve(ABC):
     limit: int | None = None
     #: The largest number of changes that a search looks at.
     far: int = 4096
+    #: Of how many values of an array radii are asked at first; of the others only where
+    #: their neighbours' differ.
+    asked_first: int = 16
 
     @property
     @abstractmethod
@@ -273,7 +276,8 @@ class Curve(ABC):
             return self._largest(_question(p_a, p_b))
         a = as_floats("p_a", p_a, 0.0, 1.0, nan=False, towards=-math.inf)
         if p_b is None:
-            return rising(partial(self._rising, lambda p: _question(p, None)), a)
+            ask = partial(self._rising, lambda p: _question(p, None))
+            return rising(ask, a, self.asked_first)
         b = as_floats("p_b", p_b, 0.0, 1.0, nan=False, towards=math.inf)
         return by_pair(
             lambda pairs: self._radii([_question(*pair) for pair in pairs]),
@@ -291,7 +295,8 @@ class Curve(ABC):
         if z_b is None:
             if np.ndim(a) == 0:
                 return self._largest(_score_question(float(a)))
-            return rising(partial(self._rising, _score_question), a)
+            ask = partial(self._rising, _score_question)
+            return rising(ask, a, self.asked_first)
         a, b = broadcast(z_a=a, z_b=as_floats("z_b", z_b, nan=False, towards=math.inf))
         if np.ndim(a):
             return by_pair(

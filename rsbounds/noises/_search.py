@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array
 
-#: How many values a rising function is asked of together.
-_TOGETHER = 1024
-
 
 def staircase(
     holds: Callable[[int, int], bool], limits: Sequence[int | None]
@@ -139,37 +136,34 @@ def last_of_each(
     return result
 
 
-def rising(function: Callable[[Array, Array, Array], Any], values: Array) -> Array:
+def rising(
+    function: Callable[[Array, Array, Array], Any], values: Array, together: int
+) -> Array:
     """A function that never falls, of every value of an array.
 
-    ``function(some, least, most)`` is asked of some values together, and told what each
-    result lies between; between two of one result it isn't asked.
+    ``function(some, least, most)`` is asked of some values, ``together`` at first, and
+    told what each result lies between; between two of one result it isn't asked.
     """
+    if not values.size:
+        return values
     known, places = np.unique(values, return_inverse=True)
-    results = np.full(len(known), np.nan)
-    number = min(len(known), _TOGETHER)
-    some = np.unique(np.linspace(0, len(known) - 1, number).astype(int))
-    least, most = np.zeros(some.size), np.full(some.size, np.inf)
-    while some.size:
-        results[some] = function(known[some], least, most)
-        some, least, most = _between_others(results)
-    return results[places].reshape(values.shape)
-
-
-def _between_others(results: Array) -> tuple[Any, Array, Array]:
-    """The middle places of gaps between unequal results, and these; others are filled.
-
-    The first and the last place always have a result.
-    """
-    given = np.flatnonzero(~np.isnan(results))
-    low, high = results[given[:-1]], results[given[1:]]
-    missing = np.flatnonzero(np.isnan(results))
-    gap = np.searchsorted(given, missing) - 1
-    same = low[gap] == high[gap]
-    results[missing[same]] = low[gap[same]]
-    left = (low != high) & (np.diff(given) > 1)
-    middle = (given[:-1] + given[1:]) // 2
-    return middle[left], low[left], high[left]
+    number = min(known.size, together)
+    asked = np.unique(np.linspace(0, known.size - 1, number).astype(int))
+    results = np.array(
+        function(known[asked], np.zeros(number), np.full(number, np.inf))
+    )
+    while True:
+        low, high = results[:-1], results[1:]
+        left = (low != high) & (np.diff(asked) > 1)
+        if not left.any():
+            break
+        middle = (asked[:-1] + asked[1:])[left] // 2
+        between = function(known[middle], low[left], high[left])
+        after = np.flatnonzero(left) + 1
+        asked = np.insert(asked, after, middle)
+        results = np.insert(results, after, between)
+    at_or_below = np.searchsorted(asked, np.arange(known.size), side="right") - 1
+    return np.asarray(results[at_or_below][places].reshape(values.shape), np.float64)
 
 
 def by_pair(function: Callable[[list[Any]], Any], a: Array, b: Array) -> Array:

@@ -12,7 +12,6 @@ from mpmath import mp
 
 from rsbounds import schemes
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.noises import _search
 from rsbounds.noises._questions import Question
 from rsbounds.noises._search import last, last_of_each, rising
 from rsbounds.noises._ways import Ways
@@ -151,9 +150,7 @@ def test_a_rising_function_is_known_between_its_values(values, steps):
 
     given = np.array(values, dtype=float).reshape(-1, 1)
     expected = [[sum(v >= step for step in steps)] for v in values]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(_search, "_TOGETHER", 3)
-        got = rising(function, given)
+    got = rising(function, given, 3)
     assert got.shape == given.shape
     assert got.tolist() == expected
 
