@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_floats, count, instance
+from rsbounds._numerics.checks import as_floats, count, instance, on_host
 from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
@@ -158,8 +158,9 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
 
     def _rows(self, x: Any) -> NDArray[Any]:
         """A batch of inputs, each of the shape that the classifier takes."""
-        as_floats("x", x)
-        rows = np.asarray(x)
+        x = on_host("x", x)
+        given = getattr(x, "dtype", np.float64)  # which the classifier takes
+        rows = as_floats("x", x).astype(given, copy=False)
         expected = self.input_shape
         if rows.ndim == 0 or (expected and rows.shape[1:] != tuple(expected)):
             raise ArgumentError(

@@ -64,10 +64,11 @@ _ANY = Limits(-inf, inf)
 _DIGITS = 60
 #: Where the numbers of each name lie; those of other names are any, but no NaN.
 REALS: Mapping[str, Limits] = {
-    **dict.fromkeys(("sigma", "sigma0", "sigma_min", "sigma_max"), _POSITIVE),
+    **dict.fromkeys(("sigma", "sigma0", "sigma_max"), _POSITIVE),
     **dict.fromkeys(("scale", "base_lip", "df", "spread"), _POSITIVE),
     **dict.fromkeys(("rate", "lip", "mean_lip", "distance"), _NOT_NEGATIVE),
     **dict.fromkeys(("radius", "reach"), _NOT_NEGATIVE),
+    "sigma_min": Limits(0, _LARGEST),
     **dict.fromkeys(("sigma1", "t", "shift"), _FINITE),
     "p": Limits(0, 1),
     "alpha": Limits(0, 1, (False, False)),
@@ -108,6 +109,11 @@ def checked(function: Function) -> Function:
         return function(*args, **options)
 
     return entered  # type: ignore[return-value]
+
+
+def require_positive(name: str, value: Any) -> None:
+    """Refuse the 0 of a parameter that may be 0 elsewhere."""
+    _real(name, value, _POSITIVE)
 
 
 def _refuse(name: str, expected: str, value: Any) -> None:

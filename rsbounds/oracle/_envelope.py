@@ -46,7 +46,7 @@ def lipschitz_sigma(sigma: Real, lip: Real, sigma_min: Real) -> Envelope:
     lip : real
         Lipschitz constant of sigma(x), at least 0.
     sigma_min : real
-        Lower bound of sigma(x), above 0.
+        Lower bound of sigma(x), at least 0.
     """
     return (
         lambda r: max(exact(sigma_min), exact(sigma) - exact(lip) * r),

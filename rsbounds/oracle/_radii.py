@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from mpmath import mp
 
 from rsbounds.oracle._ball import log_radius, ncx2_tails
-from rsbounds.oracle._entry import checked
+from rsbounds.oracle._entry import checked, require_positive
 from rsbounds.oracle._normal import (
     GUARD,
     Mpf,
@@ -283,6 +283,7 @@ def lipschitz_constant(
     dps : int
         Decimal digits of the result.
     """
+    require_positive("sigma_min", sigma_min)
     with mp.workdps(dps):
         ratio, _ = lipschitz_ratio(z_min, dim, dps=dps + 5)
         return (1 + 2 * exact(lip) * ratio) / exact(sigma_min)
@@ -320,6 +321,7 @@ def integrated_radius(
     dps : int
         Decimal digits of the result.
     """
+    require_positive("sigma_min", sigma_min)
     with mp.workdps(dps + GUARD):
         z_a = exact(z_a)
         z_b = -z_a if z_b is None else exact(z_b)
