@@ -76,10 +76,6 @@ TAIL = """
   ([how near one certificate comes](union.md)).
 - Differences of a list to its constant are paired; points at 0 have their standard
   error.
-
-Tried on other runs, without gain: routers (an argmax over routing votes), learned
-potentials, lists of more than three items, lumping rare classes together, Holm's
-procedure, and choosing between Cohen's bound and the pair by the selection samples.
 """
 
 

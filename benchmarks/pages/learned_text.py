@@ -50,46 +50,41 @@ TAIL = """
 the image held everywhere; it is not a certificate. "d = {pixels}" is the ACR that these
 counts would certify if the noise had as many coordinates as the image has pixels.
 "Gain" is how far the ACR is above that of the constant of the same mean level, trained
-in the same way, with the standard error of the paired difference. The certified radius
-is nearly the one without price over sqrt(1 + 2 d L^2), with L the Lipschitz constant of
-sigma (r sigma for the nearest images) and d the number of coordinates: the gain grows
-with L, the price with d L^2.
+in the same way, with the standard error of the paired difference.
 
 **Decision lists.** The constant bounds the runner-up too. The last column is the
 quotient of the ACRs.
 
 ## What the rows are
 
-- **Gaussian**: trained and certified under one level [Cohen et al. 2019]. "Cohen's
-  bound" is p_B = 1 - p_A; every other row bounds the runner-up too.
+- **Gaussian**: trained and certified under one level [Cohen et al. 2019]; "Cohen's
+  bound" takes p_B = 1 - p_A, all others bound the runner-up.
 - **MACER** (8 samples, weight 4) [Zhai et al.], **consistency** (2 samples, weight 10)
   [Jeong, Shin], **SmoothAdv** (radius .5, 1 from level 1 on; 2 samples, 4 steps)
-  [Salman et al.], **mean radius** (cross-entropy and the mean of sigma Phi^-1 of the
-  soft votes of 4 samples): all start from the Gaussian network of half the epochs.
+  [Salman et al.], **mean radius** (of soft votes, beside cross-entropy; 4 samples): all
+  start from the Gaussian network of half the epochs.
 - **Noise-conditional**: one network for every level, trained twice as long.
-- **Sigma network**: sigma(x) over a floor of half the level, trained with the
-  classifier; "paper" with p_min = {p_min} and the scores of Remark 2 [Bergstrom, Sager,
-  Anderson].
+- **Sigma network**: sigma(x) over a floor of half the level; "paper" with p_min =
+  {p_min} and the scores of Remark 2 [Bergstrom, Sager, Anderson].
 - **Nearest images**: sigma(x) from the distance to the nearest {neighbours} of 4,000
   training images, rate r [Sukenik, Kuvshinov, Günnemann].
-- **Fixed maps**: mean and level on every component, the same for all images, learned
-  with the classifier. **Certified generator**: a Lipschitz mean map and sigma(x) over
-  such a shape, floor {floor}. **Generator**: mean and level for each image [Hong,
-  Hong]. Their training aims at the geometric mean {target} of the levels; the l2 ball
-  inside the certified ellipsoid depends on the smallest level.
-- **Level by ascent** [Alfarra et al.] and **level by search** over the constants'
-  levels [Chen et al.], for each image; **with memory**: the former, corrected by what
-  was certified before.
+- **Fixed maps**: a mean and a level on every component, the same for all images.
+  **Certified generator**: a Lipschitz mean map and sigma(x) over such a shape, floor
+  {floor}. **Generator**: mean and level for each image [Hong, Hong]. All aim at the
+  geometric mean {target} of the levels; the l2 ball depends on the smallest.
+- **Level by ascent** [Alfarra et al.] and **by search** over the constants' levels
+  [Chen et al.], for each image; **with memory**: ascent, corrected by what was
+  certified before.
 - **List**: "gate s > -t, argmax s'" returns the class that leads at level s if its
-  normal score is above -t, and else the one that leads at s'
-  ([theory](../theory/several-levels.md)). Of the lists that lose no ACR to their first
-  level's constant and at most 2 % to the best one, the one that classifies most
-  calibration images rightly. **Soft labels**: the gate's network learns mostly
-  uniform labels where the plain one has no majority. **Reject class**: the gate's
-  network has a class for rejection, whose votes count for nothing. **Expert**: the
-  second network is tuned on what the gate passes on.
+  normal score is above -t, else the one that leads at s'
+  ([theory](../theory/several-levels.md)): of the lists that lose no ACR to their first
+  level's constant and at most 2 % to the best one, the one that is right on most
+  calibration images. The gate's network learns nearly uniform labels where the plain
+  one has no majority (**soft labels**) or a class whose votes count for nothing
+  (**reject class**); the second network is tuned on what the gate passes on
+  (**expert**).
 - **Best constant at each radius**: no single classifier does that.
 - **Locally biased**: half of the images of class 8, deterministic [Anderson, Sojoudi].
   g is linear, or a softplus network of 8 units whose gradient has a proven Lipschitz
-  constant. At the last alpha the nearest image decides.
+  constant.
 """

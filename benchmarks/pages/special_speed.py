@@ -39,7 +39,7 @@ def tail(rng: np.random.Generator, df: float, nc: float) -> Case:
     degrees, shift = np.full(SIZE, df), np.full(SIZE, nc)
     x = kernels.ncx2_ppf(rng.uniform(0.001, 0.999, SIZE), degrees, shift)
     return Case(
-        f"`ncx2_cdf`, df {df:g}, nc {nc:g}",
+        f"`ncx2_cdf`, {df:g}, {nc:g}",
         SIZE,
         lambda: kernels.ncx2_cdf(x, degrees, shift),
         lambda: scipy.special.chndtr(x, degrees, shift),
@@ -49,7 +49,7 @@ def tail(rng: np.random.Generator, df: float, nc: float) -> Case:
 def quantile(rng: np.random.Generator, df: float, nc: float) -> Case:
     p = rng.uniform(0.001, 0.999, SIZE // 20)
     return Case(
-        f"`ncx2_ppf`, df {df:g}, nc {nc:g}",
+        f"`ncx2_ppf`, {df:g}, {nc:g}",
         len(p),
         lambda: kernels.ncx2_ppf(p, df, nc),
         lambda: scipy.special.chndtrix(p, df, nc),
@@ -83,9 +83,9 @@ def cases() -> list[Case]:
     rng = np.random.default_rng(0)
     z = 3 * rng.standard_normal(SIZE)
     log_p = scipy.special.log_ndtr(z)
-    central = [0.5, 1, 2, 3, 4, 10, 60, 61, 80, 200, 784, 1e4, 1e5]
+    central = [0.5, 1, 3, 4, 10, 60, 61, 80, 200, 784, 1e4, 1e5]
     laws = [*((df, 0) for df in central), (784, 100), (150528, 1000)]
-    inverted = [*((df, 0) for df in (0.5, 1, 2, 4, 10, 60, 200, 784)), (784, 100)]
+    inverted = [*((df, 0) for df in (0.5, 1, 4, 10, 60, 200, 784)), (784, 100)]
     return [
         *(tail(rng, df, nc) for df, nc in laws),
         *(quantile(rng, df, nc) for df, nc in inverted),
@@ -121,12 +121,11 @@ def row(case: Case) -> str:
         ours = min(ours, spent(case.ours))
         if case.peer is not None:
             peer = min(peer, spent(case.peer))
-    own = f"{ours / case.size * 1e9:.0f} ns"
+    own = f"{ours / case.size * 1e9:.0f}"
     if case.peer is None:
         return f"| {case.name} | {own} | | |"
-    return (
-        f"| {case.name} | {own} | {peer / case.size * 1e9:.0f} ns | {ours / peer:.2f} |"
-    )
+    theirs = f"{peer / case.size * 1e9:.0f}"
+    return f"| {case.name} | {own} | {theirs} | {ours / peer:.2f} |"
 
 
 TEXT = """# Special functions beside SciPy
@@ -142,7 +141,7 @@ on: {machine}. Other programs ran at the same time: the ratios count.
 SciPy's functions are `chndtr`, `chndtrix`, `log_ndtr`, `ndtri_exp` and `betaincinv`;
 none of them states an error bound.
 
-| function | rsbounds | SciPy | ratio |
+| function, df, nc | rsbounds, ns | SciPy, ns | ratio |
 | --- | --- | --- | --- |
 {rows}
 

@@ -70,10 +70,4 @@ TAIL = """
   certified to r. **Any classifier** has this geometry alone. Both are upper bounds by
   plug-in probabilities.
 - **Least ratio to the union of one recipe**, on calibration images, which chose.
-
-On the calibration images none of these helped: training by the list's radius
-({py:func}`rsbounds.torch.radius.cascade`), more weight on other images, soft labels, a
-shared hidden layer, 1,024 hidden units, items that need two stages to agree, a gate of
-its own. The choice among lists is partly chance: the best list on one half of the
-digits had .738 there and .586 on the other half.
 """
