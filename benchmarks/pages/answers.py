@@ -150,9 +150,9 @@ def top_k(table: np.ndarray, printed: np.ndarray) -> list[str]:
         "digits are rounded to nearest, which is upwards half of the time.",
         "",
         "Their procedure bounds each of the ten classes at alpha/10 and takes the best "
-        f"sum afterwards. Here {PAGE_N0} of the same samples choose up to four sums; the "
-        "rest of the samples bounds these alone, and the best of them is taken. The radii "
-        "of their bounds are computed to twelve digits here.",
+        f"sum afterwards. Here {PAGE_N0} of the same samples choose up to four sums; "
+        "the rest of the samples bounds these alone, and the best of them is taken. "
+        "The radii of their bounds are computed to twelve digits here.",
         "",
         "| k | certified: theirs | here | mean radius: theirs | here | here is "
         "larger | time a row: theirs | here |",
