@@ -66,7 +66,10 @@ def quick(session, *paths, constraints="constraints.txt", env=None):
     extras = f"{EXTRAS},demo,images,onnx" if torch else EXTRAS
     install(session, *pins, extras=extras, env=env)
     words = ["-m", "pytest", "-q", *paths, *session.posargs]
-    session.run("python", *words, env=OUTSIDE | (env or {}))
+    # beside the sources, where numba keeps what it compiles, one process may read what
+    # another version wrote before
+    cache = {"NUMBA_CACHE_DIR": f"{session.create_tmp()}/numba"}
+    session.run("python", *words, env=OUTSIDE | cache | (env or {}))
 
 
 @nox.session(python=PYTHONS)
