@@ -81,10 +81,11 @@ class Curve(ABC):
     :meth:`low`, :meth:`high` and the thresholds raise ValueError, :meth:`transport`
     promises nothing, and what is certified is decided in floating point: and what lies
     within 1e-9 of its edge is not certified. Noise with a chance below 1e-290 is
-    answered by exact numbers alone, and may take several seconds. No more than
-    :attr:`far` changes are certified at all; frontiers end at 512 of either kind, those
-    of blocks whose changes are of three, four or more kinds at 64, 24 or 16. A number
-    there says that so many changes are certified, and not that more are not.
+    answered by exact numbers alone. An array takes at most as long as calls for its
+    different answers. No more than :attr:`far` changes are certified at all; frontiers
+    end at 512 of either kind, those of blocks whose changes are of three, four or more
+    kinds at 64, 24 or 16. A number there says that so many changes are certified, and
+    not that more are not.
     """
 
     def __init__(self) -> None:
@@ -412,11 +413,16 @@ class Curve(ABC):
             return self._every(name, ways)
         left = list(ways.every())
         chosen = [left.pop(len(left) // 2)]
+        looks = 0
         while True:
-            *_, hard = self._few(name, ways, chosen)
+            cases = self._few(name, ways, chosen)
+            hard = self._region(chosen[-1])
             infimum = hard.infimum_parts()
             if infimum is None:
                 return [hard]
+            looks += len(left) * (_LOOK + size(self._parts(chosen[-1]) or ()))
+            if looks > _LOOKS:
+                raise self._too_many(name, ways)
             # ways that are certified below that threshold have a smaller one; next to
             # 1 the rest has digits
             numerator, denominator = infimum
@@ -429,7 +435,7 @@ class Curve(ABC):
                 if answer is not True
             ]
             if not left:
-                return Cases(self._region, chosen)
+                return cases
             kept = [question.shares.kept(self._parts(counts)) for counts in left]
             least = [-1.0 if own is None else float(own.least[0]) for own in kept]
             chosen.append(left.pop(int(np.argmin(least))))

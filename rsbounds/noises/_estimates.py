@@ -212,9 +212,11 @@ def bits(parts: Sequence[Part]) -> int:
     length = sum(part.times * part.scale.bit_length() for part in parts)
     # kinds without a second ratio, of noise of a single way, have numbers too
     number = max(size(parts), sum(part.times for part in parts))
+    # products with a long chance take longer than their bits say
+    longest = max((part.scale.bit_length() for part in parts), default=0)
     # a region has two masses, and each of them a partial sum; short numbers take as
     # long as those of some hundred bits
-    return 4 * number * (length + _SHORT)
+    return 4 * number * (length + _SHORT) * max(longest // 128, 1)
 
 
 def product_bits(each: Sequence[Sequence[Part]]) -> int:
