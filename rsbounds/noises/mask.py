@@ -104,7 +104,7 @@ class Mask(DiscreteNoise):
         if (keep_count is None) == (keep_probability is None):
             raise ArgumentError(
                 "keep_count",
-                "must be given, or a probability to keep in its place, and not both",
+                "must be given, or keep_probability in its place, and not both",
             )
         self.dim = None
         self.keep_count = None

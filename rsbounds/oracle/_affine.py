@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from mpmath import mp
 
-from rsbounds.oracle._entry import checked
+from rsbounds.oracle._entry import checked, exact
 from rsbounds.oracle._normal import Mpf, Real
 
 __all__ = ["affine_gap", "affine_low", "affine_masses"]
@@ -35,7 +35,7 @@ def affine_masses(
     Without the attack, and under it.
     """
     with mp.workdps(dps + 5):
-        t, shift, reach, spread = map(mp.mpf, (t, shift, reach, spread))
+        t, shift, reach, spread = map(exact, (t, shift, reach, spread))
 
         def mean(u: Mpf) -> Mpf:
             return reach * mp.exp(spread * (u - shift))
@@ -60,7 +60,7 @@ def affine_masses(
 def affine_low(z: Real, shift: Real, reach: Real, spread: Real, dps: int = 15) -> Mpf:
     """The least probability under the attack of an event whose score is ``z``."""
     with mp.workdps(dps + 5):
-        z = mp.mpf(z)
+        z = exact(z)
         size = mp.hypot(shift, reach)
         last = size * (z - size / 2) - size / 4
         t = last + size / 2

@@ -65,11 +65,16 @@ _DIGITS = 60
 #: Where the numbers of each name lie; those of other names are any, but no NaN.
 REALS: Mapping[str, Limits] = {
     **dict.fromkeys(("sigma", "sigma0", "sigma_max"), _POSITIVE),
-    **dict.fromkeys(("scale", "base_lip", "df", "spread"), _POSITIVE),
+    **dict.fromkeys(("scale", "base_lip", "df"), _POSITIVE),
     **dict.fromkeys(("rate", "lip", "mean_lip", "distance"), _NOT_NEGATIVE),
-    **dict.fromkeys(("radius", "reach"), _NOT_NEGATIVE),
+    "radius": _NOT_NEGATIVE,
+    # beyond these mpmath's exponents of exponents are too long
+    "reach": Limits(1e-100, 1e6),
+    "shift": Limits(-1e6, 1e6),
+    "spread": Limits(0, 50, (False, True)),
+    "t": Limits(-1e9, 1e9),
     "sigma_min": Limits(0, _LARGEST),
-    **dict.fromkeys(("sigma1", "t", "shift"), _FINITE),
+    "sigma1": _FINITE,
     "p": Limits(0, 1),
     "alpha": Limits(0, 1, (False, False)),
     "log_p": Limits(-inf, 0),
