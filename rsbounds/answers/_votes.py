@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_integers
+from rsbounds._numerics.counts import total
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.records import Record
 
@@ -91,8 +92,7 @@ def void_votes(counts: ClassCounts, n: int) -> int:
     chance, as the noise is, so that the samples with a class alone would bound a
     smaller probability. Counts don't tell which.
     """
-    drawn: int = sum(counts.tolist())
-    return n - drawn
+    return n - total(counts)
 
 
 def class_counts(sampled: Any) -> ClassCounts:
@@ -138,6 +138,6 @@ def drawn_counts(name: str, counts: Any, samples: int) -> ClassCounts:
 
 def require_drawn(name: str, counts: ClassCounts, samples: int) -> None:
     """ValueError for class counts that sum to more than was drawn."""
-    drawn = sum(counts.tolist())  # Python's, which no counts of a file overflow
+    drawn = total(counts)
     if not drawn <= samples:
         raise ArgumentError(name, f"sum to {drawn} of {samples} samples")

@@ -11,12 +11,6 @@
 namespace rsb {
 
 // Whether the processor takes numbers below 2^-1022 for 0
-inline bool least_is_flushed() {
-    const volatile double least = std::numeric_limits<double>::denorm_min();
-    return least == 0;
-}
-
-// Whether the processor takes numbers below 2^-1022 for 0
 inline bool denormals_are_flushed() {
     const volatile double least = std::numeric_limits<double>::denorm_min();
     return least == 0;
@@ -31,13 +25,6 @@ inline double rounded(double value, double error, double towards) {
     if (std::fabs(value) < 0x1p-960 && denormals_are_flushed()) {
         if (value * towards < 0) return 0;
         return rounded(value * 0x1p200, error, towards) * 0x1p-200;
-    }
-    if (std::fabs(value) < 0x1p-900 && least_is_flushed()) {
-        // the slack would be taken for 0; a power of two changes no digit
-        const double moved = rounded(value * 0x1p200, error, towards) * 0x1p-200;
-        return std::fabs(moved) < 0x1p-1022 && towards * value > 0
-                   ? std::copysign(0x1p-1022, value)
-                   : moved;
     }
     const double slack =
         error * std::fabs(value) + 4 * std::numeric_limits<double>::denorm_min();
