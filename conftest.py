@@ -1,5 +1,6 @@
 """Without PyTorch, what needs it is left out; the rest is tested all the same."""
 
+import gc
 import os
 import re
 import signal
@@ -8,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import hypothesis
+import pytest
 
 # Everywhere the same examples, and no example fails because the machine has much else
 # to do; `pytest --hypothesis-profile=explore` draws new ones.
@@ -26,13 +28,17 @@ hypothesis.settings.load_profile("rsbounds")
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Where Python is told to write no bytecode, each process that a test starts would
+# compile the whole package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # Tests end processes, never the machine, so what they write need not be on the disk: a
 # row waits there for milliseconds. Tests of this put a function of their own in its
 # place, and child processes wait as always.
 os.fsync = lambda descriptor: None
 
 # their own tests run the examples of these; the last are for noxfile.py
-collect_ignore_glob = ["rsbounds/art.py", "rsbounds/sklearn.py", "rsbounds/verona.py"]
+collect_ignore_glob = ["rsbounds/art.py", "rsbounds/jax.py", "rsbounds/sklearn.py"]
 collect_ignore_glob += ["tests/extras/*"]
 MISSING = [name for name in ("torch", "cryptography") if find_spec(name) is None]
 FOLDERS = (Path(__file__).parent, Path(__file__).parent / "tests/helpers")
@@ -75,17 +81,27 @@ def pytest_ignore_collect(collection_path):
     return None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Search for no garbage: what collecting makes stays, and tests never search it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(config, items):
     """Leave out the examples that need one."""
-    kept = []
+    kept, left_out = [], []
     for item in items:
         examples = getattr(getattr(item, "dtest", None), "examples", ())
         source = "".join(example.source for example in examples)
         imported = re.findall(r"^(?:from|import) (.+)", source, re.MULTILINE)
         words = set(re.findall(r"\w+", " ".join(imported)))
-        if not words.intersection(MISSING):
-            kept.append(item)
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        (left_out if words.intersection(MISSING) else kept).append(item)
+    config.hook.pytest_deselected(items=left_out)
     items[:] = kept
 
 

@@ -38,8 +38,8 @@ NEWEST = next((x for x in PYTHONS[::-1] if shutil.which(f"python{x}")), PYTHONS[
 DEFAULT = None  # the one that runs nox
 # What the quick tests need beside PyTorch, which they leave out where it is missing:
 # from an index it may be a build for GPUs of several GB. RSBOUNDS_TORCH=1 has it.
-EXTRAS = "plot,config,verify,os"
-TOOLS = ["pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "cython"]
+EXTRAS = "plot,config,verify,os,numba"
+TOOLS = ["pytest", "pytest-xdist", "pytest-benchmark", "hypothesis", "gmpy2", "cython"]
 TOOLS += ["setuptools", "jupytext", "mlxtend"]
 KERNELS = ["tests/special/test_kernels.py", "tests/special/test_calls.py"]
 # nox would have temporary files inside the clone, where files of a run are not copied

@@ -2,13 +2,20 @@
 repository.
 """
 
+import importlib.metadata
+import importlib.util
 import re
+import struct
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from docutils import nodes
 from docutils.parsers.rst import Directive
+from sphinx import addnodes
+from sphinx.ext.autodoc import FunctionDocumenter
 
 import rsbounds
 
@@ -20,9 +27,22 @@ html_theme = "furo"
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx-mathjax-offline",
 ]
+if importlib.util.find_spec("sphinx_copybutton"):  # a button that copies code
+    extensions.append("sphinx_copybutton")
+    copybutton_prompt_text = r">>> |\.\.\. "
+    copybutton_prompt_is_regexp = True
+URLS = importlib.metadata.metadata("rsbounds").get_all("Project-URL") or []
+for label, _, url in (entry.partition(", ") for entry in URLS):
+    if label == "Source":  # once the project says where it is
+        html_theme_options = {
+            "source_repository": url,
+            "source_branch": "main",
+            "source_directory": "docs/",
+        }
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_extra_path = ["certificates.html"]  # which benchmarks/certificates/make.py writes
@@ -30,14 +50,13 @@ exclude_patterns = ["_build", "reproductions/**/*.py", "paper", "RELEASING.md"]
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 nitpicky = False
-# for the modules of these names, and verona
-autodoc_mock_imports = ["ada_verona", "art", "sklearn"]
+# for the modules of these names
+autodoc_mock_imports = ["art", "jax", "sklearn"]
 default_role = "literal"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_type_aliases = {
-    name: name for name in ("Array", "ArrayLike", "Floats", "Labels", "Out", "Progress")
-}
+ALIASES = ("Array", "ArrayLike", "Floats", "Labels", "Oracle", "Out", "Progress")
+autodoc_type_aliases = {name: name for name in ALIASES}
 napoleon_google_docstring = False
 napoleon_preprocess_types = False
 napoleon_use_ivar = True
@@ -58,6 +77,20 @@ class CommandHelp(Directive):
             env={"COLUMNS": "90", "NO_COLOR": "1"},
         )
         return [nodes.literal_block(run.stdout, run.stdout, language="text")]
+
+
+class UfuncDocumenter(FunctionDocumenter):
+    """A NumPy ufunc is documented as a function is."""
+
+    objtype = "ufunc"
+    directivetype = "function"
+    priority = FunctionDocumenter.priority + 1
+
+    @classmethod
+    def can_document_member(
+        cls, member: Any, membername: str, isattr: bool, parent: Any
+    ) -> bool:
+        return isinstance(member, np.ufunc)
 
 
 # what is markup for reST and plain text for us: |x|, (count, *shape), xi_>
@@ -117,9 +150,100 @@ def without_last_lines(app: Any, doctree: nodes.document) -> None:
             block[0] = nodes.Text(text)
 
 
+def wide_pictures(app: Any, doctree: nodes.document) -> None:
+    """A picture more than twice as wide as high is scrolled where the screen is narrow,
+    because its letters could not be read.
+    """
+    for image in doctree.findall(nodes.image):
+        file = Path(app.srcdir, image["uri"])
+        if file.suffix == ".png" and isinstance(image.parent, nodes.paragraph):
+            # the size stands at this place of every PNG
+            width, height = struct.unpack(">II", file.read_bytes()[16:24])
+            if width > 2 * height:
+                image["classes"].append("wide")
+
+
+NUMBER = re.compile(r"[-+]?[\d.,]+(?:e[-+]?\d+)?(?: ?(?:%|[mun]?s|MB))?")
+
+
+def cells(app: Any, doctree: nodes.document) -> None:
+    """A number in a table does not break, and code does where it would take
+    much of the table.
+    """
+    for entry in doctree.findall(nodes.entry):
+        if NUMBER.fullmatch(entry.astext()):
+            entry["classes"].append("number")
+        for literal in entry.findall(nodes.literal):
+            if max(map(len, literal.astext().split()), default=0) > 28:
+                literal["classes"].append("long")
+
+
+SECTIONS = [
+    "overview",
+    "tutorials/index",
+    "notebooks/index",
+    "howto/index",
+    "theory/index",
+    "reproductions/index",
+    "benchmarks/index",
+    "leaderboard",
+    "reference/index",
+    "architecture",
+    "changelog",
+]
+LISTED = re.compile(r"^(?:- |\| |  )\[.*", re.M)
+LINKED = re.compile(r"\]\((?!\.\.)([\w/-]+)\.md\)")
+
+
+def pages_below(page: str, text: str) -> list[str]:
+    """The pages that the navigation shows below a page: those that it lists."""
+    if page == "index":
+        return SECTIONS
+    if page == "reference/index" or not page.endswith("/index") or page.count("/") > 1:
+        return []
+    links = LINKED.findall("\n".join(LISTED.findall(text)))
+    return list(dict.fromkeys(links))
+
+
+def with_navigation(app: Any, page: str, source: list[str]) -> None:
+    """The pages are plain Markdown: what the site alone needs is added here."""
+    if page == "changelog":
+        source[0] = (Path(app.srcdir).parent / "CHANGELOG.md").read_text("utf-8")
+    below = pages_below(page, source[0])
+    if below:
+        entries = "\n".join(below)
+        source[0] += f"\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
+
+
+NAME = re.compile(r"rsbounds(?:\.\w+)+")
+
+
+def with_links(app: Any, doctree: nodes.document) -> None:
+    """Names of this package in plain code lead to their entry, if they have one."""
+    for literal in list(doctree.findall(nodes.literal)):
+        inside = isinstance(literal.parent, nodes.reference | addnodes.pending_xref)
+        if inside or not NAME.fullmatch(literal.astext()):
+            continue
+        entry = addnodes.pending_xref(
+            "",
+            refdomain="py",
+            reftype="obj",
+            reftarget=literal.astext(),
+            refspecific=False,
+            refwarn=False,
+        )
+        literal.replace_self(entry)
+        entry += literal
+
+
 def setup(app: Any) -> None:
+    app.connect("source-read", with_navigation)
     app.connect("doctree-read", without_last_lines)
+    app.connect("doctree-read", wide_pictures)
+    app.connect("doctree-read", cells)
+    app.connect("doctree-read", with_links)
     app.connect("autodoc-process-signature", by_name)
+    app.add_autodocumenter(UfuncDocumenter)
     app.add_directive("command-help", CommandHelp)
     app.connect("autodoc-skip-member", fields)
     app.connect("autodoc-process-docstring", as_markup, priority=100)

@@ -21,7 +21,7 @@ from matplotlib.patches import Circle
 from mpmath import mp
 from scipy.stats import ncx2
 
-from rsbounds import oracle, results, special
+from rsbounds import oracle, reports, results, special
 from rsbounds._numerics.decimals import truncated
 
 DOCS = Path(__file__).parent
@@ -103,7 +103,7 @@ def first_screen(folder: Path) -> None:
     draw_votes(votes.subplots(), row)
     draw_ball(ball.subplots(), image, row)
     axes = right.subplots()
-    results.plot(list(found.values()), ax=axes, labels=list(NAMES.values()), best=False)
+    reports.plot(list(found.values()), ax=axes, labels=list(NAMES.values()), best=False)
     axes.set_title("200 digits, the same samples", fontsize=10)
     axes.tick_params(labelsize=8)
     axes.set_xlabel("radius (l2)")

@@ -21,15 +21,18 @@ _MODULES = (
     "composite",
     "confidence",
     "datasets",
+    "discrete",
     "envelope",
     "frameworks",
     "gaussian",
+    "jax",
     "lbrs",
     "lipschitz",
     "loading",
     "noises",
     "oracle",
     "renyi",
+    "reports",
     "results",
     "sampling",
     "schemes",
@@ -40,21 +43,34 @@ _MODULES = (
     "testing",
     "torch",
     "transforms",
-    "verona",
     "votes",
 )
 
 #: They import a package of an extra: ``from rsbounds import *``, which must work
 #: everywhere, leaves them out.
-_OF_EXTRAS = ("art", "oracle", "sklearn", "torch", "verona")
-_SHOWN = ("__version__", "certify_dataset", *_MODULES)
+_OF_EXTRAS = ("art", "jax", "oracle", "sklearn", "torch")
+#: What users call first, and the module that holds it.
+_CALLED = {
+    "Certificate": "certificate",
+    "Procedure": "certify",
+    "certify_dataset": "certify",
+    "compare": "reports",
+    "load_model": "loading",
+    "merge": "results",
+    "open_data": "loading",
+    "plot": "reports",
+    "read": "results",
+    "table": "reports",
+    "verify": "audit",
+}
+_SHOWN = ("__version__", *_CALLED, *_MODULES)
 
 __all__ = [name for name in _SHOWN if name not in _OF_EXTRAS]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "certify_dataset":
-        return importlib.import_module("rsbounds.certify").certify_dataset
+    if name in _CALLED:
+        return getattr(importlib.import_module(f"rsbounds.{_CALLED[name]}"), name)
     if name in _MODULES:
         try:
             return importlib.import_module(f"rsbounds.{name}")

@@ -21,7 +21,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from rsbounds import special
-from rsbounds.special import ERROR_KINDS
+from rsbounds.special.internal import ERROR_KINDS
 from rsbounds_ext.kernels import symbols
 
 INTERFACE = 1

@@ -14,8 +14,10 @@ from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
 from rsbounds.certificate import ABSTAIN
-from rsbounds.certify import Procedure, certified, predict
-from rsbounds.sampling import ArraySampler, Phase, noisy, single, stream
+from rsbounds.certify import Procedure, predict
+from rsbounds.certify.internal import certified
+from rsbounds.sampling import ArraySampler, Phase
+from rsbounds.sampling.internal import floating, noisy, stream
 from rsbounds.schemes import gaussian
 
 __all__ = ["RandomizedSmoothing"]
@@ -24,6 +26,7 @@ _art: Any = need(
     "art.estimators.certification.randomized_smoothing.numpy", "rsbounds.art"
 )
 
+_art_config: Any = need("art.config", "rsbounds.art")
 _art_kinds: Any = need("art.estimators.classification", "rsbounds.art")
 
 DEFAULTS = Procedure()
@@ -151,7 +154,8 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
         means = []
         for row, label in zip(x, y, strict=True):
             generator = stream(self._procedure.seed, next(self._looks), Phase.SEARCH)
-            copies = noisy(single(row), self.scale, n, generator)
+            copies = noisy(floating(row), self.scale, n, generator)
+            copies = copies.astype(_art_config.ART_NUMPY_DTYPE, copy=False)
             drawn = gradient(copies, np.stack([label] * n), *args, **options)
             means.append(np.mean(drawn, axis=0))
         return np.stack(means)
@@ -159,8 +163,8 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
     def _rows(self, x: Any) -> NDArray[Any]:
         """A batch of inputs, each of the shape that the classifier takes."""
         x = on_host("x", x)
-        given = getattr(x, "dtype", np.float64)  # which the classifier takes
-        rows = as_floats("x", x).astype(given, copy=False)
+        dtype = getattr(x, "dtype", np.float64)
+        rows = as_floats("x", x, exact=True).astype(dtype, copy=False)
         expected = self.input_shape
         if rows.ndim == 0 or (expected and rows.shape[1:] != tuple(expected)):
             raise ArgumentError(
@@ -170,8 +174,11 @@ class RandomizedSmoothing(_art.NumpyRandomizedSmoothing):  # type: ignore[misc]
 
     def _sampler(self, batch_size: int) -> ArraySampler:
         size = count("batch_size", batch_size, 1)
+        dtype = _art_config.ART_NUMPY_DTYPE  # what ART's classifiers take
         return ArraySampler(
-            lambda batch: self.classifier.predict(batch, batch_size=size)
+            lambda batch: self.classifier.predict(
+                batch.astype(dtype, copy=False), batch_size=size
+            )
         )
 
 

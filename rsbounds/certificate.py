@@ -1,13 +1,10 @@
 """The record of one certification: result, evidence, and for which classifier."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
-import numpy as np
-
-from rsbounds._numerics.checks import as_floats
+from rsbounds._numerics.checks import as_floats, shape_of
 from rsbounds._numerics.domains import NORM
 from rsbounds._numerics.records import Record
 
@@ -16,60 +13,126 @@ __all__ = ["ABSTAIN", "SCOPES", "Certificate"]
 #: The prediction of a smoothed classifier that can't decide, as the field writes it.
 ABSTAIN = -1
 
-#: The norm of a radius that counts edits of a sequence, which is no l_p norm.
-EDIT = "edit"
-#: Norms whose radii are whole numbers: of changed coordinates, and of edits.
-WHOLE = (0.0, EDIT)
-#: The norm of a radius that bounds the sum of changes which are all at least 0.
-UPWARD = "l1, a >= 0"
-#: Begins the norm of radii that are inf: all of a finite group is certified.
-WHOLE_GROUP = "any "
-# "inf" and "nan" are numbers, and "l2" is one by another spelling
-_PARAMETER = re.compile(
-    r"(any )?(?!(inf|nan|l\d+|linf)$)[a-z][a-z0-9-]{1,30}(, l[12])?(, a >= 0)?"
-)
-_BESIDE = re.compile(r"l2, changes <= (0|[1-9]\d{0,8})")
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+_NAME = _LETTERS | frozenset("0123456789-")
+_ANY = "any "
+_UPWARD = "a >= 0"
+_CHANGES = "changes <= "
 
 
-def beside(changes: int) -> str:
-    """The norm of a radius in l_2 on some columns, beside changes on the others."""
-    return f"l2, changes <= {changes}"
+class Norm(NamedTuple):
+    """What a radius measures: files, certificates and schemes spell it.
 
+    It is a number, the p of the l_p norm, or a text, such as "edit", "l1, a >= 0",
+    "l2, changes <= 3" or "gamma, a >= 0".
 
-def is_beside(norm: Any) -> bool:
-    """Whether a norm is that of a radius in l_2 beside changes."""
-    return isinstance(norm, str) and bool(_BESIDE.fullmatch(norm))
+    Attributes
+    ----------
+    p : float or None
+        Of the l_p norm of the change, 0 where a radius counts changed coordinates; None
+        where what is moved is one number, or a sequence.
+    moved : str
+        What is moved, unless it is the input's numbers: a parameter, or "edit" where a
+        radius counts edits of a sequence.
+    upward : bool
+        Whether changes are all at least 0.
+    changes : int or None
+        Beside how many changes of other columns a radius stands.
+    whole_group : bool
+        Whether all of it is certified, whatever the radius: of a finite group, or of
+        what one patch may show.
 
-
-def is_named_norm(norm: Any) -> bool:
-    """Whether a norm of radii is a text.
-
-    That is of edits, of changes that only add, of l_2 beside changes, or the name of a
-    parameter that is moved, such as "brightness".
+    Examples
+    --------
+    >>> from rsbounds.certificate import Norm
+    >>> Norm.of("l2, changes <= 3")
+    Norm(p=2.0, moved='', upward=False, changes=3, whole_group=False)
+    >>> Norm.of(0).counts, Norm(moved="edit").spelled
+    (True, 'edit')
     """
-    return isinstance(norm, str) and bool(
-        norm in (EDIT, UPWARD) or is_beside(norm) or _PARAMETER.fullmatch(norm)
-    )
+
+    p: float | None = None
+    moved: str = ""
+    upward: bool = False
+    changes: int | None = None
+    whole_group: bool = False
+
+    @classmethod
+    def of(cls, value: Any) -> Self:
+        """The norm of a number, at least 1 or 0, or of a text; else ValueError."""
+        named = cls.named(value)
+        if named is not None:
+            return named
+        if shape_of("norm", value) == () and value == 0:
+            return cls(0.0)
+        return cls(NORM.one("norm", value))
+
+    @classmethod
+    def named(cls, text: Any) -> Self | None:
+        """The norm that a text names; None for a number, or for what names none."""
+        if not isinstance(text, str):
+            return None
+        head, *rest = text.split(", ")
+        upward = rest[-1:] == [_UPWARD]
+        rest = rest[:-1] if upward else rest
+        if upward and head == "l1" and not rest:
+            return cls(1.0, upward=True)
+        if head == "l2" and len(rest) == 1 and not upward:
+            changes = _count(rest[0])
+            return None if changes is None else cls(2.0, changes=changes)
+        name = head.removeprefix(_ANY)
+        if not _is_name(name) or rest not in ([], ["l1"], ["l2"]):
+            return None
+        p = float(rest[0][1:]) if rest else None
+        return cls(p, name, upward, whole_group=head != name)
+
+    @property
+    def counts(self) -> bool:
+        """Whether radii are whole numbers: of changed coordinates, or of edits."""
+        return self in (Norm(0.0), EDITS)
+
+    @property
+    def spelled(self) -> float | str:
+        """How files, certificates and schemes state it."""
+        first = f"{_ANY}{self.moved}" if self.whole_group else self.moved
+        number = "" if self.p is None else f"l{self.p:g}"
+        beside = "" if self.changes is None else f"{_CHANGES}{self.changes}"
+        sign = _UPWARD if self.upward else ""
+        if self.p is not None and not (first or beside or sign):
+            return self.p
+        return ", ".join(filter(None, (first, number, beside, sign)))
 
 
-def norm_of(value: Any) -> float | str:
-    """``value`` as a norm of radii: at least 1, 0 or a text; else ValueError."""
-    if is_named_norm(value):
-        return str(value)
-    if np.ndim(value) == 0 and value == 0:
-        return 0.0
-    return NORM.one("norm", value)
+def _count(beside: str) -> int | None:
+    """The whole number K < 10^9 of a text "changes <= K"; None for any other text."""
+    digits = beside.removeprefix(_CHANGES)
+    if digits == beside:
+        return None
+    plain = digits.isascii() and digits.isdecimal() and len(digits) < 10
+    return int(digits) if plain and str(int(digits)) == digits else None
 
+
+def _is_name(name: str) -> bool:
+    """Whether a text may name a parameter, and is no number by another spelling."""
+    if not (2 <= len(name) <= 31 and name[0] in _LETTERS and _NAME.issuperset(name)):
+        return False
+    is_norm = name[0] == "l" and name[1:].isdecimal()
+    return not is_norm and name not in ("inf", "nan", "linf")
+
+
+#: Of radii that count edits of a sequence.
+EDITS = Norm(moved="edit")
 
 FIXED_NOISE = "fixed noise"
 PARAMETER = "fixed noise in a parameter"
 ORBIT = "all of a finite group"
+DOUBLE_MASKING = "masks in pairs"
+WATCHED = "adaptive attacker, total l2 budget"
 ASSERTED_GROUP = "fixed noise in a parameter, asserted to be a group's"
 PROVEN_ENVELOPE = "sigma(x) with a proven envelope"
 ASSERTED_ENVELOPE = "sigma(x) with an asserted envelope"
 PROVEN_MAPS = "sigma(x), mu(x) with proven bounds"
 COMPOSITE = "composite of fixed noises; holds for the rule stated"
-MEMORY = "memory-based"
 THIS_INPUT = "fixed noise at this input only"
 TWO_QUERIES = "two queries"
 ANOTHERS = "another package's method"
@@ -88,8 +151,7 @@ class Scope(NamedTuple):
 #: Scopes of proven bounds of sigma(x). Nothing has one without being told so.
 PROVEN = (PROVEN_ENVELOPE, PROVEN_MAPS)
 
-#: Every scope a certificate of this package can state, as result files spell it.
-SCOPES: Mapping[str, Scope] = {
+_OWN_SCOPES: Mapping[str, Scope] = {
     **dict.fromkeys((FIXED_NOISE, *PROVEN, COMPOSITE), Scope(True, "")),
     PARAMETER: Scope(
         True,
@@ -101,6 +163,17 @@ SCOPES: Mapping[str, Scope] = {
         "all of a finite group: holds for every element of it, whatever the radius, "
         "and for nothing else",
     ),
+    DOUBLE_MASKING: Scope(
+        True,
+        "masks in pairs: holds for the prediction by one mask and then two, whatever "
+        "one patch of the norm's size shows, and for nothing else",
+    ),
+    WATCHED: Scope(
+        True,
+        "adaptive attacker, total l2 budget: holds of whole episodes, whatever is "
+        "chosen step by step after what was seen, if all changes together are within "
+        "the radius",
+    ),
     ASSERTED_GROUP: Scope(
         False,
         "noise in a parameter: holds if T_a T_b = T_(a + b) does, which was given and "
@@ -110,9 +183,6 @@ SCOPES: Mapping[str, Scope] = {
         False,
         "sigma(x) with an asserted envelope: holds if the bounds of sigma(x) do, which "
         "were given and not proven",
-    ),
-    MEMORY: Scope(
-        True, "memory-based: holds for the classifier together with what it has stored"
     ),
     TWO_QUERIES: Scope(
         True,
@@ -129,6 +199,47 @@ SCOPES: Mapping[str, Scope] = {
         "another package's method: holds if that package's theory and code do, which "
         "rsbounds verify has no oracle for",
     ),
+}
+# ends the scope of rows whose noise code that isn't this package's has drawn
+_ASSERTED_NOISE = ", drawn by an asserted sampler"
+_NOISE_FOOTNOTE = (
+    "drawn by an asserted sampler: holds if the sampler, which was given and not "
+    "proven, draws the noise that the radius is for"
+)
+
+
+def with_asserted_noise(scope: str) -> str:
+    """The scope where noise is drawn by code of the user's own."""
+    return without_asserted_noise(scope) + _ASSERTED_NOISE
+
+
+def without_asserted_noise(scope: str) -> str:
+    """The scope of the same certificate under noise that this package draws."""
+    return scope.removesuffix(_ASSERTED_NOISE)
+
+
+def as_drawn(scope: str, of_file: str) -> str:
+    """The scope, of samples that were drawn as a file's scope says."""
+    return with_asserted_noise(scope) if asserts_noise(of_file) else scope
+
+
+def asserts_noise(scope: str) -> bool:
+    """Whether a scope says that code of the user's own has drawn the noise."""
+    return scope.endswith(_ASSERTED_NOISE)
+
+
+def _under_asserted_noise(about: Scope) -> Scope:
+    footnotes = (about.footnote, _NOISE_FOOTNOTE)
+    return Scope(False, "; ".join(filter(None, footnotes)))
+
+
+#: Every scope a certificate of this package can state, as result files spell it.
+SCOPES: Mapping[str, Scope] = {
+    **_OWN_SCOPES,
+    **{
+        with_asserted_noise(scope): _under_asserted_noise(about)
+        for scope, about in _OWN_SCOPES.items()
+    },
 }
 
 

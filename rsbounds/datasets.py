@@ -150,9 +150,9 @@ def split(
             "held_out", f"must be below the number of rows, {len(x)}; got {count}"
         )
     order = np.random.default_rng(_checks.count("seed", seed)).permutation(len(x))
-    held = order[:count]
+    test = order[:count]
     train = order[count:]
-    return x[train], y[train], x[held], y[held]
+    return x[train], y[train], x[test], y[test]
 
 
 def __dir__() -> list[str]:

@@ -14,11 +14,12 @@ from torch import nn
 from rsbounds import datasets, schemes, semielastic
 from rsbounds._numerics.checks import as_integers
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.answers import TopClass
+from rsbounds.answers import Answer, DecisionList, TopClass
 from rsbounds.certify import Settings, certify_dataset
 from rsbounds.composite import Cond, Rule
 from rsbounds.procedure import Procedure
-from rsbounds.results import Results, Row, write
+from rsbounds.results import Results, Row
+from rsbounds.results.internal import write
 from rsbounds.schemes import Scheme
 from rsbounds.torch import TorchSampler, augment, fit
 from rsbounds.torch.networks.operations._norms import one_thread
@@ -85,7 +86,7 @@ def train(
     return network
 
 
-def schemes_of(anchors: datasets.Images) -> dict[str, Scheme | Rule]:
+def schemes_of(anchors: datasets.Images) -> dict[str, Scheme | Answer]:
     """Make the demo's schemes: fixed noise, a decision list, and two growing levels.
 
     These levels grow with the distance to ``anchors``.
@@ -99,9 +100,11 @@ def schemes_of(anchors: datasets.Images) -> dict[str, Scheme | Rule]:
         return SIGMA_MIN + LIP * float(knn.distance(np.ravel(x)))
 
     gate = [Cond("margin", 0), Cond("score", 0, GATE)]
+    rule = Rule(LEVELS, [gate, [Cond("margin", 1)]])
     return {
         "runner-up": schemes.gaussian(SIGMA),
-        "list": Rule(LEVELS, [gate, [Cond("margin", 1)]]),
+        # its gate is a constant of this module: no row of the run chose it
+        "list": DecisionList(rule, fitted=()),
         "semi-elastic": schemes.semielastic(knn, dim),
         "lipschitz": schemes.lipschitz(linear, LIP, SIGMA_MIN, dim, proven=True),
     }

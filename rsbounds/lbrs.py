@@ -1,4 +1,4 @@
-"""Locally biased smoothing in closed form ([A]), scope "memory-based".
+"""Locally biased smoothing in closed form ([A]), together with its anchors.
 
 A function g is biased towards the label of the nearest anchor, a labelled point held in
 memory: f(x) = sign(g(x) + alpha y |grad g(x)|_*), y in {-1, 1} the label of the anchor
@@ -12,8 +12,9 @@ below r_ij = (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*). "paper" keeps i the nearest 
 min over j of another label of r_ij. "tight" asks only that each such j stays farther
 than *some* anchor of the label: min_j max_i r_ij. "tight" also takes the boundary
 radius with |g| - alpha |grad g|_* in place of the biased value where that is larger:
-there no anchor can turn the sign of g. The theory page on locally biased smoothing has
-the proofs.
+there no anchor can turn the sign of g. With k > 1 the majority of the k nearest anchors
+gives the label, and any other oracle that states how far its label holds can take the
+anchors' place. The theory page on locally biased smoothing has the proofs.
 
 Everything here raises ValueError for an argument outside its domain and for shapes that
 do not fit, those of values and gradients included.
@@ -32,6 +33,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rsbounds._neighbours.anchors import LabelledAnchors, Labels
+from rsbounds._neighbours.norms import PowerOrDual
+from rsbounds._neighbours.stated import Oracle, StatedOracle
 from rsbounds._numerics.checks import (
     Array,
     Floats,
@@ -47,7 +50,6 @@ from rsbounds._numerics.rounding import EPS, SMALLEST, capped, round_down, round
 __all__ = ["LocallyBiased", "boundary_radius", "neighbour_radius"]
 
 _LOST = 8 * SMALLEST
-_NORM_ERROR = 64 * EPS  # numpy's pairwise sum of d terms, and the square root
 
 
 def boundary_radius(
@@ -120,10 +122,11 @@ def neighbour_radius(
     anchors: ArrayLike,
     labels: ArrayLike,
     *,
-    norm: float = 2,
+    norm: PowerOrDual = 2,
     method: str = "tight",
+    k: int = 1,
 ) -> Floats:
-    """Distance within which the nearest anchor keeps its label.
+    """Distance within which the nearest anchor keeps its label, or the k nearest.
 
     Source: [A], the neighbour term of its certificates, for "paper".
 
@@ -136,20 +139,28 @@ def neighbour_radius(
         one.
     labels : array_like of int, shape (N,)
         Their labels, any whole numbers.
-    norm : {1, 2, inf}
-        The norm that measures the perturbation. The nearest anchor is the Euclidean one
-        in every case; see the module's derivation. inf keeps at most a byte more for
-        each coordinate of the anchors.
+    norm : float in [1, inf] or callable
+        p of the l_p norm that measures the perturbation; for another norm a function
+        that returns its dual norm along the last axis of an array, not below the true
+        one, which is what the certificate rests on. The nearest anchor is the Euclidean
+        one in every case; see the module's derivation. 1, 2 and inf keep a byte more
+        for each coordinate of the anchors; others hold N^2 numbers and take as many
+        steps for each x.
     method : {"tight", "paper"}
         min_j max_i r_ij or min_j r_ij with i the nearest; "paper" is never larger and
         costs one matrix product. "tight" costs that and, for the rivals that count,
         their distances to the anchors of the same label nearer to x.
+    k : int
+        How many of the nearest anchors vote; above 1 it is odd, at most N, and there
+        are two labels at most. It costs what a norm other than 1, 2 and inf does.
 
     Returns
     -------
     Array
         Shape (...): never above the true value and within 1e-11 of it (relative; nearer
-        to a tie than 1e-20 d of the distances it is 0). 0 at a tie between labels and
+        to a tie than 1e-20 d of the distances it is 0); for k > 1 and other norms below
+        it by at most 1e-14 (d + 100) of the squared distances over the dual one. 0 at a
+        tie between labels and
         where anchors of two labels coincide nearest to x; inf where all anchors have
         one label. Which of several anchors of one label nearest to x "paper" takes is
         open. NaN in, NaN out with the invalid flag.
@@ -162,7 +173,7 @@ def neighbour_radius(
     >>> radii.round(6).tolist()
     [2.0, 0.5]
     """
-    return LabelledAnchors(anchors, labels, norm).radius(x, method)[0]
+    return LabelledAnchors(anchors, labels, norm, k).radius(x, method)[0]
 
 
 class LocallyBiased:
@@ -180,7 +191,7 @@ class LocallyBiased:
         Takes x of shape (n, d). Binary: returns g, shape (n,), and its gradients, (n,
         d). Multiclass: returns the functions, shape (n, K), and their gradients, (n, K,
         d).
-    anchors, labels, norm
+    anchors, labels, norm, k
         As in :func:`neighbour_radius`.
     alpha : float
         Strength of the bias; at least 0.
@@ -211,11 +222,63 @@ class LocallyBiased:
         alpha: float,
         lip_grad: ArrayLike,
         *,
-        norm: float = 2,
+        norm: PowerOrDual = 2,
         method: str = "tight",
+        k: int = 1,
+    ) -> None:
+        memory = LabelledAnchors(anchors, labels, norm, k)
+        self._begin(value_and_grad, memory, alpha, lip_grad, method)
+
+    @classmethod
+    def of_oracle(
+        cls,
+        value_and_grad: Callable[[Array], tuple[ArrayLike, ArrayLike]],
+        oracle: Oracle,
+        alpha: float,
+        lip_grad: ArrayLike,
+        *,
+        norm: PowerOrDual = 2,
+        method: str = "tight",
+    ) -> LocallyBiased:
+        """The classifier whose bias has the label of any oracle, such as a network.
+
+        Parameters
+        ----------
+        oracle : callable
+            Takes x of shape (n, d); returns the labels there and the radii, in the
+            norm, within which each is constant, both of shape (n,). They are taken at
+            their word: for sign h with an L-Lipschitz h the radius is abs(h(x))/L.
+        value_and_grad, alpha, lip_grad, norm, method
+            As for the class itself.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rsbounds import lbrs
+        >>> def linear(x):
+        ...     return x[:, 0] - 1.0, np.tile([1.0, 0.0], (len(x), 1))
+        >>> def side(x):  # the sign of a 1-Lipschitz function
+        ...     return np.where(x[:, 0] < 2.0, -1, 1), np.abs(x[:, 0] - 2.0)
+        >>> f = lbrs.LocallyBiased.of_oracle(linear, side, 0.5, 0.0)
+        >>> label, radius = f.certify([[3.0, 0.0]])
+        >>> label.tolist(), radius.round(6).tolist()
+        ([1], [1.5])
+        """
+        made = cls.__new__(cls)
+        memory = StatedOracle(oracle, norm)
+        made._begin(value_and_grad, memory, alpha, lip_grad, method)
+        return made
+
+    def _begin(
+        self,
+        value_and_grad: Callable[[Array], tuple[ArrayLike, ArrayLike]],
+        memory: LabelledAnchors | StatedOracle,
+        alpha: float,
+        lip_grad: ArrayLike,
+        method: str,
     ) -> None:
         self._value_and_grad = value_and_grad
-        self._memory = LabelledAnchors(anchors, labels, norm)
+        self._memory = memory
         self._alpha = number("alpha", alpha, 0.0)
         self._lip_grad = as_floats("lip_grad", lip_grad, 0.0, closed="left", nan=False)
         self._method = choice("method", method, ("tight", "paper"))
@@ -265,26 +328,29 @@ class LocallyBiased:
                 f"must return gradients of shape {expected}; got {grad.shape}",
             )
         if value.ndim == 1:
-            self._require_labels([-1, 1], "-1 or 1")
+            self._require_labels(label, [-1, 1], "-1 or 1")
             return self._binary(value, grad, label)
         classes = value.shape[1]
-        self._require_labels(range(classes), f"in 0 ... {classes - 1}")
+        self._require_labels(label, range(classes), f"in 0 ... {classes - 1}")
         return self._multiclass(value, grad, label)
 
-    def _require_labels(self, allowed: Sequence[int], expected: str) -> None:
-        if not np.isin(self._memory.labels, np.array(allowed)).all():
+    def _require_labels(
+        self, found: Labels, allowed: Sequence[int], expected: str
+    ) -> None:
+        if not np.isin(self._memory.labels_of(found), np.array(allowed)).all():
             raise ArgumentError("labels", f"must be {expected} for these values")
 
     @np.errstate(under="ignore")  # values may be smaller than any normal double
     def _binary(
         self, value: Array, grad: Array, label: Labels
     ) -> tuple[Labels, Array, Array]:
-        norm = self._memory.dual(grad)
+        norm = self._memory.norm.dual(grad)
         bias = self._alpha * norm
         biased = value + label * bias
         classes = np.where(biased < 0, -1, 1)
-        error = _NORM_ERROR * (np.abs(value) + bias)
-        norm = round_up(norm, _NORM_ERROR)
+        lost = self._memory.norm.error
+        error = lost * (np.abs(value) + bias)
+        norm = round_up(norm, lost)
 
         def radius(size: Array, alpha: float) -> Array:
             size = np.maximum(size, 0.0)
@@ -312,7 +378,8 @@ class LocallyBiased:
         chosen = value[rows, classes][:, None]
         error = 2 * EPS * (np.abs(value) + np.abs(chosen) + self._alpha)
         differences = grad[rows, classes][:, None] - grad
-        slope = round_up(self._memory.dual(differences), _NORM_ERROR)
+        lengths = self._memory.norm.dual(differences)
+        slope = round_up(lengths, self._memory.norm.error)
         lip_grad = self._lip_grad
         if lip_grad.ndim:
             lip_grad = np.broadcast_to(lip_grad, (value.shape[1],) * 2)[classes]

@@ -1,7 +1,8 @@
 """The numbers of a Monte Carlo certificate: samples, level, bound."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +11,12 @@ from rsbounds._numerics.checks import choice, count
 from rsbounds._numerics.domains import NOT_NEGATIVE, POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.confidence import BOUNDS
+from rsbounds.confidence.internal import Look
 
 #: What a run that stops may expect to miss, in units of the noise level.
 TOLERANCE = 0.04
 DEFAULT_BOUND = "clopper-pearson"
+FROM_SYSTEM = "os"  # in place of a seed: bits that no seed repeats
 MOST_SAMPLES = 10**9  # of a file's rows: a bound of more takes minutes to prove
 
 
@@ -30,13 +33,16 @@ class Procedure:
     alpha : float
         Probability that the certificate is wrong, in (0, 1), and at most what the bound
         allows: 1/2 for the one that holds at any time.
-    seed : int
-        Names the random samples, >= 0.
+    seed : int or "os"
+        Names the random samples, >= 0. With "os" the bits of the noise come from the
+        operating system through ChaCha20: nobody can predict them, and nobody repeat
+        them.
     bound : str
         The confidence bound, a key of :data:`rsbounds.confidence.BOUNDS`.
     runner_up : bool
         Bound the runner-up's probability too, at alpha/2 each; otherwise it counts as
-        all of the rest, 1 - p_a, as in Cohen's procedure.
+        all of the rest, 1 - p_a, as in Cohen's procedure. Of two classes the second has
+        no bound: it is the rest, so that the first has all of alpha.
     target_radius : float, optional
         Certify this radius (> 0) or nothing, and stop sampling when that is decided.
         The bound is then the one that holds at whatever number of samples the sampling
@@ -55,9 +61,6 @@ class Procedure:
         >= 0; others are void, and count against the class. If computed scores are
         within half of it of those of exact arithmetic, the certificate holds for the
         exact network and for every program as near to it.
-    noise_source : {"seed", "os"}
-        Whether samples follow from the seed, or their bits come from the operating
-        system through ChaCha20: nobody can predict them, and nobody repeat them.
 
     Examples
     --------
@@ -69,19 +72,18 @@ class Procedure:
     n0: int = 100
     n: int = 100_000
     alpha: float = 0.001
-    seed: int = 0
+    seed: int | str = 0
     bound: str = DEFAULT_BOUND
     runner_up: bool = True
     target_radius: float | None = None
     tolerance: float | None = None
     only_correct: bool = False
     margin: float | None = None
-    noise_source: str = "seed"
 
     def __post_init__(self) -> None:
         self._settle("n0", count("n0", self.n0, 1))
         self._settle("n", count("n", self.n, 1))
-        self._settle("seed", count("seed", self.seed, 0))
+        self._settle("seed", _checked_seed(self.seed))
         if not isinstance(self.bound, str) or self.bound not in BOUNDS:
             choice("bound", self.bound, tuple(BOUNDS))
         if self.target_radius is not None:
@@ -109,13 +111,6 @@ class Procedure:
             margin = NOT_NEGATIVE.one("margin", self.margin, towards=np.inf)
             self._settle("margin", margin)
         self._require_counts()
-        choice("noise_source", self.noise_source, ("seed", "os"))
-        if self.noise_source == "os" and BOUNDS[self.bound].uniform:
-            raise ArgumentError(
-                "noise_source",
-                f"'os' is not for the bound {self.bound!r}: its random number follows "
-                "from the seed, to be verified",
-            )
 
     def _require_counts(self) -> None:
         """ArgumentError for what a bound on anything but counts has no use for."""
@@ -200,13 +195,13 @@ class Procedure:
     @property
     def repeats(self) -> bool:
         """Whether rows follow from the seed, so that they can be drawn again."""
-        return self.noise_source == "seed"
+        return self.seed != FROM_SYSTEM
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers by name, as a manifest holds them.
 
-        Without ``tolerance``, ``only_correct``, ``margin`` and ``noise_source`` where
-        they are not asked for.
+        Without ``tolerance``, ``only_correct`` and ``margin`` where they are not asked
+        for.
         """
         entries = asdict(self)
         for name in _LEFT_OUT:
@@ -228,12 +223,33 @@ class Procedure:
         missing = [name for name in names if name not in {*entries, *_LEFT_OUT}]
         if missing:
             raise ArgumentError(missing[0], "must be given")
-        return cls(**{name: entries[name] for name in names if name in entries})
+        arguments = {name: entries[name] for name in names if name in entries}
+        made = cls(**arguments)
+        if made.bound != arguments["bound"]:  # one replaces the other
+            other = "target_radius" if made.ends_at_target else "tolerance"
+            raise ArgumentError(
+                "bound",
+                f"must be {made.bound!r} beside {other} = {arguments[other]}; got "
+                f"{arguments['bound']!r}",
+            )
+        return made
 
 
 _DEFAULTS = {field.name: field.default for field in fields(Procedure)}
 #: Entries of few procedures: others don't state them.
-_LEFT_OUT = ("tolerance", "only_correct", "margin", "noise_source")
+_LEFT_OUT = ("tolerance", "only_correct", "margin")
+
+
+def _checked_seed(seed: Any) -> int | str:
+    """The seed as a whole number, or the word for bits of the operating system."""
+    if isinstance(seed, str):
+        if seed != FROM_SYSTEM:
+            raise ArgumentError(
+                "seed",
+                f"must be a whole number >= 0 or {FROM_SYSTEM!r}; got {seed!r:.60}",
+            )
+        return FROM_SYSTEM
+    return count("seed", seed, 0)
 
 
 def _bound_at_any_time(bound: str) -> str:
@@ -257,3 +273,23 @@ def require_procedure(procedure: Any) -> None:
             "procedure",
             f"must be a Procedure, such as Procedure(n=1000); got {procedure!r:.80}",
         )
+
+
+def looks_of(procedure: Procedure) -> tuple[Look, ...]:
+    """The looks of a procedure: at all n samples alone, unless its bound has others."""
+    looks = BOUNDS[procedure.bound].looks
+    if looks is None:
+        return (Look(procedure.n, procedure.alpha),)
+    return looks.at(procedure.n, procedure.alpha)
+
+
+@lru_cache(maxsize=64)
+def at_looks(procedure: Procedure) -> Sequence[Procedure]:
+    """The procedure of each look, as if it were the only one."""
+    looks = BOUNDS[procedure.bound].looks
+    if looks is None:
+        return [procedure]
+    return [
+        procedure.fixed(look.samples, look.alpha, looks.bound)
+        for look in looks_of(procedure)
+    ]

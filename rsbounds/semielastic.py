@@ -15,11 +15,11 @@ References
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import lambertw, ndtr
 
 from rsbounds import envelope as _envelope
-from rsbounds._neighbours.anchors import KNNSigma
+from rsbounds._neighbours.knn import KNNSigma
 from rsbounds._numerics.checks import Floats, as_floats, broadcast, choice
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.rounding import flag_nan
@@ -115,7 +115,7 @@ def xi(
     if scores:
         return _value(flag_nan(score))
     with np.errstate(under="ignore"):
-        return _value(flag_nan(ndtr(score)))
+        return _value(flag_nan(scipy.special.ndtr(score)))
 
 
 @np.errstate(over="ignore", under="ignore")
@@ -228,7 +228,7 @@ def ratio_threshold(
         # t e^{1 - t} = (1 - p_a)^{2/dim}
         with np.errstate(under="ignore"):
             branch = 0 if below else -1
-            t = -np.real(lambertw(-np.exp(-1 - 2 * depth), branch))
+            t = -np.real(scipy.special.lambertw(-np.exp(-1 - 2 * depth), branch))
     elif below:
         if np.any(depth > 0.25):
             raise ArgumentError(

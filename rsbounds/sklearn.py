@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import numbers
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Self
@@ -10,16 +11,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import count
+from rsbounds._numerics.checks import check, count
 from rsbounds._numerics.domains import NOT_NEGATIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
-from rsbounds._numerics.frames import category_columns
-from rsbounds.answers import value_interval
+from rsbounds._numerics.frames import category_columns, require_numbers_kept
+from rsbounds._numerics.levels import warn_of_confidence
+from rsbounds.answers.internal import quantile_ends
 from rsbounds.certificate import ABSTAIN
-from rsbounds.certify import certified, predict
+from rsbounds.certify import predict
+from rsbounds.certify.internal import certified
 from rsbounds.procedure import Procedure
-from rsbounds.sampling import Phase, as_sampler, stream
+from rsbounds.sampling import Phase, as_sampler
+from rsbounds.sampling.adapters import output_sampler
+from rsbounds.sampling.internal import stream
 from rsbounds.schemes import Scheme, gaussian
 
 __all__ = ["SmoothedClassifier", "SmoothedRegressor", "certified_score"]
@@ -78,10 +83,32 @@ class _Smoothed(_base.MetaEstimatorMixin, _base.BaseEstimator):  # type: ignore[
         """
         _validation.check_is_fitted(self)
         _require_numbers(X)
-        table = _named(
-            "X", X, _validation.validate_data, self, X, reset=False, dtype=np.float32
-        )
+        validate = _validation.validate_data
+        table = _named("X", X, validate, self, X, reset=False, dtype=_TYPES)
+        _require_held(X, table)
         return [(row, _name(row)) for row in table]
+
+
+#: What rows are taken in; anything else becomes the first of them.
+_TYPES = [np.float64, np.float32]
+
+
+def _require_held(X: Any, table: Rows) -> None:
+    """ArgumentError for numbers of more digits than float64 has."""
+    array = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+    require_numbers_kept("X", X, array)
+    if array.dtype in (*_TYPES, np.float16) or array.shape != table.shape:
+        return
+    if array.dtype.kind in "fiu":
+        is_exact: Any = array.astype(np.longdouble) == table
+    else:
+        pairs = zip(array.flat, table.flat, strict=True)
+        is_exact = [
+            not isinstance(number, numbers.Number) or number == two
+            for number, two in pairs
+        ]
+        is_exact = np.reshape(is_exact, array.shape)
+    check("X", array, is_exact, "numbers that float64 holds")
 
 
 def _require_numbers(X: Any) -> None:
@@ -158,7 +185,8 @@ class SmoothedClassifier(_base.ClassifierMixin, _Smoothed):  # type: ignore[misc
 
     Notes
     -----
-    ``score`` counts an abstention as an error. Inputs are taken in single precision.
+    ``score`` counts an abstention as an error. Noise is added
+    to inputs in their own type, float32 or float64.
 
     References
     ----------
@@ -220,8 +248,8 @@ class SmoothedClassifier(_base.ClassifierMixin, _Smoothed):  # type: ignore[misc
         Each is wrong with probability at most `alpha` (Cohen's Predict).
         """
         rows = self._rows(X)
-        sampler = as_sampler(self.estimator_)
         scheme = self._scheme()
+        sampler = as_sampler(self.estimator_, scheme)
         procedure = self._procedure(self.seed_)
         predicted = [
             predict(sampler, row, scheme, procedure, index=name) for row, name in rows
@@ -236,14 +264,18 @@ class SmoothedClassifier(_base.ClassifierMixin, _Smoothed):  # type: ignore[misc
         of `X`. Where it abstains the label is ``abstain_`` and the radius 0.
         """
         rows = self._rows(X)
-        sampler = as_sampler(self.estimator_)
         scheme = self._scheme()
+        sampler = as_sampler(self.estimator_, scheme)
         procedure = self._procedure(self.seed_)
         certificates = [
             certified(sampler, row, scheme, procedure, name) for row, name in rows
         ]
-        radii = np.array([each.radius for each in certificates], np.float64)
-        return self._labels([each.predict for each in certificates]), radii
+        radii = np.array(
+            [certificate.radius for certificate in certificates], np.float64
+        )
+        return self._labels(
+            [certificate.predict for certificate in certificates]
+        ), radii
 
     def score_at(self, X: Any, y: Any, radius: float) -> float:
         """Certified accuracy at a radius, >= 0.
@@ -279,10 +311,12 @@ class SmoothedClassifier(_base.ClassifierMixin, _Smoothed):  # type: ignore[misc
         labels = classes[np.where(abstains, 0, predicted)]
         if not abstains.any():
             return np.asarray(labels)
-        own = np.asarray(self.abstain_)
+        abstention = np.asarray(self.abstain_)
         # NumPy would write numbers beside text as text
-        is_mixed = (own.dtype.kind == "U") != (classes.dtype.kind == "U")
-        labels = labels.astype(object if is_mixed else np.result_type(labels, own))
+        is_mixed = (abstention.dtype.kind == "U") != (classes.dtype.kind == "U")
+        labels = labels.astype(
+            object if is_mixed else np.result_type(labels, abstention)
+        )
         labels[abstains] = self.abstain_
         return np.asarray(labels)
 
@@ -369,9 +403,12 @@ class SmoothedRegressor(_base.RegressorMixin, _Smoothed):  # type: ignore[misc]
         is infinite where n samples can't show it; a RuntimeWarning tells.
         """
         ends = [
-            value_interval(drawn, radius, alpha=self.alpha, scheme=self._scheme())
+            quantile_ends(
+                drawn, radius, 0.5, self.alpha, self._scheme(), None, stacklevel=3
+            )
             for drawn in self._drawn(X)
         ]
+        warn_of_confidence(self.alpha, stacklevel=2)
         low, high = np.array(ends, np.float64).T
         return low, high
 
@@ -389,7 +426,7 @@ class SmoothedRegressor(_base.RegressorMixin, _Smoothed):  # type: ignore[misc]
     def _drawn(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The outputs on n noisy copies of each input."""
         rows = self._rows(X)
-        sampler = self._scheme().output_sampler(self.estimator_, "values")
+        sampler = output_sampler(self.estimator_, "values", self._scheme())
         for row, name in rows:
             generator = stream(self.seed_, name, Phase.ESTIMATE)
             outputs = np.asarray(sampler(row, self.sigma, self.n, generator))

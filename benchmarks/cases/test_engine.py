@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from rsbounds.certify import certify
-from rsbounds.sampling import block_size
+from rsbounds.sampling.internal import block_size
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
 

@@ -45,7 +45,7 @@ def test_matrix_product(benchmark, digits):
 def test_neighbour_radius(benchmark, digits, norm, method):
     x, anchors, labels = digits
     memory = LabelledAnchors(anchors, labels, norm)
-    memory.radius(x[:2], method)  # compiles, and measures the box once
+    memory.radius(x[:2], method)  # measures the box once
     benchmark.pedantic(memory.radius, (x, method), rounds=3)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from rsbounds import schemes
-from rsbounds.noises.categorical import CategoricalCurve
-from rsbounds.noises.deletion import DeletionCurve
-from rsbounds.noises.flips import FlipsCurve
-from rsbounds.noises.mask import MaskCurve
+from rsbounds.schemes._categorical import CategoricalCurve
+from rsbounds.schemes._deletion import DeletionCurve
+from rsbounds.schemes._flips import FlipsCurve
+from rsbounds.schemes._mask import MaskCurve
 
 LIMIT = 1.0  # seconds of a hard search
 ARRAY_LIMIT = 0.01  # of a thousand radii beside one change

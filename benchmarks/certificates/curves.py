@@ -15,7 +15,7 @@ from groups import Group
 from judge import Judged
 
 from rsbounds._numerics.text import shown
-from rsbounds.results._plot import COLOURS
+from rsbounds.reports._curves import COLOURS
 
 #: Curves that are labelled, at most.
 LABELLED = 8

@@ -20,7 +20,7 @@ from groups import group_of
 from judge import judge
 from texts import LONGEST
 
-from rsbounds.results import commitment_path, manifest_path
+from rsbounds.results.internal import commitment_path, manifest_path
 
 
 def options() -> argparse.ArgumentParser:

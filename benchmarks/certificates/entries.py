@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 from groups import Group
 
 from rsbounds._numerics.decimals import truncated
-from rsbounds.audit import verified, verify, verify_printed
+from rsbounds.audit import verify
 from rsbounds.audit._finding import Audit, Kind
-from rsbounds.results import Results, card, read
+from rsbounds.audit.internal import verify_printed
+from rsbounds.reports import card
+from rsbounds.results import Results, read
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -121,7 +123,7 @@ def _require_printable(group: Group) -> None:
 
 def _quoted(audit: Audit, path: Path) -> dict[str, Any]:
     """What a card says of an audit: its findings without the name of the file."""
-    proof = verified(audit, path)
+    proof = audit.on_card(path)
     start = f"{path.name}:"
     quoted = proof["first"][:QUOTED]
     proof["first"] = [f"line {text.removeprefix(start).strip()}" for text in quoted]

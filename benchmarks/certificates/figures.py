@@ -9,7 +9,7 @@ from entries import POINTS
 from groups import Group
 
 from rsbounds.confidence import BOUNDS
-from rsbounds.results._card import share_of
+from rsbounds.reports._card import share_of
 
 #: What is left of a share, or of a sum, when figures are the same.
 _CLOSE = 1e-9

@@ -26,7 +26,9 @@ from entries import (
 )
 from groups import Group, card_misfits, file_misfits, group_of
 
-from rsbounds.results import Results, manifest_path, read, read_card
+from rsbounds.reports import read_card
+from rsbounds.results import Results, read
+from rsbounds.results.internal import manifest_path
 
 #: What ``published.py`` made, and of which files.
 PUBLISHED = HERE / "published.json"

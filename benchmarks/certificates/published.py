@@ -27,9 +27,10 @@ from groups import Group, file_misfits, group_of
 from judge import PUBLISHED, digest, published, rows_digest
 
 from rsbounds._numerics.decimals import truncated
-from rsbounds.audit import verify_printed
+from rsbounds.audit.internal import verify_printed
 from rsbounds.confidence import lower_bound
-from rsbounds.results import Results, card, read
+from rsbounds.reports import card
+from rsbounds.results import Results, read
 
 N, ALPHA, OTHER = 100_000, 0.001, 0.01
 SPLIT, DSRS, TOPK = (

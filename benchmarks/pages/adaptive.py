@@ -33,18 +33,17 @@ CASES = {
 INTRODUCTION = """\
 # Adaptive smoothing
 
-{{py:class}}`rsbounds.torch.Adaptive` shows a network what a mask chose after a first
+`rsbounds.torch.Adaptive` shows a network what a mask chose after a first
 noisy look, with [the radius in l_inf](../theory/two-queries.md) of one query of the
 same level. Here are both, the networks alike but for the mask, each trained under its
 own noise ({epochs} epochs of {trained:,} digits, {seeds} times) and certified on
 {tested} others (n = {n:,}, alpha = {alpha}). `python benchmarks/pages/adaptive.py`
 writes this page ({machine}).
 
-Two queries certify more at every radius of the tables and in each seed's average. The
-mask brings parameters and work of its own, and both kinds share
-one recipe that was tuned for neither; with 100 inputs a share of .8 is known to about
-.08 either way, so read the two lines of a table beside each other, on the same
-inputs.
+Two queries certify more at every radius of the tables and in each seed's average. But
+the mask adds parameters and work, and the common recipe was tuned for neither kind.
+With 100 inputs a share of .8 is known to about .08 either way; both lines of a table
+are of the same inputs.
 
 Certified accuracy in l_inf, the mean of the seeds and their range:
 

@@ -26,7 +26,7 @@ from scipy.special import log_ndtr, ndtri
 from scipy.stats import beta, binomtest, norm
 
 from rsbounds.answers import conformalize, predict_set, set_rule, top_k_radius
-from rsbounds.answers._maps import holm
+from rsbounds.answers._map_labels import holm
 from rsbounds.answers._values import order_ranks
 from rsbounds.schemes import gaussian
 

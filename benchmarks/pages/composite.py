@@ -39,14 +39,13 @@ HEAD = """# Bounds and decision lists from the same counts
 - A decision list certifies up to 2.5 points more images at radius 0 than its largest
   level on Fashion-MNIST, at the same average radius; on MNIST the lists fitted to the
   average radius gain .6.
-- No fitted list met every goal set beforehand: each loses a little more than 2 %
-  somewhere, gains too little at radius 0, or takes too many samples.
-- No list comes near the best constant of each radius: at the worst it is 9 % and 17 %
-  below.
+- No fitted list met every goal set beforehand: each loses more than 2 % somewhere,
+  gains too little at radius 0, or takes too many samples.
+- At the worst radius the lists are 9 % and 17 % below the best constant there.
 
-"> r" is the share of images that are classified rightly and certified beyond r; ACR is
-the mean certified radius, 0 where the class is wrong or the classifier abstains;
-samples are those of one image on average. Pixels are in [0, 1], distances are l2.
+"> r" is the share of images that are right and certified beyond r; ACR is the average
+certified radius, 0 where the class is wrong or the classifier abstains; samples are per
+image. Pixels are in [0, 1], distances are l2.
 
 ```sh
 python benchmarks/pages/composite.py docs/benchmarks/composite.md
@@ -55,8 +54,8 @@ python benchmarks/pages/composite.py docs/benchmarks/composite.md
 All rows are certified from the counts in `composite/` beside this page: {n0} samples a
 level choose, n = {n} a level estimate, and alpha = .001 **in total** for every row. The
 networks are 784-256-128-10, one for each of the levels {sigmas}, trained under Gaussian
-noise of that level. Rules were chosen by {calibrate} samples a level of calibration
-images, which are neither trained on nor certified. One seed; rsbounds {version}.
+noise of that level. {calibrate} samples a level of other images chose the rules. One
+seed; rsbounds {version}.
 """
 TAIL = """
 ## How to read it
@@ -65,17 +64,16 @@ TAIL = """
   alpha/2 and alpha/2. Same samples, same model.
 - **gate s > t** returns the class that leads at level s if its normal score is above t,
   and else asks the next item. **majority**: p > 1/2. **argmax**: the class that leads.
-- **two items**, **three items**: fitted by `rsbounds.composite.fit` to the ACR, of so
-  many items at most; **curve**: by its other objective. **goals**: the list of most
-  points at radius 0 that, by plug-in probabilities of the calibration images, has no
-  smaller ACR than its constant and is nowhere more than 2 % below it.
+- **two items**, **three items**: fitted by `rsbounds.composite.fit` to the ACR, with at
+  most so many items; **curve**: by its other objective. **goals**: the list with most
+  points at radius 0 that, on the calibration images, has no smaller ACR than its
+  constant and is nowhere more than 2 % below it.
 - A list's **constant** is the runner-up certificate at the level of its first item.
+  Differences are paired; points at 0 have their standard error.
 - "Of any" is on a grid of radii of .05 as far as the constant certifies {least:.0%} of
-  the images. Figures in bold type miss what was wanted.
+  the images. Bold figures miss the goal.
 - The **union** takes, at each radius, the constant that is best there
   ([how near one certificate comes](union.md)).
-- Differences of a list to its constant are paired; points at 0 have their standard
-  error.
 """
 
 

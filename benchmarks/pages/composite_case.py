@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds import datasets
-from rsbounds.sampling import Phase, stream
+from rsbounds.sampling import Phase
+from rsbounds.sampling.internal import stream
 
 SIGMAS = (1.5, 1.0, 0.5)
 N0, N, CALIBRATE = 100, 10_000, 2_000

@@ -75,7 +75,7 @@ LIST = [
     "samples",
     "all met",
 ]
-WANTED = ["wanted", ">= 1.5", ">= -2", ">= -2", ">= 1", "<= 1.3", ""]
+WANTED = ["goal", ">= 1.5", ">= -2", ">= -2", ">= 1", "<= 1.3", ""]
 
 
 def judged(row: Row, base: Row) -> list[str]:
@@ -99,7 +99,7 @@ def beside(cohen: Row, runner: Row, lists: list[Row], union: list[Row]) -> str:
     acr = compared(runner, cohen)[3]
     part, where = max(worst(row, union) for row in (*union, *lists))
     return (
-        f"The runner-up's bound has {acr:g} of the ACR of Cohen's at sigma 1; wanted "
-        f"was 1.05. The best row is {part:+.1f} % from the union where it is worst"
-        f"{where}; wanted was -3 %."
+        f"The runner-up's bound has {acr:g} of the ACR of Cohen's at sigma 1; the "
+        f"goal was 1.05. The best row is {part:+.1f} % from the union where it is worst"
+        f"{where}; the goal was -3 %."
     )

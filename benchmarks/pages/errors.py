@@ -189,7 +189,7 @@ def of_anisotropic(z: float, sigma: float, rng: np.random.Generator) -> Any:
 
 
 def of_laplace(z: float, sigma: float, rng: np.random.Generator) -> Any:
-    radius = anisotropic.laplace_score_radius(z, sigma)
+    radius = anisotropic.internal.laplace_score_radius(z, sigma)
     return radius, oracle.laplace_radius(z, sigma, dps=50)
 
 
@@ -252,7 +252,7 @@ def of_lipschitz(z: float, sigma: float, rng: np.random.Generator) -> Any:
 RADII: dict[str, tuple[Callable[..., Any], int]] = {
     "`gaussian.radius`": (of_gaussian, 1),
     "`anisotropic.radius`": (of_anisotropic, 1),
-    "`anisotropic.laplace_score_radius`": (of_laplace, 1),
+    "`anisotropic.internal.laplace_score_radius`": (of_laplace, 1),
     "`schemes.uniform`": (of_uniform, 1),
     "`schemes.exponential`": (of_exponential, 1),
     "`semielastic.radius`": (of_semielastic, 20),

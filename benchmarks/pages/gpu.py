@@ -18,7 +18,7 @@ from machine import machine
 from torch import nn
 
 from rsbounds.certify import certify
-from rsbounds.sampling import stream
+from rsbounds.sampling.internal import stream
 from rsbounds.sampling.port import block_size
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
@@ -69,11 +69,10 @@ def timed(call: Callable[[], object], clock: Clock) -> float:
 
 def agreement(model: nn.Module, x: torch.Tensor, device: torch.device) -> str:
     """On how many of the same noisy inputs device and CPU name the same class."""
-    sampler = TorchSampler(model, device="cpu")
     noise = torch.Generator().manual_seed(0)
     size = min(block_size(1000, x.numel()), 64)
-    noisy, _ = sampler.noisy(x.cpu(), SIGMA, size, [1], noise)
-    batch = noisy[0]
+    draws = torch.randn((size, *x.shape), generator=noise)
+    batch = x.cpu() + SIGMA * draws
     dtype = next(model.parameters()).dtype
     with torch.no_grad():
         here = model.to("cpu")(batch.to(dtype)).argmax(1)

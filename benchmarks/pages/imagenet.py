@@ -45,7 +45,8 @@ from theorem_3 import theorem_3 as paper
 
 import rsbounds
 from rsbounds import confidence, envelope, gaussian, semielastic
-from rsbounds.results import Row, read_rows
+from rsbounds.results import Row
+from rsbounds.results.internal import read_rows
 
 P_MIN = 1e-6
 CLAMPS = {"CIFAR-10": 0.9993, "MNIST": 0.9988}
@@ -393,7 +394,6 @@ def write(page: Path) -> None:
         many=MANY,
         far=_cut(float(gaussian.max_radius(MANY, ALPHA, SIGMA))),
         minutes=MANY * each / 60,
-        sample_ms=each * 1e3,
     )
     page.write_text(text)
     with (page.with_suffix("") / "photographs.csv").open("w", newline="") as out:

@@ -18,7 +18,8 @@ from rsbounds import certify_dataset, schemes
 from rsbounds import torch as rst
 from rsbounds.certify import Settings
 from rsbounds.loading import Preprocess
-from rsbounds.results import read_rows, write
+from rsbounds.noises.grid_noise import OnGrid
+from rsbounds.results.internal import read_rows, write
 from rsbounds.semielastic import KNNSigma
 
 Floats = NDArray[np.float64]
@@ -138,14 +139,14 @@ def scheme(method: str) -> schemes.Scheme:
     if method == "gaussian":
         return schemes.gaussian(SIGMA)
     if method == "lipschitz":
-        return sigma_network().scheme((3, SIDE, SIDE), sound=True)
+        return sigma_network().scheme((3, SIDE, SIDE)).on_grid()
     return schemes.semielastic(
-        KNNSigma(anchors(), SIGMA, RATE, 5, "mean"), DIM, sound=True
-    )
+        KNNSigma(anchors(), SIGMA, RATE, 5, "mean"), DIM
+    ).on_grid()
 
 
 def sampler() -> rst.TorchSampler:
-    return rst.TorchSampler(Classifier(), sound_noise=True)
+    return rst.TorchSampler(Classifier(), noise=OnGrid())
 
 
 def run(path: Path, method: str) -> None:

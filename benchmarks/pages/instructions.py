@@ -104,7 +104,9 @@ def main() -> None:
             "by",
             f"`python benchmarks/pages/instructions.py` on: {machine()};",
             f"{first_line('g++')}; {first_line('valgrind')}.",
-            "Unlike times they repeat exactly, given the compiler and the vectors.",
+            "Unlike times they repeat exactly, given the compiler and the vectors. "
+            '"Log tail" is\n`ncx2_logsf`, "offset" is `ball_offset`, a quantile; '
+            "the ratio is that of both.",
             "",
             "| d | nc | log tail | offset | ratio |",
             "|---|---|---|---|---|",

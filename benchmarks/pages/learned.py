@@ -37,6 +37,7 @@ from learned_case import (
     under,
 )
 from learned_levels import NEIGHBOURS, P_MIN, SIGMA, nearest, sigma_networks
+from learned_one_input import Memory, by_ascent, by_search
 from learned_rows import (
     ALPHA,
     N0,
@@ -58,9 +59,9 @@ from torch import nn
 import rsbounds
 from rsbounds import datasets, schemes
 from rsbounds import torch as rst
-from rsbounds.certify import Memory, instance_sigma
 from rsbounds.composite import Rule
 from rsbounds.procedure import Procedure
+from rsbounds.sampling import as_sampler
 from rsbounds.schemes import Scheme
 
 GENERATOR_FLOOR = 0.45
@@ -80,7 +81,6 @@ SHOWN = (
 # and of their columns
 _TOP = ("scheme", "> 0", "> 0.5", "> 1", "> 2", "ACR")
 _PRICES = ("scheme", "sigma(x)", "ACR", "without price", f"d = {PIXELS}", "gain, %")
-_LISTS = ("list", "against", "> 0", "> 1", "> 2", "ACR, ratio")
 
 Nets = dict[str, dict[float, nn.Module]]
 
@@ -135,7 +135,12 @@ def maps(bench: Bench) -> str:
     fixed = rst.NoiseMaps((COMPONENTS,), SIGMA)
     net = joint(fixed)
     noise = fixed.noise()
-    bench.under("fixed maps", net, noise.scheme(), sampler=noise.sampler(net, 10))
+    bench.under(
+        "fixed maps",
+        net,
+        noise.scheme(),
+        sampler=as_sampler(net, noise.scheme(), num_classes=10),
+    )
     torch.manual_seed(2)
     mean = nn.Sequential(nn.Linear(COMPONENTS, COMPONENTS), nn.Tanh(), rst.Scale(0.05))
     h = nn.Sequential(nn.Linear(COMPONENTS, 1), rst.Scale(0.01))
@@ -144,7 +149,12 @@ def maps(bench: Bench) -> str:
     net = joint(proven)
     certified = proven.noise()
     scheme = certified.scheme()
-    bench.under("certified generator", net, scheme, sampler=certified.sampler(net, 10))
+    bench.under(
+        "certified generator",
+        net,
+        scheme,
+        sampler=as_sampler(net, certified.scheme(), num_classes=10),
+    )
     layers = nn.Linear(COMPONENTS, 64), nn.ReLU(), nn.Linear(64, 2 * COMPONENTS)
     free = rst.NoiseGenerator(nn.Sequential(*layers), 0.1)
     net = joint(free)
@@ -161,7 +171,7 @@ def chosen_noise(
     generator: rst.NoiseGenerator, net: nn.Module, u: Tensor
 ) -> tuple[Any, Scheme]:
     noise = generator.at(u)
-    return noise.sampler(net, 10), noise.scheme()
+    return as_sampler(net, noise.scheme(), num_classes=10), noise.scheme()
 
 
 def each(
@@ -185,13 +195,11 @@ def for_each_image(bench: Bench, net: nn.Module) -> str:
 
     def ascent(u: Tensor, index: int) -> Any:
         known: Any = {"steps": 50, "samples": 16, "rate": 1e-2, "seed": index}
-        return sampler, schemes.this_input(
-            rst.data_dependent_sigma(net, u, SIGMA, **known)
-        )
+        return sampler, schemes.this_input(by_ascent(net, u, SIGMA, **known))
 
     def search(u: Tensor, index: int) -> Any:
         return sampler, schemes.this_input(
-            instance_sigma(sampler, u, LEVELS, Procedure(n=200), index=index)
+            by_search(sampler, u, LEVELS, Procedure(n=200), index)
         )
 
     row = each(bench, "level by ascent", ascent)
@@ -320,7 +328,6 @@ def section(name: str, count: int, n: int, epochs: int, folder: Path) -> str:
         f"\n{PRICES.format(file=f'{folder.name}/{prices.name}')}\n",
         table(columns(priced, _PRICES)),
         f"\n{LISTS.format(file=f'{folder.name}/{lists.name}')}\n",
-        table(columns([list_head, *(row for row in body if row[0])], _LISTS)),
         "\n**Locally biased**, class 8 against the rest, deterministic "
         f"([all rows]({folder.name}/{biases.name})):\nthe largest average radius is "
         f"{largest[-2]}, of {largest[0]}.",

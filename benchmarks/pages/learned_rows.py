@@ -19,7 +19,8 @@ from rsbounds.certificate import Certificate
 from rsbounds.certify import certify, certify_counts
 from rsbounds.composite import Cond, Rule
 from rsbounds.procedure import Procedure
-from rsbounds.sampling import Phase, stream
+from rsbounds.sampling import Phase
+from rsbounds.sampling.internal import stream
 from rsbounds.schemes import Scheme
 
 RADII = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)

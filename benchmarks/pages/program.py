@@ -24,7 +24,9 @@ from rsbounds.answers import TopClass
 from rsbounds.answers._votes import Votes
 from rsbounds.certificate import ABSTAIN, Certificate
 from rsbounds.certify import Procedure, measure_margin
-from rsbounds.sampling import Phase, stream
+from rsbounds.noises.grid_noise import OnGrid
+from rsbounds.sampling import Phase
+from rsbounds.sampling.internal import stream
 from rsbounds.sampling.margins import leads
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
@@ -100,7 +102,7 @@ def noisy(digits: NDArray[np.float32]) -> torch.Tensor:
         def forward(self, batch: torch.Tensor) -> torch.Tensor:
             return batch[:, 0, 0, :2]
 
-    sampler = TorchSampler(Kept(), sound_noise=True)
+    sampler = TorchSampler(Kept(), noise=OnGrid())
     # the noise alone, before the sampler looks at copies of its rows
     sampler.watch = lambda batch, scores: seen.append(batch.clone())
     for index, x in enumerate(digits):

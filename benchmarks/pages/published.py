@@ -156,15 +156,13 @@ def field(root: Path) -> list[str]:
     text = [
         "## Files of the field",
         "",
-        f"The papers state n = {N:,} and alpha = {ALPHA} ({ALPHA:g} in their scripts' "
-        "defaults too), and one-sided Clopper-Pearson bounds. `{:.3}` and `{:.4f}` "
-        "round to nearest. A radius is **rounded up** if it is above the exact radius "
-        "of every count that prints so (where several counts print alike and one of "
-        "them earns the radius, nothing can be said); **no count's** if no count of "
-        f"{N:,} prints so at alpha = {ALPHA}; **above all** if it is above the radius "
-        "that all samples earn. Each is proved in ball arithmetic. In the file, ACR is "
-        "that of the printed radii, and that of the largest exact radius of a count "
-        "below each. Copies of a file count once.",
+        f"The papers state n = {N:,}, alpha = {ALPHA} and one-sided Clopper-Pearson "
+        "bounds. `{:.3}` and `{:.4f}` round to nearest. A radius is **rounded up** if "
+        "it is above the exact radius of every count that prints so; **no count's** if "
+        f"no count of {N:,} prints so at alpha = {ALPHA}; **above all** if it is above "
+        "the radius that all samples earn. Each is proved in ball arithmetic. In the "
+        "file, ACR is that of the printed radii, and that of the largest exact radius "
+        "of a count below each. Copies of a file count once.",
         "",
     ]
     table: list[tuple[Any, ...]] = []
@@ -265,7 +263,8 @@ def split(folder: Path) -> list[str]:
         "Levine and Feizi 2021: arrays in single precision. The l1 radius is 2 lambda "
         "(p - 1/2) for noise of width 2 lambda, lambda = sqrt(3) sigma; p is the "
         f"lower end of a two-sided Clopper-Pearson interval at {ALPHA}, of n = {N:,} "
-        "(the script's default): half of what is stated is spent. A radius is "
+        "(the script's default), so that only half of the stated level is spent. "
+        "A radius is "
         "above if it exceeds the exact radius of the nearest count at alpha/2, which "
         "the rounding of single precision explains.",
         "",
@@ -381,8 +380,10 @@ def main() -> None:
         "# Published certificates, recomputed",
         "",
         "Result files in the public repositories of papers, compared with the exact "
-        "radii of any count they can have come from. Written by "
-        "`benchmarks/pages/published.py`, which stores none of these files. On "
+        "radii of any count they can have come from: 3.5 million rows in all. None of "
+        "these files is stored here. To check the page, clone the repositories at the "
+        "commits [below](#commits), each into FOLDER/OWNER+NAME, and run "
+        "`python benchmarks/pages/published.py FOLDER`, which writes it again. On "
         f"{machine()}. The largest score at alpha = {ALPHA} is "
         f"{scores(ALPHA)[-1]:.5f} (and {norm.ppf(ALPHA ** (1 / N)):.5f} by SciPy). "
         "`rsbounds verify FILE --sigma S --n N --alpha A` checks such a file, "

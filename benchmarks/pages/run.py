@@ -45,36 +45,33 @@ SECTIONS = {  # group of benchmarks: (title, first column, table's base, text)
         None,
         "20,000 radii at one dimension ($\\sigma$ = .25, rate .01, both branches). "
         "The peers solve the same certificate with `scipy.stats.ncx2`: in arrays, the "
-        "first 400 radii at once by `scipy.optimize.elementwise.find_root`, to the "
-        "eleven digits that rsbounds promises; one by one, the first 10 by "
-        "`scipy.optimize.brentq`, where Python is most of the time. Their radii are "
-        "those of rsbounds to 1e-9. Each number is processor time of all threads over "
-        "the number of radii, the least of three rounds (rsbounds: six).",
+        "first 400 radii by `scipy.optimize.elementwise.find_root`, to eleven digits; "
+        "one by one, the first 10 by `scipy.optimize.brentq`, where Python takes most "
+        "of the time. Processor time of all threads per radius, the least of three "
+        "rounds (rsbounds: six).",
     ),
     "one scalar call from Python": (
         "One scalar call",
         "",
         "rsbounds.semielastic.radius",
-        "A call with plain numbers makes no arrays. At small noncentralities "
-        "[R's](stability.md) bare functions are quicker still; for loops over scalars "
-        "use arrays, or the functions of `rsbounds.special` inside numba. The tails "
-        "are at d = 784, nc = 100; one thread.",
+        "A call with plain numbers makes no arrays. For loops over scalars use arrays, "
+        "or the functions of `rsbounds.special` inside numba. The tails are at d = "
+        "784, nc = 100; one thread.",
     ),
     "certify, n = 10,000, small CNN, d = 784": (
         "Certification over its forward passes",
         "noise",
         "",
         "`certify` with PyTorch against the forward passes of the same batches alone: "
-        "with noise drawn for each batch (randn), and with one resident batch, where "
-        "all drawing of noise counts against the engine. One thread; the ratio is of "
-        "processor times.",
+        "with noise drawn for each batch (randn), and with one resident batch. One "
+        "thread; the ratio is of processor times.",
     ),
     "noise for 334 inputs, d = 784": (
         "Noise",
         "noise",
         "float",
-        "`sound=True` draws noise on a grid, so that no rounding of $x + noise$ lies "
-        "outside the theorem; this is what that costs, on one thread.",
+        "`scheme.on_grid()` draws noise on a grid, so that no rounding of $x + noise$ "
+        "lies outside the theorem; this is what that costs, on one thread.",
     ),
     "KNNSigma, N = 60,000, d = 784, 256 points": (
         "Distances to 60,000 anchors",
@@ -89,9 +86,8 @@ SECTIONS = {  # group of benchmarks: (title, first column, table's base, text)
         "test_matrix_product",
         "The radius of the nearest-neighbour limit for 256 points, against the "
         "product of the same matrices. The $l_\\infty$ scans need $l_1$ distances "
-        "between anchors, which no matrix product gives: they read [a byte for each "
-        "coordinate](../theory/locally-biased.md#scanning) of those anchors that "
-        "simpler bounds leave, and all digits of a handful.",
+        "between anchors, which no matrix product gives "
+        "([how](../theory/locally-biased.md#scanning)).",
     ),
 }
 

@@ -254,10 +254,10 @@ def main(root: Path) -> None:
     lines = [
         "# Fewer samples",
         "",
-        "What runs lose that stop where more samples gain little: the bound `staged`",
-        "([how to choose](../howto/choose-n-and-alpha.md)), others, and fewer samples "
-        "of every input,",
-        f"against n = {N:,} of every input at alpha = {ALPHA}. Written by "
+        f"What is lost against n = {N:,} samples of every input, at alpha = {ALPHA}, "
+        "by runs that stop early (the bound `staged`, "
+        "[how to choose](../howto/choose-n-and-alpha.md), and others) and by runs with "
+        "fewer samples. Written by "
         "`benchmarks/pages/samples.py`,",
         f"on {machine()}: {RUNS} simulated runs of each, on the counts of",
         "",
@@ -269,10 +269,8 @@ def main(root: Path) -> None:
         "",
         "Samples and average radius are shares of the full run's; a loss is the "
         "largest of certified accuracy, in points: at the radii that papers "
-        f"print (multiples of {STEP}), and at any radius. A file of 500 inputs has "
-        "radii where several inputs certify nearly the same, so that the last is of "
-        "the file more than of the plan. Left out is what no choice avoids: the last "
-        "look has .9 of alpha, so that inputs all of whose samples agree certify "
+        f"print (multiples of {STEP}), and at any radius. Not counted: the last look "
+        "has .9 of alpha, so inputs all of whose samples agree certify "
         f"{cap(1.0) - cap(0.9):.3f} sigma less.",
         "",
     ]
@@ -301,8 +299,7 @@ def main(root: Path) -> None:
     lines += [f"| {' | '.join(row)} |" for row in shown]
     lines += [
         "",
-        "[Each level, and the networks of the page on unions](samples.csv), a cell for "
-        "these four figures.",
+        "[Each level, and the networks of the page on unions](samples.csv).",
         "",
         *TEXT,
         "",
@@ -323,9 +320,6 @@ TEXT = (
     "looks that nobody takes. Fewer samples of every input lose most at large radii.",
     "At n = 10,000 hardly an input stops early, because the last two thirds of its",
     "samples add more than 0.04 sigma to most radii.",
-    "",
-    "**Values and maps** refuse the bound: their radius is given, so that no tolerance",
-    "says when it is enough.",
 )
 
 if __name__ == "__main__":

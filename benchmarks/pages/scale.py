@@ -2,8 +2,8 @@
 
     python benchmarks/pages/scale.py
 
-writes docs/howto/how-far-does-it-scale.md. The driver's part appends 100,000 rows;
-``--driver 0`` leaves that part of the page as it stands.
+writes docs/howto/how-far-does-it-scale.md. The driver's part is a run of 10,000 rows;
+``--driver 0`` leaves that part of the page, and that of many workers, as they stand.
 """
 
 import argparse
@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from crowd import run as crowded
 from machine import machine
 from scipy.special import ndtri
 
-from rsbounds import gaussian
-from rsbounds.certify import ArraySampler, Procedure, certify_radius
-from rsbounds.results import Manifest, Row, Writer, read_rows
+from rsbounds import certify_dataset, gaussian
+from rsbounds.certify import Procedure, certify_radius
+from rsbounds.results.internal import read_rows
+from rsbounds.sampling import ArraySampler
 from rsbounds.schemes import gaussian as fixed
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -28,6 +30,7 @@ PAGE = DOCS / "howto" / "how-far-does-it-scale.md"
 INPUTS, N0, N, ALPHA = 50_000, 100, 100_000, 0.001
 RATE = 3000.0  # forward passes a second and GPU: an assumption, put in your own
 GPUS = (1, 8, 64, 256, 1000)
+WORKERS = (2, 100, 1000, 4000)
 SLOW, SHARE = 1 / 3, 0.05  # stragglers: their speed, and how many of the workers
 LIFE, REPAIR = (
     24 * 3600.0,
@@ -163,35 +166,52 @@ def resident() -> float:
 
 
 def driver(rows: int) -> tuple[float, float, float, float]:
-    """Rows a second, memory after a tenth of the rows and after all, bytes a row."""
+    """A run of inputs with two numbers and hardly any samples, into a file.
+
+    Returns rows a second of processor time, memory after a tenth of the rows and after
+    all, bytes a row.
+    """
+    memory: list[float] = []
+
+    def model(batch: Any) -> Any:
+        memory.append(resident())
+        return batch
+
+    x = np.random.default_rng(0).normal(size=(rows, 2)).astype(np.float32)
+    labels = x.argmax(axis=1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "run.tsv")
-        start, early = time.perf_counter(), 0.0
-        with Writer(
-            path,
-            Manifest(
-                method="gaussian", procedure=Procedure(n=N), data={"inputs": rows}
-            ),
-        ) as writer:
-            for i in range(rows):
-                if i == rows // 10:
-                    early = resident()
-                own: dict[str, Any] = {
-                    "n": N,
-                    "p_a": 0.98,
-                    "sigma": 0.25,
-                    "method": "gaussian",
-                }
-                counts = {
-                    "select": (2, 0, 98),
-                    "counts": (900, 100, 99_000),
-                    "count": 99_000,
-                }
-                writer.append(
-                    Row(i, 2, 2, 0.5, True, "fixed noise", "0:00:33", **own, **counts)
-                )
-        seconds = time.perf_counter() - start
+        start = time.process_time()
+        certify_dataset(model, (x, labels), fixed(0.25), out=path, n0=10, n=100)
+        seconds = time.process_time() - start
+        early = memory[len(memory) // 10]
         return rows / seconds, early, resident(), path.stat().st_size / rows
+
+
+# --- many workers
+
+
+def crowd(rows: int, workers: int, together: int) -> tuple[float, float]:
+    """Rows a second and microseconds of processor time a row, of simulated workers."""
+    # beside the page, as a folder for what is temporary may not be on a disk
+    with tempfile.TemporaryDirectory(dir=DOCS) as folder:
+        wall, start = time.perf_counter(), time.process_time()
+        crowded(Path(folder, "run.tsv"), rows, workers, together)
+        seconds = time.perf_counter() - wall
+        return rows / seconds, (time.process_time() - start) / rows * 1e6
+
+
+def crowds() -> str:
+    """The table of the dealer and the writer by the number of workers."""
+    lines = []
+    for workers in WORKERS:
+        apart = crowd(2_000, workers, 1)
+        together = crowd(20_000, workers, workers)
+        times = [f"{apart[0]:,.0f}", f"{together[0]:,.0f}"]
+        times += [f"{apart[1]:,.0f} µs", f"{together[1]:,.0f} µs"]
+        lines.append([f"{workers:,}", *times])
+    head = "workers | rows/s, one by one | rows/s, together | a row's processor time"
+    return table(f"{head}, one by one | together", lines)
 
 
 # --- the page
@@ -246,9 +266,9 @@ def stops() -> str:
 def measured(rows: int) -> str:
     rate, early, late, size = driver(rows)
     return (
-        f"{rows:,} rows: {rate:.0f} rows a second, {early:.1f} MB resident after a "
-        f"tenth of them and {late:.1f} MB after all, {size:.0f} bytes a row; "
-        f"{machine()}, each row synced to a disk."
+        f"{rows:,} rows: {rate:.0f} rows a second of processor time, {early:.1f} MB "
+        f"resident after a tenth of them and {late:.1f} MB after all, {size:.0f} bytes "
+        f"a row; {machine()}, each row synced to a disk."
     )
 
 
@@ -264,13 +284,14 @@ def fill(text: str, name: str, content: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--driver", type=int, default=100_000, help="rows to append")
+    parser.add_argument("--driver", type=int, default=10_000, help="rows of its run")
     options = parser.parse_args()
     rows = options.driver
     text = PAGE.read_text()
     parts = {"clusters": clusters(), "samples": samples(), "stops": stops()}
     if rows:
         parts["driver"] = measured(rows)
+        parts["crowds"] = crowds()
     for name, content in parts.items():
         text = fill(text, name, content)
     PAGE.write_text(text)

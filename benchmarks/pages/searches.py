@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ import numpy as np
 from machine import machine
 
 from rsbounds import schemes
-from rsbounds.noises import _discrete, _estimates
-from rsbounds.schemes import Scheme
+from rsbounds.discrete import Curve, _laws
+from rsbounds.schemes import Scheme, _discrete
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "searches.md"
 LIMIT = 1.0  # seconds that a call may take
@@ -150,7 +151,7 @@ def of_curve() -> Iterator[tuple[str, bool, Call]]:
     """Those of a curve."""
     yield "radius(p_a)", True, lambda s: s.curve.radius(P_A)
     yield "radius(p_a, p_b)", True, lambda s: s.curve.radius(P_A, P_B)
-    yield "radius_of_scores(z)", True, lambda s: s.curve.radius_of_scores(SCORES)
+    yield "radius_of_scores(z)", True, lambda s: s.curve.radius(SCORES, scores=True)
     yield "frontier(.9, .05)", False, lambda s: s.curve.frontier(0.9, 0.05)
 
 
@@ -161,12 +162,16 @@ def of_changes() -> Iterator[tuple[str, bool, Call]]:
             yield f"{name}(.9, {r})", False, asked(name, 0.9, r)
             yield f"{name}(p, {r})", True, asked(name, P_A, r)
         yield f"threshold({r})", False, asked("threshold", r)
-        yield f"score_threshold({r})", False, asked("score_threshold", r)
+        yield f"score_threshold({r})", False, scored_threshold(r)
         yield f"certified(.9, {r})", False, asked("certified", 0.9, r)
 
 
 def asked(name: str, *arguments: Any) -> Call:
     return lambda scheme: getattr(scheme.curve, name)(*arguments)
+
+
+def scored_threshold(r: int) -> Call:
+    return lambda scheme: scheme.curve.threshold(r, scores=True)
 
 
 class TakesLong(Exception):
@@ -177,7 +182,7 @@ def seconds(scheme: Scheme, call: Call) -> float:
     """Processor time of a call, after nothing was asked; inf where it was stopped."""
     _discrete._radius.cache_clear()
     _discrete._frontier.cache_clear()
-    _estimates._kept_row.cache_clear()
+    _laws._kept_row.cache_clear()
     begun = time.process_time()
     signal.setitimer(signal.ITIMER_PROF, STOPPED)
     try:
@@ -198,9 +203,9 @@ def stop(*_: Any) -> None:
 def calls_of(scheme: Scheme) -> Iterator[tuple[str, bool, Call]]:
     yield from of_scheme()
     curve = getattr(scheme, "curve", None)
-    if hasattr(curve, "radius_of_scores"):
+    if curve is not None:
         yield from of_curve()
-    if hasattr(curve, "score_threshold"):
+    if isinstance(curve, Curve):
         yield from of_changes()
 
 
@@ -211,7 +216,9 @@ def row(name: str, *, tell: bool = False) -> list[str]:
     for i, scheme in enumerate(ROWS[name]()):
         for text, is_array, call in calls_of(scheme):
             # nothing that an earlier call has computed
-            fresh = list(ROWS[name]())[i] if hasattr(scheme, "curve") else scheme
+            fresh = scheme
+            if hasattr(scheme, "curve"):
+                fresh = next(islice(ROWS[name](), i, None))
             taken = seconds(fresh, call)
             number += 1
             slowest[is_array] = max(slowest[is_array], (taken, text))
@@ -245,10 +252,8 @@ Processor time of a call on a scheme that has computed nothing yet; `z`, `p_a` a
 {table}
 
 An array of distances takes the time of each different number of changes in it. What
-would need longer numbers is refused or not certified: see
-[estimates](../theory/discrete-noise.md#estimates-before-exact-numbers). A chance below
-1e-290 has no estimates: whole numbers decide all of its questions, and a call may take
-several seconds.
+would take more is refused or not certified: see
+[ends](../theory/discrete-noise.md#ways-searches-ends).
 """
 
 

@@ -42,10 +42,9 @@ simulated for each probability p of the class, at n = {n:,} and $\\alpha$ = {alp
 | --- | --- | --- | --- | --- |
 """
 TAIL = """
-The rule errs far less often than it may wherever most inputs stop early: the early
-looks have small shares of alpha. Where no input stops, the last look has .9 of alpha,
-and a Clopper-Pearson bound keeps below its level where few counts are possible. Peeking
-without paying errs up to {worst:.1f} times as often as alpha says.
+Where most inputs stop early the rule errs far less often than it may, because the early
+looks have small shares of alpha. Peeking without paying errs up to {worst:.1f} times as
+often as alpha says.
 """
 
 

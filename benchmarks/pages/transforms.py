@@ -15,8 +15,9 @@ import numpy as np
 from machine import machine
 
 from rsbounds import schemes
-from rsbounds.sampling import ArraySampler, block_size, stream
-from rsbounds.schemes import Transformed
+from rsbounds.sampling import ArraySampler
+from rsbounds.sampling.internal import block_size, stream
+from rsbounds.schemes.internal import Transformed
 from rsbounds.transforms import TRANSFORMS, Transform
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "transforms.md"
@@ -80,9 +81,9 @@ def error(transform: Transform, x: Any) -> float:
 def row_of(transform: Transform) -> list[str]:
     x = CLOUD if transform.name == "rotation-z" else PICTURE
     scheme = scheme_of(transform)
-    sampler = ArraySampler(model, noise=scheme.noise)
+    sampler = ArraySampler(model, noise=scheme)
     calls = [
-        lambda: sampler(x, scheme.noise.level, N, stream(0, 0, 1)),
+        lambda: sampler(x, scheme.level, N, stream(0, 0, 1)),
         partial(loop, transform, x, np.float32),
         partial(loop, transform, x, np.float64),
     ]

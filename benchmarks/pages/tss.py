@@ -60,18 +60,18 @@ commit `{commit}`) say, and what can be recomputed from them.
 [The table](../leaderboard.md) has a card for the best run of each training and noise
 level. `benchmarks/pages/tss.py` writes this page; the files are not stored here.
 
-**{files} files have the field's columns, with {rows:,} rows**: {distinct} of them
-differ, the others are copies. `rsbounds report` reads {read} and refuses {refused}:
-two whose `correct` is False where the prediction is the label, and one that has an
-index twice. {short} of the different ones end before the last of their inputs. {study}
-are left out below: they try how many steps a rotation needs, combine an interval with
-changes in l2, or have paths that don't say what they are of. No file states n or alpha.
+**{files} files have the columns of result files, with {rows:,} rows**; {distinct} of
+them differ. `rsbounds report` reads {read} and refuses {refused}: two whose `correct`
+is False where the prediction is the label, and one with an index twice. {short} of the
+different ones end early. {study} are left out below: they try how many steps a rotation
+needs, combine an interval with changes in l2, or have unclear paths. No file states n
+or alpha.
 
 ## Radii of a parameter
 
 A radius is **rounded up** if it is above that of the largest count that prints so, and
-**no count's** if no count prints so at alpha = {alpha}. n is taken to be the least of
-{samples} whose full count reaches the file's largest radius.
+**no count's** if no count prints so at alpha = {alpha}. n is assumed to be the least of
+{samples} that can show the file's largest radius.
 
 """
 _CHAINS = """\
@@ -79,19 +79,16 @@ _CHAINS = """\
 [Each file](tss/parameters.csv).
 
 TSS blurs by sampled kernels, which form no group: these radii hold for the exact blur
-alone, and the table calls them "as printed". Translations go around the border by whole
-pixels, with rounded noise: for whole shifts that is an exact group.
+alone, and the table calls them "as printed". Its translations by whole pixels around
+the border are an exact group.
 
 ## Brightness and contrast
 
-Copies are e^k (x + b), brightness first. The files chain two bounds: a contrast of c
-divides the noise of the brightness by c, and then both are shifted. There are files by
-three versions of the formula. The last version holds for e^kappa (x + beta) and for
-e^kappa x + beta, the others for the first of these alone. "Exact" is the exact radius
-of these laws, by Neyman and Pearson's lemma (`kept` in
-`benchmarks/certificates/tss.py`: a quadrature at {grid} contrasts, without an error
-bound). **No radius of these files is above the exact one of its own count**, whichever
-version it is by. The table has the last version.
+Copies are e^k (x + b), brightness first. The files chain two bounds, by three versions
+of a formula; the table has the last version. "Exact" is the exact radius of these laws
+by Neyman and Pearson's lemma (a quadrature at {grid} contrasts, without an error
+bound). **No radius of these files, of any version, is above the exact one of its own
+count.**
 
 """
 _STEPS = """\
@@ -99,21 +96,18 @@ _STEPS = """\
 [Each file, of all versions](tss/brightness-contrast.csv).
 
 TSS is quoted with .677, for sigma .4 and factors of contrast from .6 to 1.4, which are
--.511 to .336 in logarithms. [The library's noise](../theory/transformations.md) is
-e^k x + b, for the attack e^kappa x + beta. At the same n and sigma it certifies {ours}
-for all logarithms within .511, and 1.4089 within .4; a chain of two bounds certifies
-1.0685 there. Noise, attack and contrasts differ, so none of these figures corrects
-another.
+-.511 to .336 in logarithms. [The library's noise](../theory/transformations.md) e^k x +
+b certifies {ours} at the same n and sigma for all logarithms within .511. Noise and
+attack differ, so neither figure corrects the other.
 
 ## Intervals covered in steps
 
 Rotations and scalings interpolate pixels and form no group. TSS samples at many angles,
-each until its l2 radius is above what can lie between two of them. The column `radius`
-is what was left at the last angle, below 0 where it failed. So a row certifies its
-whole interval or nothing, and `rsbounds report` reads it so. The files hold neither the
-samples nor the bound between steps, so nothing can be recomputed, and the table calls
-such a card "as printed". {sums} of the files end with their own certified share; it
-agrees with the rows in {agree}.
+each until its l2 radius covers the step to the next. A row certifies its whole interval
+or nothing: the column `radius` is what was left at the last angle, below 0 where it
+failed. The files hold neither the samples nor the bound between steps, so nothing can
+be recomputed, and the table calls such a card "as printed". {sums} of the files end
+with their own certified share; it agrees with the rows in {agree}.
 
 """
 _DISPLACEMENTS = """\

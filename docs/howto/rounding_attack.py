@@ -14,7 +14,9 @@ from scipy.special import ndtr
 
 from rsbounds._numerics.decimals import truncated
 from rsbounds.certify import certify
-from rsbounds.sampling import ArraySampler, Phase, stream
+from rsbounds.noises.grid_noise import OnGrid
+from rsbounds.sampling import ArraySampler, Phase
+from rsbounds.sampling.streams import stream
 from rsbounds.schemes import gaussian
 
 SIGMA, DIM, N = 0.5, 784, 1000
@@ -51,7 +53,7 @@ def drawn():
     away = [point - np.float32(step / 255) for step in steps]
     distances = [float(np.linalg.norm((point - x).astype(np.float64))) for x in away]
     on_grid = np.full(DIM, 1.0, np.float32)
-    sound = ArraySampler(attacked(on_grid), sound_noise=True)
+    sound = ArraySampler(attacked(on_grid), noise=OnGrid())
     whole = [((255 - step) / 255 * on_grid).astype(np.float32) for step in steps]
     return certificate, distances, shares(plain, away), shares(sound, whole)
 

@@ -4,9 +4,9 @@
     python docs/notebooks/make.py --pictures  # runs them too, for their pictures
 
 The pages are the source. A session of Python becomes cells, without its prompts and
-outputs; a file with a caption ``%%writefile``; a block of bash ``%%bash``. What a page
-says of itself stands between ``<!-- page -->`` and ``<!-- end of page -->`` and is left
-out. Notebooks are kept without outputs: whoever runs one sees those of their machine.
+outputs; a file with its name in front ``%%writefile``; a block of bash ``%%bash``.
+What a page says of itself stands between ``<!-- page -->`` and ``<!-- end of page -->``
+is left out. Notebooks are kept without outputs: whoever runs one sees those of theirs.
 It needs jupytext, and for the pictures nbclient and ipykernel.
 """
 
@@ -31,10 +31,13 @@ SOURCES = {
     "first-hour": ("tutorials/first-hour.md", "demo,verify"),
     "segment-shapes": ("tutorials/segment-shapes.md", "demo,verify"),
 }
-FRONT = re.compile(r"\A---\n.*?^---\n", re.M | re.S)
+FRONT = re.compile(r"\A(<!-- \w+: .* -->\n)+")
 PAGE_ALONE = re.compile(r"^<!-- page -->\n.*?^<!-- end of page -->\n", re.M | re.S)
 BLOCK = re.compile(r"^```(\S[^\n]*)\n(.*?)^```\n", re.M | re.S)
-CAPTION = re.compile(r":caption: (\S+)\n\n")
+#: The line in front of a file's block.
+CAPTION = re.compile(r"\*\*(\S+\.\w+)\*\*\n\n\Z")
+#: A picture, which the cell before it draws.
+PICTURE = re.compile(r"^!\[[^\]]*\]\([^)]*\)\n+", re.M)
 LINK = re.compile(r"(\[[^\]]*\])\(([^)\s:]+)\)")  # none to another site
 
 ABOUT = """
@@ -107,23 +110,24 @@ def parts(body: str, page: Path) -> Iterator[str]:
     end = 0
     follows_cell = False
     for block in BLOCK.finditer(body):
-        prose = relinked(body[end : block.start()], page)
+        before = PICTURE.sub("", body[end : block.start()])
+        caption = CAPTION.search(before)
+        prose = relinked(CAPTION.sub("", before), page)
         end = block.end()
         if prose.strip():
             follows_cell = False
             yield prose
-        made = "".join(cells(block[1], block[2], follows_cell=follows_cell))
+        name = caption[1] if caption else ""
+        made = "".join(cells(block[1], block[2], name, follows_cell=follows_cell))
         follows_cell |= made.startswith("```")
         yield made
-    yield relinked(body[end:], page)
+    yield relinked(PICTURE.sub("", body[end:]), page)
 
 
-def cells(info: str, body: str, *, follows_cell: bool) -> Iterator[str]:
+def cells(info: str, body: str, file: str, *, follows_cell: bool) -> Iterator[str]:
     """What a fenced block of a page becomes: cells, a listing, or nothing."""
-    caption = CAPTION.match(body)
-    if caption:
-        content = body[caption.end() :]
-        yield fenced("python", f"%%writefile {caption[1]}\n{content}")
+    if file:
+        yield fenced("python", f"%%writefile {file}\n{body}")
     elif info == "python":
         for source in sessions(body):
             yield fenced("python", source)
@@ -133,7 +137,7 @@ def cells(info: str, body: str, *, follows_cell: bool) -> Iterator[str]:
         return  # what the cell prints
     elif info in ("sh", "text"):
         yield f"~~~{info}\n{body}~~~\n"  # a listing: jupytext runs what is in backticks
-    elif not info.startswith("{figure}"):  # which the cell before it draws
+    else:
         raise ValueError(f"a block of {info} has no place in a notebook")
 
 

@@ -2,12 +2,16 @@
 accuracy.
 """
 
+import sys
+import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import cifar10
 import numpy as np
 import torch
-from shared import Table, axes, columns, listed, steps, unlisted
+from shared import Table, axes, columns, listed, publish, steps, unlisted
 from torch import nn
 
 import rsbounds.torch as rst
@@ -15,8 +19,8 @@ from rsbounds import datasets
 from rsbounds.certificate import Certificate
 from rsbounds.certify import certify
 
-DIM = 784
 COUNT, N = 200, 1000
+TRAIN = 4000
 
 
 class Data(NamedTuple):
@@ -31,46 +35,70 @@ class Data(NamedTuple):
     def flat(self) -> Any:
         return self.x.flatten(1).double().numpy()
 
+    @property
+    def dim(self) -> int:
+        return self.x[0].numel()
 
-def every(quick: bool) -> Iterable[Data]:
-    """The two data sets; quick: a few of the digits."""
+
+def every(quick: bool, folder: str | None = None) -> Iterable[Data]:
+    """The two data sets, or CIFAR-10 from a folder; quick: a few of the digits, or of
+    the pictures.
+    """
     torch.set_num_threads(1)
-    for name in ("MNIST",) if quick else ("MNIST", "Fashion-MNIST"):
-        if name == "MNIST":
-            parts = datasets.split(*datasets.mnist_digits(), 1000)
-        else:
-            x, y = datasets.fashion_mnist("train")
-            parts = (x[:4000], y[:4000], *datasets.fashion_mnist("test"))
-        x, y, held, truth = (torch.from_numpy(part) for part in parts)
-        train, count = (500, 6) if quick else (4000, COUNT)
-        yield Data(
-            name, x[:train], y[:train], held[:count], truth[:count], 100 if quick else N
-        )
+    train, count = (500, 6) if quick else (TRAIN, COUNT)
+    if folder is not None:
+        names: tuple[str, ...] = ("CIFAR-10",)
+    else:
+        names = ("MNIST",) if quick else ("MNIST", "Fashion-MNIST")
+    for name in names:
+        x, y, held, truth = map(torch.from_numpy, parts(name, folder))
+        kept = x[:train], y[:train], held[:count], truth[:count]
+        yield Data(name, *kept, 100 if quick else N)
 
 
-def trained(data: Data, sigma: float | torch.Tensor) -> nn.Module:
+def parts(name: str, folder: str | None) -> tuple[Any, ...]:
+    """Images and labels to train with, and images and labels that are held out."""
+    if name == "MNIST":
+        return datasets.split(*datasets.mnist_digits(), 1000)
+    if name == "Fashion-MNIST":
+        x, y = datasets.fashion_mnist("train")
+        return x[:TRAIN], y[:TRAIN], *datasets.fashion_mnist("test")
+    assert folder is not None
+    train = cifar10.pictures("train", folder, TRAIN)
+    return *train, *cifar10.pictures("test", folder, COUNT)
+
+
+def trained(data: Data, sigma: float | torch.Tensor, seed: int = 0) -> nn.Module:
     """A convolutional network trained under noise of one level, or of one for each
     image.
     """
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
+    channels, side = data.x.shape[1], data.x.shape[2] // 4
     net = nn.Sequential(
-        *(nn.Conv2d(1, 16, 4, stride=2, padding=1), nn.ReLU()),
+        *(nn.Conv2d(channels, 16, 4, stride=2, padding=1), nn.ReLU()),
         *(nn.Conv2d(16, 32, 4, stride=2, padding=1), nn.ReLU(), nn.Flatten()),
-        *(nn.Linear(32 * 7 * 7, 64), nn.ReLU(), nn.Linear(64, 10)),
+        *(nn.Linear(32 * side * side, 64), nn.ReLU(), nn.Linear(64, 10)),
     )
     levels = torch.as_tensor(sigma).float().expand(len(data.x))
 
     def loss(x: torch.Tensor, y: torch.Tensor, level: torch.Tensor) -> torch.Tensor:
         return nn.functional.cross_entropy(net(rst.augment(x, level)), y)
 
-    rst.fit(net, loss, (data.x, data.y, levels), epochs=12, rate=5e-3)
+    sets = data.x, data.y, levels
+    rst.fit(net, loss, sets, epochs=12, rate=5e-3, seed=seed)
     return net
 
 
-def certified(data: Data, net: nn.Module, scheme: Any) -> list[Certificate]:
+def certified(
+    data: Data, net: nn.Module, scheme: Any, seed: int = 0
+) -> list[Certificate]:
+    """Certificates of the held-out images, all of alpha for the bound of the class, as
+    the papers have it.
+    """
     sampler = rst.TorchSampler(net, 10)
+    options = {"n": data.n, "seed": seed, "runner_up": False}
     return [
-        certify(sampler, x, scheme, n=data.n, index=i) for i, x in enumerate(data.held)
+        certify(sampler, x, scheme, index=i, **options) for i, x in enumerate(data.held)
     ]
 
 
@@ -120,3 +148,19 @@ def curves(table: Table, label: Callable[[int], str | None], *widths: float) -> 
         panel.set_ylabel("certified accuracy")
     panels[len(names) - 1].legend(fontsize=7, labelspacing=0.3)
     return result
+
+
+def run(
+    script: str, table: Callable[..., Table], figure: Callable[[Table], Any]
+) -> None:
+    """Publish the numbers of a script beside it; those of CIFAR-10, from the folder in
+    the command line, under a name of their own.
+    """
+    start = time.perf_counter()
+    folder = sys.argv[1] if len(sys.argv) > 1 else None
+    place = Path(script)
+    if folder is not None:
+        place = place.with_stem(f"{place.stem}_cifar10")
+    numbers = table(folder=folder)
+    publish(str(place), numbers, figure(numbers))
+    print(f"{time.perf_counter() - start:.0f} s")

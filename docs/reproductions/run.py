@@ -1,5 +1,5 @@
-"""Run reproductions again: ``python docs/reproductions/run.py [--experiments] [NAME
-...]``.
+"""Run reproductions again: ``python docs/reproductions/run.py [--experiments] [--data
+FOLDER] [NAME ...]``.
 """
 
 import argparse
@@ -37,7 +37,13 @@ if __name__ == "__main__":
     parser.add_argument(
         "--experiments", action="store_true", help="the experiments too"
     )
+    parser.add_argument(
+        "--data", help="a folder for the named scripts, which read files of others"
+    )
     options = parser.parse_args()
+    if options.data and not options.name:
+        parser.error("--data needs the names of the scripts that read its files")
     for script in chosen(options.name, options.experiments):
+        sys.argv = [str(script), *filter(None, [options.data])]
         runpy.run_path(str(script), run_name="__main__")
         print(script.stem)

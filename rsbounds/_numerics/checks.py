@@ -20,6 +20,8 @@ Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.float64] | np.float64
 
 _NUMBERS = frozenset({np.float64, np.int64, float, int})
+_FLOATS = (float, np.float64)
+_DROP = "leave them out"
 _YES, _NO = np.True_, np.False_
 #: The least double: not above 0 where the processor takes denormals for 0.
 LEAST = 2.0**-1074
@@ -65,23 +67,28 @@ def operand(
     if number is not None:
         # asked here, as plain numbers must be quick; it may change while we run
         return number if towards is None or LEAST > 0 else _seen(number, towards)
-    _refuse_mask(name, value)
+    _refuse_mask(name, value, "fill them, with NaN for instance" if nan else _DROP)
     try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "fiu":
+        numbers = np.asarray(value)
+        if numbers.dtype.kind not in "fiu" and not _are(numbers, (int, *_FLOATS)):
             raise TypeError
         with np.errstate(over="ignore", under="ignore"):
-            array = given.astype(np.float64, copy=False)
-    except (TypeError, ValueError):
+            array = numbers.astype(np.float64, copy=False)
+    except RuntimeError:  # PyTorch's of a tensor with a gradient
+        raise ArgumentError(
+            name, f"must be plain numbers, detached; got {_short(value)}"
+        ) from None
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(
             name, f"must be real numbers; got {_short(value)}"
         ) from None
     good: NDArray[np.bool_] = np.asarray(True)
-    if given.dtype.itemsize >= 8 and given.dtype != np.float64:
-        wide = given.astype(np.longdouble)
+    if numbers.dtype.itemsize >= 8 and numbers.dtype != np.float64:
+        # objects, which are Python's numbers, compare exactly
+        wide = numbers if numbers.dtype == object else numbers.astype(np.longdouble)
         good = _inside(wide, low, high, closed, nan)
-        if exact and not (held := ~good | (array == wide) | (wide != wide)).all():
-            bad = _bad(given, ~np.asarray(held))
+        if exact and not (is_exact := ~good | (array == wide) | (wide != wide)).all():
+            bad = _bad(numbers, ~np.asarray(is_exact))
             raise ArgumentError(
                 name, f"must be float64 numbers, as no rounding is safe; got {bad}"
             )
@@ -94,20 +101,20 @@ def operand(
         left = "[" if closed in ("both", "left") else "("
         right = "]" if closed in ("both", "right") else ")"
         interval = f"{left}{low:g}, {high:g}{right}"
-        raise ArgumentError(name, f"must be in {interval}; got {_bad(given, ~good)}")
+        raise ArgumentError(name, f"must be in {interval}; got {_bad(numbers, ~good)}")
     return array if towards is None or LEAST > 0 else _seen(array, towards)
 
 
 def _seen(value: Array, towards: float) -> Array:
     """``value`` where denormals are taken for 0, with those moved to one side."""
-    held = np.asarray(value)
+    numbers = np.asarray(value)
     # by their bits, as comparisons take them for 0
-    bits = held.view(np.int64)
+    bits = numbers.view(np.int64)
     size = bits & np.int64(2**63 - 1)
     is_denormal = (size > 0) & (size < 2**52)
     upward = towards > 0
     moved = np.where((bits > 0) == upward, _TINY if upward else -_TINY, 0.0)
-    seen: Array = np.where(is_denormal, moved, held)[()]
+    seen: Array = np.where(is_denormal, moved, numbers)[()]
     return seen
 
 
@@ -117,9 +124,10 @@ def on_host(name: str, value: Any) -> Any:
     The copy is off the tensor's device and without its gradient.
 
     For points, which nothing is differentiated by. Types that NumPy lacks become
-    float32.
+    float32. ArgumentError for masked numbers, under which others are hidden.
     """
     if not hasattr(value, "detach"):
+        _refuse_mask(name, value, _DROP)
         return value
     try:
         tensor = value.detach().cpu()
@@ -140,25 +148,35 @@ def as_integers(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
     if number is not None:
         return number  # type: ignore[no-any-return]
     if type(value) is not np.ndarray:
-        _refuse_mask(name, value)
+        _refuse_mask(name, value, _DROP)
     try:
-        given = np.asarray(value)
+        numbers = np.asarray(value)
     except ValueError:
         raise ArgumentError(
             name, f"must have rows of one length; got {_short(value)}"
         ) from None
-    if given.dtype.kind not in "iu" and not _are_whole(given):
+    whole = numbers.dtype.kind in "iu" or _are_whole(numbers) or _are(numbers, (int,))
+    if not whole:
         raise ArgumentError(name, f"must be whole numbers; got {_short(value)}")
-    if given.dtype == np.uint64:
-        huge = np.asarray(given >= 2**63)
-        if huge.any():
-            raise ArgumentError(name, f"must be < 2^63; got {_bad(given, huge)}")
+    if numbers.dtype in (np.uint64, object):
+        _refuse_where(name, numbers, numbers >= 2**63, "must be < 2^63")
     # compared as int64: in a narrow type `low` itself may overflow
-    array = np.asarray(given.astype(np.int64))
-    bad = np.asarray(array < low)
-    if bad.any():
-        raise ArgumentError(name, f"must be >= {low}; got {_bad(given, bad)}")
-    return array
+    array = numbers if numbers.dtype == object else numbers.astype(np.int64)
+    _refuse_where(name, numbers, array < low, f"must be >= {low}")
+    return np.asarray(array, dtype=np.int64)
+
+
+def _refuse_where(name: str, numbers: NDArray[Any], bad: Any, expected: str) -> None:
+    found = np.asarray(bad, dtype=bool)
+    if found.any():
+        raise ArgumentError(name, f"{expected}; got {_bad(numbers, found)}")
+
+
+def _are(array: NDArray[Any], kinds: tuple[type, ...]) -> bool:
+    """Whether it is what NumPy makes of integers beyond 64 bits and such numbers."""
+    if array.dtype != object or not all(type(entry) in kinds for entry in array.flat):
+        return False
+    return any(type(entry) is int and abs(entry) >= 2**63 for entry in array.flat)
 
 
 def _are_whole(array: NDArray[Any]) -> bool:
@@ -200,9 +218,9 @@ def number(
     passes = nan or (finite and high - low == np.inf)
     array = operand(name, value, low, high, closed=closed, nan=passes, towards=towards)
     if array.ndim or (finite and not np.isfinite(array)):
-        given = value[()] if isinstance(value, np.ndarray) else value
+        element = value[()] if isinstance(value, np.ndarray) else value
         expected = "one finite number" if finite else "one number"
-        raise ArgumentError(name, f"must be {expected}; got {_short(given)}")
+        raise ArgumentError(name, f"must be {expected}; got {_short(element)}")
     return float(array)
 
 
@@ -301,28 +319,35 @@ def _inside(
 ) -> NDArray[np.bool_]:
     above = array >= low if closed in ("both", "left") else array > low
     below = array <= high if closed in ("both", "right") else array < high
-    good: NDArray[np.bool_] = above & below
-    return good | np.isnan(array) if nan else good
+    good: NDArray[np.bool_] = np.asarray(above & below, dtype=bool)
+    return good | np.asarray(array != array, dtype=bool) if nan else good
 
 
-def _refuse_mask(name: str, value: Any) -> None:
-    if np.ma.is_masked(value):
-        raise ArgumentError(
-            name, "must hold no masked values; fill them, with NaN for instance"
-        )
+def _refuse_mask(name: str, value: Any, advice: str) -> None:
+    if np.ma.is_masked(value) or _has_missing(value):
+        raise ArgumentError(name, f"must hold no masked or missing values; {advice}")
+
+
+def _has_missing(value: Any) -> bool:
+    """Whether a column of pandas lacks values."""
+    return getattr(value, "hasnans", False) is True and value.dtype.kind in "iu"
 
 
 def _bad(array: NDArray[Any], bad: NDArray[np.bool_]) -> str:
-    first = str(array[bad].flat[0])
+    first = _cut(str(array[bad].flat[0]))
     if array.ndim == 0:
         return first
     return f"{int(bad.sum())} of {array.size} values outside, the first {first}"
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
-    text = text if len(text) <= 60 else text[:57] + "..."
-    return f"{type(value).__name__} {text}"
+    return f"{type(value).__name__} {_cut(repr(value))}"
+
+
+def _cut(text: str) -> str:
+    """In one line, of at most 60 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:57] + "..."
 
 
 def shard_of(name: str, text: Any) -> tuple[int, int]:

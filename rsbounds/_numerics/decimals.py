@@ -77,12 +77,17 @@ def rounded_up(value: float, digits: int) -> str:
     return context.to_sci_string(context.create_decimal(Decimal(value)))
 
 
-def round_radii(largest: float) -> list[float]:
-    """Up to eight round radii, from 0 to ``largest``, finite and >= 0."""
+def round_radii(largest: float, *, whole: bool = False) -> list[float]:
+    """Up to eight round radii, from 0 to ``largest``, finite and >= 0.
+
+    ``whole``: they count something, so that none lies between whole numbers.
+    """
     if largest == 0:
         return [0.0]
     power = Decimal(10) ** (Decimal(largest).adjusted() - 1)
-    steps = (power * Decimal(k) for k in ("2.5", "5", "10", "25"))
+    steps = [power * Decimal(k) for k in ("2.5", "5", "10", "25")]
+    if whole:
+        steps = [Decimal(1), Decimal(2), *(s for s in steps if s > 2 and s == int(s))]
     step = next(s for s in steps if largest < 8 * s)
     radii = [float(k * step) for k in range(int(Decimal(largest) / step) + 1)]
     return list(dict.fromkeys(radii))  # the smallest of all are no multiples

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import ModuleType
 
 _EXTRAS = {  # what each brings
-    "torch": ("torch",), "plot": ("matplotlib",), "ray": ("ray",),
+    "torch": ("torch",), "plot": ("matplotlib", "jinja2"), "ray": ("ray",),
     "config": ("yaml",), "verify": ("flint", "mpmath"), "timm": ("timm",),
     "hf": ("safetensors", "transformers", "datasets", "diffusers", "huggingface_hub"),
     "onnx": ("onnx", "onnxruntime"), "images": ("PIL", "torchvision"), "art": ("art",),

@@ -23,6 +23,9 @@ class Option:
         Its value where it is left out; ``...`` where it must be given.
     metavar, nargs : str, optional
         What help calls the value, and how many there are, as in ``argparse``.
+    opens : bool
+        Whether its value is the path of a result file, of which the answer is given
+        what was read: ``rows`` and ``manifest``.
     """
 
     name: str
@@ -31,6 +34,7 @@ class Option:
     default: Any = ...
     metavar: str | None = None
     nargs: str | None = None
+    opens: bool = False
 
 
 def as_switch(text: str) -> bool:

@@ -22,9 +22,13 @@ class Progress:
         Number of items, and of those that are done already.
     unit : str
         What an item is.
+    shown : bool
+        Whether anything is written.
     """
 
-    def __init__(self, total: int, unit: str, done: int = 0) -> None:
+    def __init__(
+        self, total: int, unit: str, done: int = 0, *, shown: bool = True
+    ) -> None:
         with warnings.catch_warnings():
             # that ipywidgets is missing: a notebook without it has a bar of text
             warnings.filterwarnings("ignore", message="IProgress not found")
@@ -33,7 +37,7 @@ class Progress:
         class Bar(tqdm):  # type: ignore[misc]
             monitor_interval = 0  # no thread: it would have to survive a fork
 
-        stream = Stream()
+        stream = StandardError()
         notebook = "tqdm.notebook" in {base.__module__ for base in Bar.__mro__}
         watched = notebook or stream.is_rewritten()
         self._bar: Any = Bar(
@@ -44,6 +48,7 @@ class Progress:
             mininterval=WATCHED if watched else LOGGED,
             delay=0.0 if watched else LOGGED,
             dynamic_ncols=watched,
+            disable=not shown,
         )
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
@@ -60,7 +65,7 @@ class Progress:
         self._bar.set_postfix_str(text, refresh=False)
 
 
-class Stream:
+class StandardError:
     """Standard error for a bar: a full or closed log must not end the run."""
 
     @property

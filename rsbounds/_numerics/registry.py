@@ -28,27 +28,32 @@ class Registry(Mapping[str, T], Generic[T]):
     ----------
     group : str
         The group of entry points, such as ``rsbounds.schemes``.
-    own : sequence
+    built_in : sequence
         The entries of this package, each with a ``name``.
     admit : callable
         Called with an entry of another package; raises ValueError for what is none.
     """
 
     def __init__(
-        self, group: str, own: Sequence[T], admit: Callable[[Any], object]
+        self, group: str, built_in: Sequence[T], admit: Callable[[Any], object]
     ) -> None:
         self.group = group
-        self._own: dict[str, T] = {_name(entry): entry for entry in own}
+        self._built_in: dict[str, T] = {_name(entry): entry for entry in built_in}
         self._admit = admit
         self._loaded: dict[str, T] = {}
 
+    @property
+    def own(self) -> Sequence[T]:
+        """The entries of this package."""
+        return [*self._built_in.values()]
+
     def is_own(self, name: str) -> bool:
         """Whether the entry of that name is this package's."""
-        return name in self._own
+        return name in self._built_in
 
     def __getitem__(self, name: str) -> T:
-        if name in self._own:
-            return self._own[name]
+        if name in self._built_in:
+            return self._built_in[name]
         if name not in self._loaded:
             # looked up only for a name that is not ours: a process that has no other
             # reads no metadata of installed packages
@@ -56,14 +61,14 @@ class Registry(Mapping[str, T], Generic[T]):
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._own
-        yield from (name for name in self._others() if name not in self._own)
+        yield from self._built_in
+        yield from (name for name in self._others() if name not in self._built_in)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own or name in self._loaded or name in self._others()
+        return name in self._built_in or name in self._loaded or name in self._others()
 
     def _others(self) -> dict[str, EntryPoint]:
         return installed(self.group)

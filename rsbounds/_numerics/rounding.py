@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from rsbounds._numerics.checks import Array
+from rsbounds._numerics.checks import Array, either
 from rsbounds_ext import kernels
 
 EPS = 2.0**-52
 SMALLEST = 2.0**-1074
 TINY = 2.0**-1022  # the smallest number of full precision
+LARGEST = float(np.finfo(np.float64).max)
 
 
 def round_down(value: Any, error: Any) -> Array:
@@ -24,7 +26,10 @@ def round_down(value: Any, error: Any) -> Array:
 
 
 def round_up(value: Any, error: Any) -> Array:
-    """The same for a number at least the truth; 0 stays 0."""
+    """A number at least the truth, given ``value`` within a relative ``error`` of it.
+
+    0 stays 0; inf stays inf; NaN stays NaN with the invalid flag.
+    """
     return _rounded(kernels.round_up, value, error)
 
 
@@ -40,6 +45,10 @@ def _rounded(rounded: np.ufunc, value: Any, error: Any) -> Array:
 
 def product(a: Any, b: Any) -> Array:
     """Product a b; the largest float64 where it overflows and neither is infinite."""
+    if isinstance(a, float) and isinstance(b, float):
+        number = float(a) * float(b)
+        if math.isfinite(number):
+            return np.float64(number)  # type: ignore[return-value]
     with np.errstate(over="ignore", under="ignore"):
         return capped(np.multiply(a, b), np.isfinite(a) & np.isfinite(b))
 
@@ -57,7 +66,8 @@ def positive_quotient(a: Any, b: Any) -> Array:
 
 def capped(value: Array, finite: Any) -> Array:
     """The largest float64 where a value overflowed that is truly ``finite``."""
-    return np.where(np.isinf(value) & finite, np.finfo(np.float64).max, value)
+    result: Array = either(np.isinf(value) & finite, np.float64(LARGEST), value)
+    return result
 
 
 def flag_nan(value: Any) -> Any:

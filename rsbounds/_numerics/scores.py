@@ -29,6 +29,7 @@ from rsbounds_ext import kernels
 
 NDTRI_ERROR = 2e-15
 LOG_NDTR_ERROR = 4e-15  # of special.log_ndtr, relative
+LOG_GAP_ERROR = (3e-14, 1e-14)  # of special.log_ndtr_gap, absolute and relative
 SCORE_LIMIT = 1e6  # of finite scores, in the kernels
 
 
@@ -107,6 +108,15 @@ def ndtri(p: Array) -> Floats:
     NaN passes without a flag.
     """
     return apply(kernels.ndtri, p, cost=0.03)
+
+
+def log_gap_below(log: Any) -> Any:
+    """A lower bound of the true logarithm, of one that special.log_ndtr_gap returned.
+
+    What :func:`rsbounds.special.error_bound` says of it, without its checks.
+    """
+    absolute, relative = LOG_GAP_ERROR
+    return log - (absolute + relative * np.abs(log))
 
 
 def moved_scores(z: Floats, step: Floats) -> tuple[Floats, Floats]:

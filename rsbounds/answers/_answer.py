@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,15 @@ from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers._votes import ClassCounts, Recorded, Votes, class_counts
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.confidence import Pair
-from rsbounds.procedure import Procedure
-from rsbounds.sampling import Draws, Phase, Sampler, is_sampler, require_law
-from rsbounds.sampling.grid_noise import LEVELS
+from rsbounds.confidence.internal import Pair
+from rsbounds.procedure import DEFAULT_BOUND, Procedure
+from rsbounds.sampling import Draws, Phase, Sampler, as_sampler
+from rsbounds.sampling.internal import grid_of, is_sampler, require_law
 from rsbounds.schemes import Option, Scheme
 
 Options = Mapping[str, Any]
+#: Which map of a scheme an answer asks for.
+Direction = Literal["transport", "inverse"]
 
 
 class Answered(NamedTuple):
@@ -66,13 +68,22 @@ class Answer:
     options : tuple of Option
         What the command line asks for besides; ``from_options`` makes the answer of
         them.
+    restated : mapping
+        Options that counts can be certified under again, by name, with a sentence on
+        what holds where one was chosen after looking at them.
     columns : tuple of str
         The columns of its rows beyond those of every file.
     n0, n : int
         How many samples are drawn unless a procedure says otherwise.
+    excluded : frozenset of str
+        The hashes of inputs that it was chosen by, as rows have them: no run certifies
+        them.
     classifies : bool
         Whether labels are classes of the model, so that a row's ``predict`` and
         ``correct`` mean something and a report shows certified accuracies.
+    direction : str
+        Which map of its scheme it asks for: "transport" from the input to what it may
+        become (radii are of it), or "inverse", from there back to the input.
     takes_scheme : bool
         Whether the command line makes a scheme for it, of ``--method`` and its options;
         if False, the first option defines the answer, and asks for it.
@@ -87,10 +98,14 @@ class Answer:
     name: ClassVar[str] = ""
     help: ClassVar[str] = ""
     options: ClassVar[tuple[Option, ...]] = ()
+    restated: ClassVar[Mapping[str, str]] = {}
     columns: tuple[str, ...] = ()
     n0: ClassVar[int] = 100
-    n: ClassVar[int] = 100_000
+    n: int = 100_000
+    bound: str = DEFAULT_BOUND
+    excluded: frozenset[str] = frozenset()
     classifies: ClassVar[bool] = True
+    direction: ClassVar[Direction] = "transport"
     takes_scheme: ClassVar[bool] = True
     scheme: Scheme
 
@@ -129,8 +144,8 @@ class Answer:
         """ValueError unless it goes with a model of so many classes."""
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
-        """The sampler of one model; options of its forward passes as for a scheme's."""
-        return self.scheme.sampler(model, **options)
+        """The sampler of one model; options as for ``as_sampler``."""
+        return as_sampler(model, self.scheme, **options)
 
     def samplers(self, model: Any) -> Sequence[Sampler]:
         """The samplers of a model: one, or one for each of several noise levels.
@@ -141,21 +156,17 @@ class Answer:
         scheme = self.scheme
         sampler = model if is_sampler(model) else self.sampler(model)
         require_law(sampler, scheme.law)
-        if getattr(sampler, "sound_noise", False) and not scheme.sound:
-            raise ValueError(
-                "sound_noise needs a scheme whose radius allows for the rounding of "
-                f"sigma(x), made with sound=True; got one of method {scheme.name!r} "
-                "without"
-            )
-        grid = getattr(sampler, "grid", LEVELS)
-        if grid != LEVELS and scheme.own_level is None:
-            raise ArgumentError("grid", "must be 255 where the level follows the input")
+        scheme.check_grid(grid_of(sampler))
         return [sampler]
 
     def levels(self, x: Any) -> Sequence[float]:
         """The noise level of each sampler at an input: ValueError unless positive."""
         name = f"sigma(x) of the scheme {self.scheme.name!r}"
         return [POSITIVE.one(name, self.scheme.sigma(x))]
+
+    def settled(self, procedure: Procedure, classes: int) -> Procedure:
+        """The procedure as it is for a model of so many classes."""
+        return procedure
 
     def draw(self, draws: Draws, procedure: Procedure) -> Any:
         """The evidence: what it asks for of the samples of one input."""
@@ -308,17 +319,20 @@ class Answer:
         return None
 
 
-def require_fixed(scheme: Scheme) -> None:
-    """ValueError for noise that is not the same at every input, or isn't sampled."""
+def require_fixed(scheme: Scheme, direction: Direction = "transport") -> None:
+    """ValueError for noise that is not the same at every input, or isn't sampled.
+
+    Also where the scheme doesn't state the map of the direction.
+    """
     require_scheme(scheme)
-    if scheme.outcomes is not None:
+    if scheme.bound:
         raise ArgumentError(
             "scheme",
             f"must have noise that is sampled; of {scheme.name!r} all outcomes are "
             "evaluated, which the class alone knows to use",
         )
     level = scheme.own_level
-    scheme.transport(0.0, 0.0, 1.0 if level is None else level)
+    getattr(scheme, direction)(0.0, 0.0, 1.0 if level is None else level)
 
 
 def checked_alpha(alpha: Any) -> float:

@@ -6,6 +6,7 @@ the bounds into a radius.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_array
 from rsbounds._numerics.domains import POSITIVE, RADIUS
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.levels import warn_of_confidence
 from rsbounds.answers._answer import (
     Answer,
     Answered,
@@ -33,9 +35,10 @@ from rsbounds.answers._votes import (
     void_votes,
 )
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.confidence import BOUNDS, Pair
+from rsbounds.confidence import BOUNDS
+from rsbounds.confidence.internal import Pair
 from rsbounds.procedure import Procedure, require_procedure
-from rsbounds.sampling import Draws, Phase, stream
+from rsbounds.sampling import Draws, Phase
 from rsbounds.schemes import Scheme
 
 LARGEST = 40.0  # no number of samples gives a larger score
@@ -82,6 +85,8 @@ class TopClass(Answer):
         require_scheme(scheme)
         self.scheme = scheme
         self.columns = (*type(self).columns, *scheme.columns)
+        if scheme.outcomes is not None:  # each is evaluated once
+            self.n, self.bound = scheme.outcomes, scheme.bound
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Answer:
@@ -95,13 +100,13 @@ class TopClass(Answer):
         """ValueError unless the bound "exact" and noise of few outcomes go together."""
         scheme = self.scheme
         exact = BOUNDS[procedure.bound].evidence == "outcomes"
-        if exact and scheme.outcomes is None:
+        if exact and not scheme.bound:
             raise ArgumentError(
                 "bound",
                 f"must be one on samples: the noise of the scheme {scheme.name!r} has "
                 f"outcomes that are not evaluated; got {procedure.bound!r}",
             )
-        if scheme.outcomes is None:
+        if not scheme.bound:
             return
         if not exact:
             raise ArgumentError(
@@ -116,6 +121,14 @@ class TopClass(Answer):
                 f"{procedure.n}",
             )
 
+    def settled(self, procedure: Procedure, classes: int | None) -> Procedure:
+        """Without a bound of the runner-up where there are two classes.
+
+        The second has what the first leaves, void samples counted with it: one bound
+        at alpha says all that two at alpha/2 do, and more.
+        """
+        return _of_two_classes(procedure) if classes == 2 else procedure
+
     def draw(self, draws: Draws, procedure: Procedure) -> Votes | Scores:
         evidence = getattr(draws.samplers[0], "evidence", "counts")
         needed = BOUNDS[procedure.bound].evidence
@@ -126,9 +139,19 @@ class TopClass(Answer):
                 f"{evidence} (rsbounds.sampling.SoftSampler: scores)"
             )
         if exact:
-            # all outcomes at once: no luck chooses the class, so they choose it too
+            # all outcomes at once: no luck chooses the class, so they choose it too,
+            # unless some of them are to
             counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
-            return Votes(draws.sigma, select=counts, counts=counts, n=procedure.n)
+            select = counts
+            if self.scheme.choosing is not None:
+                select = self._choosing(draws, procedure)
+            return Votes(
+                draws.sigma,
+                select=select,
+                counts=counts,
+                n=procedure.n,
+                classes=len(counts),
+            )
         # n0 samples guess the class, fresh ones bound its probability: among the
         # samples that chose it the class is ahead by luck, too, and their counts would
         # promise too much.
@@ -138,11 +161,13 @@ class TopClass(Answer):
         estimate = draws(Phase.ESTIMATE, procedure.n)
         if evidence == "scores":
             return Scores(draws.sigma, select, estimate, procedure.n)
+        chosen_by = class_counts(select)
         return Votes(
             sigma=draws.sigma,
-            select=class_counts(select),
+            select=chosen_by,
             counts=class_counts(estimate),
             n=procedure.n,
+            classes=len(chosen_by),
         )
 
     def selected(self, select: ClassCounts) -> tuple[int, ...]:
@@ -153,6 +178,7 @@ class TopClass(Answer):
 
     def shown(self, votes: Votes, procedure: Procedure) -> float:
         top = int(np.argmax(votes.select))
+        procedure = self.settled(procedure, votes.classes)
         pair = self._bounds(votes, top, procedure)
         return self._radius(pair.z_a, pair.z_b, votes.sigma)
 
@@ -160,6 +186,7 @@ class TopClass(Answer):
         best, other = np.inf, -np.inf
         if votes.n:
             # the favourable ends of both bounds
+            procedure = self.settled(procedure, votes.classes)
             best, other = BOUNDS[procedure.bound].optimistic(
                 votes.counts,
                 int(np.argmax(votes.select)),
@@ -188,21 +215,25 @@ class TopClass(Answer):
                 f"bound must be one on counts; {procedure.bound!r} is on scores"
             )
         if bound.evidence == "outcomes":  # which choose the class too
-            procedure = replace(procedure, n0=procedure.n)
+            procedure = replace(procedure, n0=self.scheme.choosing or procedure.n)
         require_drawn("select", evidence.select, procedure.n0)
         require_drawn("counts", evidence.counts, evidence.n)
+        procedure = self.settled(procedure, evidence.classes)
         top = int(np.argmax(evidence.select))
         pair = NOTHING
         if evidence.n:
-            uniform = uniform_of(procedure, index) if bound.uniform else None
-            pair = self._bounds(evidence, top, procedure, uniform)
+            pair = self._bounds(evidence, top, procedure)
+        is_chosen = pair.z_a > pair.z_b
+        if self.scheme.choosing is not None:
+            is_chosen = int(evidence.select[top]) == self.scheme.choosing
+        radius = self._radius(pair.z_a, pair.z_b, evidence.sigma)
         certificate = self.voted(
             evidence,
             procedure,
             of=top,
             pair=pair,
-            predict=top if pair.z_a > pair.z_b else ABSTAIN,
-            radius=self._radius(pair.z_a, pair.z_b, evidence.sigma),
+            predict=top if is_chosen else ABSTAIN,
+            radius=radius if is_chosen else 0.0,
         )
         columns = self.scheme.further(pair.z_a, pair.z_b)
         return Answered(certificate, columns)
@@ -214,23 +245,38 @@ class TopClass(Answer):
             return [int(histogram.at_least(0.5)) for histogram in histograms]
         if evidence != "outcomes":
             return super().fingerprint(draws, procedure)
-        counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
-        return [int(count) for count in counts]
+        return [int(count) for count in self._choosing(draws, procedure)]
 
     def largest_radius(self, x: Any, procedure: Procedure) -> float | None:
         if BOUNDS[procedure.bound].evidence == "scores":
             return None
-        votes = Votes(  # all samples fall on one class
-            sigma=self.scheme.sigma(x),
-            select=np.array([1]),
+        return self.most_at(self.scheme.sigma(x), procedure)
+
+    def most_at(self, sigma: float, procedure: Procedure) -> float:
+        """The radius at a noise level if all samples fall on one class.
+
+        NaN for a bound on scores, where that is not known.
+        """
+        if BOUNDS[procedure.bound].evidence == "scores":
+            return math.nan
+        votes = Votes(
+            sigma=sigma,
+            select=np.array([self.scheme.choosing or 1]),
             counts=np.array([procedure.n]),
             n=procedure.n,
         )
         return self.certify(votes, procedure, label=0, index=0).certificate.radius
 
+    def _choosing(self, draws: Draws, procedure: Procedure) -> ClassCounts:
+        """The counts of those outcomes that choose the class."""
+        if self.scheme.choosing is None:
+            return class_counts(draws(Phase.ESTIMATE, procedure.n))
+        return class_counts(draws(Phase.SELECT, self.scheme.choosing))
+
     def _of_scores(self, scores: Scores, procedure: Procedure) -> Certificate:
         # the classes are ranked by their mean scores
         top = int(np.argmax([h.counts @ h.edges for h in scores.select]))
+        procedure = self.settled(procedure, len(scores.select))
         pair = BOUNDS[procedure.bound].pair(
             scores.estimate,
             top,
@@ -247,13 +293,7 @@ class TopClass(Answer):
             radius=self._radius(pair.z_a, pair.z_b, scores.sigma),
         )
 
-    def _bounds(
-        self,
-        votes: Votes,
-        top: int,
-        procedure: Procedure,
-        uniform: float | None = None,
-    ) -> Pair:
+    def _bounds(self, votes: Votes, top: int, procedure: Procedure) -> Pair:
         """The bounds of ``top`` and of the others that the votes give."""
         counts = votes.counts
         first = int(counts[top]) if top < len(counts) else 0
@@ -267,7 +307,6 @@ class TopClass(Answer):
             votes.n,
             procedure.alpha,
             procedure.runner_up,
-            uniform,
         )
 
     def _radius(self, z_a: float, z_b: float, sigma: float) -> float:
@@ -278,9 +317,9 @@ class TopClass(Answer):
         return RADIUS.one(name, self.scheme.radius(z_a, sigma, z_b))
 
 
-def uniform_of(procedure: Procedure, index: int) -> float:
-    """The uniform number of an input in (0, 1], fixed before its counts are seen."""
-    return 1.0 - stream(procedure.seed, index, Phase.BOUND).random()
+@lru_cache(maxsize=64)  # all inputs of a run share it
+def _of_two_classes(procedure: Procedure) -> Procedure:
+    return replace(procedure, runner_up=False)
 
 
 @lru_cache(maxsize=4096)
@@ -291,12 +330,9 @@ def _pair(
     n: int,
     alpha: float,
     runner_up: bool,
-    uniform: float | None,
 ) -> Pair:
     """The bounds of the two largest counts: many inputs share them."""
-    return BOUNDS[bound].of_two_counts(
-        first, second, n, alpha, runner_up=runner_up, u=uniform
-    )
+    return BOUNDS[bound].of_two_counts(first, second, n, alpha, runner_up=runner_up)
 
 
 def certify_counts(
@@ -320,9 +356,10 @@ def certify_counts(
         Class counts of the samples that choose the class and of those that bound it;
         trailing zeros may be left out, and what is missing of n0 and n is void.
     procedure : Procedure
-        How many samples were drawn, and at which level, by which bound.
+        How many samples were drawn, and at which level, by which bound. Counts don't
+        say that the model has two classes: ``runner_up=False`` does.
     index : int
-        Names the input; only the bound "randomized" draws from seed and index.
+        Names the input.
 
     Raises
     ------
@@ -342,6 +379,7 @@ def certify_counts(
     require_procedure(procedure)
     answer = TopClass(scheme)
     answer.check(procedure)
+    warn_of_confidence(procedure.alpha, stacklevel=2)
     votes = Votes(
         sigma=POSITIVE.one("sigma", sigma),
         select=_written("select", select, procedure.n0),

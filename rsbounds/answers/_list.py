@@ -17,12 +17,14 @@ from rsbounds._numerics.files import content_of
 from rsbounds._numerics.json_files import parsed
 from rsbounds.answers._answer import Answer, Answered, Options
 from rsbounds.answers._votes import ClassCounts, Recorded, class_counts, scaled_count
-from rsbounds.composite import Rule, certify_drawn
+from rsbounds.composite import Rule
 from rsbounds.composite.estimate import checked_stage
+from rsbounds.composite.internal import certify_drawn
 from rsbounds.composite.sampled import drawn_stages, experts_of
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler
-from rsbounds.schemes import Composite, Option, Scheme
+from rsbounds.schemes import Option, Scheme
+from rsbounds.schemes.internal import Composite
 
 NOT_DRAWN = "*"
 #: Items of a rule: to go through more takes long for each input.
@@ -49,9 +51,10 @@ class DecisionList(Answer):
     ----------
     rule : rsbounds.composite.Rule
         The decision list.
-    fitted : sequence of str
+    fitted : sequence of str, optional
         Digests of the rows that it was fitted to, as ``fit-rule`` writes them: no
-        level holds on these.
+        level holds on these. None of a rule that was fixed before the run: (). By
+        default how it was chosen is not recorded, and reports say so.
 
     Examples
     --------
@@ -68,11 +71,14 @@ class DecisionList(Answer):
     takes_scheme = False
     columns = ("item", "binding", "stage_select", "stage_counts")
 
-    def __init__(self, rule: Rule, fitted: Sequence[str] = ()) -> None:
-        if not isinstance(rule, Rule):
-            raise ArgumentError("rule", f"must be a Rule; got {rule!r:.80}")
-        if not (
-            isinstance(fitted, Sequence) and all(isinstance(own, str) for own in fitted)
+    def __init__(self, rule: Rule, fitted: Sequence[str] | None = None) -> None:
+        if type(rule) is not Rule:  # another class may decide otherwise
+            raise ArgumentError(
+                "rule", f"must be a Rule, of no subclass; got {rule!r:.80}"
+            )
+        if fitted is not None and not (
+            isinstance(fitted, Sequence)
+            and all(isinstance(digest, str) for digest in fitted)
         ):
             raise ArgumentError(
                 "fitted", f"must be a list of digests; got {fitted!r:.80}"
@@ -82,16 +88,16 @@ class DecisionList(Answer):
                 "rule", f"must have at most {MOST_ITEMS} items; got {len(rule.items)}"
             )
         self.rule = rule
-        self.fitted = list(fitted)
+        self.fitted = None if fitted is None else list(fitted)
         self.scheme: Scheme = Composite({"rule": rule.to_dict()})
 
     def parameters(self) -> dict[str, Any]:
-        return {"fitted": self.fitted} if self.fitted else {}
+        return {} if self.fitted is None else {"fitted": self.fitted}
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Answer:
         rule = Rule.from_dict(scheme.parameters.get("rule", {}))
-        return cls(rule, parameters.get("fitted", ()))
+        return cls(rule, parameters.get("fitted"))
 
     @classmethod
     def from_options(cls, options: Options, scheme: Any) -> Answer:
@@ -122,7 +128,7 @@ class DecisionList(Answer):
         width = max(
             [
                 self.rule.least_classes,
-                *(len(each) for each in [*select, *counts] if each),
+                *(len(stage_row) for stage_row in [*select, *counts] if stage_row),
             ]
         )
         for name, stages in (("stage_select", select), ("stage_counts", counts)):
@@ -142,7 +148,7 @@ class DecisionList(Answer):
             return checked_stage(f"stage {stage}", padded(stored, width), width, row.n)
 
         return Stages(
-            np.stack([padded(each or (), width) for each in select]),
+            np.stack([padded(stage_row or (), width) for stage_row in select]),
             counts_of,
             row.n,
         )
@@ -185,7 +191,7 @@ def read_list(path: Path) -> DecisionList:
     """The answer of a decision list in a JSON file; ValueError for any other."""
     try:
         entries = parsed(content_of(path))
-        return DecisionList(Rule.from_dict(entries), entries.get("fitted", ()))
+        return DecisionList(Rule.from_dict(entries), entries.get("fitted"))
     except ValueError as error:
         raise ValueError(f"{path} is not a rule: {error}") from None
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.checks import as_integers
 from rsbounds._numerics.decimals import whole_number
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers._answer import require_rows
+from rsbounds.answers._map_labels import Labels, holm
 from rsbounds.answers._votes import Recorded
+from rsbounds.certificate import ABSTAIN
 
 NAME = "maps"
 #: Of one map: a row of a few bytes may say any number, and all of them are unpacked.
@@ -49,35 +54,18 @@ def agreement(
             f"the true map must have {labels.size} positions; got {truth.size}"
         )
     numbers = np.arange(classes)[:, None]
-    stated = labels == numbers
+    certified = labels == numbers
     true = truth == numbers
     return {
         # a true map may have positions of no class, -1, as one that abstains has
         "right": str(int(((labels == truth) & (labels >= 0)).sum())),
-        "overlap": ",".join(map(str, (stated & true).sum(axis=1))),
-        "union": ",".join(map(str, (stated | true).sum(axis=1))),
+        "overlap": ",".join(map(str, (certified & true).sum(axis=1))),
+        "union": ",".join(map(str, (certified | true).sum(axis=1))),
     }
 
 
 def map_summary(rows: Sequence[Recorded]) -> dict[str, float]:
-    """What rows of maps say: certified accuracy, mIoU, share that abstains.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-        Those of a run or of a file.
-
-    Returns
-    -------
-    dict of str to float
-        A position that abstains is of no class. ``accuracy`` and ``miou`` are NaN
-        without true maps.
-
-    Raises
-    ------
-    ValueError
-        If rows are of another answer.
-    """
+    """What :meth:`Maps.figures` returns."""
     require_rows(rows, NAME, ("certified",))
     positions = sum(from_runs(row.extra["chosen"]).size for row in rows)
     certified = sum(int(row.extra["certified"]) for row in rows)
@@ -102,3 +90,39 @@ def _summed(columns: Any) -> NDArray[Any]:
         [[int(number) for number in text.split(",")] for text in columns], axis=0
     )
     return total
+
+
+def certified_labels(
+    rows: Sequence[Recorded],
+    tau: float,
+    alpha: float,
+    shape: Sequence[int] | None = None,
+) -> Labels:
+    """What :meth:`Maps.certified` returns."""
+    require_rows(rows, NAME, ("certified",))
+    maps = [_labels(row, tau, alpha) for row in rows]
+    sizes = {labels.size for labels in maps}
+    if len(sizes) > 1:
+        raise ArgumentError("rows", f"must be of one size; got {sorted(sizes)}")
+    stacked = np.stack(maps)
+    if shape is None:
+        return stacked
+    sides = tuple(as_integers("shape", shape, 1).ravel().tolist())
+    if math.prod(sides) != stacked.shape[1]:
+        raise ArgumentError(
+            "shape", f"must be of {stacked.shape[1]} positions; got {sides}"
+        )
+    return stacked.reshape(len(stacked), *sides)
+
+
+def _labels(row: Recorded, tau: float, alpha: float) -> Labels:
+    """The certified classes of a row; ValueError if it certified more or fewer."""
+    chosen = from_runs(row.extra["chosen"])
+    certified = holm(from_runs(row.extra["hits"]), row.n, tau, alpha)
+    if certified.sum() != int(row.extra["certified"]):
+        raise ArgumentError(
+            "tau and alpha",
+            f"must be those of the run; input {row.idx} has {row.extra['certified']} "
+            f"certified positions, and {certified.sum()} by these",
+        )
+    return np.where(certified, chosen, ABSTAIN)

@@ -5,8 +5,10 @@ These are robust split-conformal sets.
 A label belongs to the set while its score (of input plus noise; the smaller, the better
 the label fits) is at most a threshold. Within R an input's own coverage c falls to no
 less than g(c) = Phi(Phi^-1(c) - R/sigma), which is convex: by Jensen's inequality so
-does the coverage over data, calibration and noise. With m noisy scores, k of m must be
-at most the threshold in calibration, j < k of m in prediction.
+does the coverage over data, calibration and noise. The level of calibration that a
+coverage at x' takes is of the inverse of the scheme's transport; the curve g is the
+transport itself. With m noisy scores, k of m must be at most the threshold in
+calibration, j < k of m in prediction.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import Array, as_floats, count
 from rsbounds._numerics.domains import Domain
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.levels import warn_of_confidence
 from rsbounds._numerics.rounding import EPS, round_down
 from rsbounds._numerics.scores import LOG_NDTR_ERROR, NDTRI_ERROR, ndtri
 from rsbounds.answers._answer import checked_alpha, checked_radius, require_scheme
@@ -61,6 +64,12 @@ def conformal_level(alpha: float, radius: float, scheme: Scheme) -> float:
         Phi(Phi^-1(1 - alpha) + R/sigma) for Gaussian noise, rounded up: Gendler et al.,
         Adversarially robust conformal prediction, 2022; the theory page on answers.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of its domain, or the scheme states no inverse of its
+        transport.
+
     Examples
     --------
     >>> from rsbounds.answers import conformal_level
@@ -81,7 +90,8 @@ def _error(alpha: float, radius: float, scheme: Scheme) -> float:
     if radius and not scheme.convex:  # Jensen's inequality is for the hull
         return _hull(1, 1, 1, alpha, radius, scheme)
     z = round_down(ndtri(np.asarray(alpha)), NDTRI_ERROR)
-    low = scheme.transport(z, radius)[0]
+    # a label missed with probability alpha at x' is missed at x this often at least
+    low = scheme.inverse(z, radius)[0]
     if not radius:
         return alpha
     with np.errstate(under="ignore"):
@@ -205,14 +215,15 @@ def conformalize(scores: Any, alpha: float, radius: float, scheme: Scheme) -> fl
     >>> threshold, predict_set([[0.5, 0.99]], threshold)
     (0.963, array([[ True, False]]))
     """
-    given = as_floats("scores", scores)
-    if given.ndim not in (1, 2) or not given.size:
+    array = as_floats("scores", scores)
+    if array.ndim not in (1, 2) or not array.size:
         raise ValueError(
-            f"scores must have shape (n,) or (n, m), at least one; got {given.shape}"
+            f"scores must have shape (n,) or (n, m), at least one; got {array.shape}"
         )
-    each = np.where(np.isnan(given), np.inf, given).reshape(len(given), -1)
-    rule = set_rule(each.shape[1], alpha, radius, scheme)
-    reached = np.sort(np.sort(each, axis=1)[:, rule.calibrate - 1])
+    copies = np.where(np.isnan(array), np.inf, array).reshape(len(array), -1)
+    rule = set_rule(copies.shape[1], alpha, radius, scheme)
+    warn_of_confidence(alpha, stacklevel=2)
+    reached = np.sort(np.sort(copies, axis=1)[:, rule.calibrate - 1])
     n = len(reached)
     place = n + 1 - math.floor((n + 1) * Fraction(rule.error))  # exact
     if place > n:
@@ -257,16 +268,18 @@ def predict_set(
     >>> predict_set([[[0.2, 0.9], [0.4, 0.3], [0.6, 0.8]]], 0.5, include=2)
     array([[ True, False]])
     """
-    given, limit = (
+    array, limit = (
         as_floats("scores", scores),
         Domain(-math.inf, math.inf).one("threshold", threshold),
     )
-    if given.ndim not in (2, 3) or not given.size:
+    if array.ndim not in (2, 3) or not array.size:
         raise ValueError(
             "scores must have shape (inputs, classes) or (inputs, m, classes), at "
-            f"least one; got {given.shape}"
+            f"least one; got {array.shape}"
         )
-    each = given.reshape(len(given), -1, given.shape[-1])
-    if not count("include", include, 1) <= each.shape[1]:
-        raise ValueError(f"include must be at most m = {each.shape[1]}; got {include}")
-    return np.asarray((~(each > limit)).sum(axis=1) >= include)
+    copies = array.reshape(len(array), -1, array.shape[-1])
+    if not count("include", include, 1) <= copies.shape[1]:
+        raise ValueError(
+            f"include must be at most m = {copies.shape[1]}; got {include}"
+        )
+    return np.asarray((~(copies > limit)).sum(axis=1) >= include)

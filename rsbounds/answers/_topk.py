@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_integers, count
 from rsbounds._numerics.counts import padded, total
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.levels import warn_of_confidence
 from rsbounds.answers._answer import (
     Answer,
     Answered,
     Options,
     require_fixed,
 )
-from rsbounds.answers._topk_plan import Choice, Counts, Plan, plan
+from rsbounds.answers._topk_plan import Counts, TopKChoice, TopKPlan, plan
 from rsbounds.answers._topk_radius import lead_at, radius_of, score_radius
 from rsbounds.answers._votes import (
     Recorded,
@@ -39,8 +40,9 @@ from rsbounds.answers._votes import (
     void_votes,
 )
 from rsbounds.certificate import ABSTAIN
-from rsbounds.confidence import BOUNDS, Pair
+from rsbounds.confidence import BOUNDS
 from rsbounds.confidence.bound import capped_end, divided
+from rsbounds.confidence.internal import Pair
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase
 from rsbounds.schemes import Option, Scheme
@@ -50,7 +52,7 @@ class Estimate(NamedTuple):
     """What the samples show: the bounds of the choice that decides, and the radius."""
 
     pair: Pair
-    choice: Choice
+    choice: TopKChoice
     radius: float
 
 
@@ -132,6 +134,7 @@ def top_k_radius(
         raise ArgumentError("label", f"must be one of {classes} classes; got {label}")
     require_fixed(scheme)
     level = scheme.fixed_level(sigma)
+    warn_of_confidence(procedure.alpha, stacklevel=2)
     choices = plan(
         select, label, k, n0=procedure.n0, n=procedure.n, alpha=procedure.alpha
     )
@@ -161,7 +164,7 @@ def drawn(name: str, counts: Any, samples: int) -> Counts:
 def estimate(
     counts: Counts,
     label: int,
-    chosen: Plan,
+    chosen: TopKPlan,
     *,
     n: int,
     alpha: float,
@@ -197,11 +200,11 @@ def estimate(
     lower_end = BOUNDS[bound].lower
     total: Any = np.int64(n)
     label_count: Any = np.int64(counts[label] if label < len(counts) else 0)
-    lower = lower_end(label_count, total, part_of_alpha(alpha, 2), None)
+    lower = lower_end(label_count, total, part_of_alpha(alpha, 2))
     pairs = []
     for choice in chosen.choices:
         misses = total - compared(counts, label, chosen.k, choice) - void
-        upper = lower_end(misses, total, part_of_alpha(alpha, choice.parts), None)
+        upper = lower_end(misses, total, part_of_alpha(alpha, choice.parts))
         z_b, p_b = capped_end(lower, upper)
         pairs.append(Pair(float(lower.z), float(z_b), float(lower.p), float(p_b)))
     return _largest(pairs, chosen.choices, scheme, sigma)
@@ -215,7 +218,7 @@ def part_of_alpha(alpha: float, parts: int) -> Any:
     return min(level, math.nextafter(float(alpha) / parts, 0.0))
 
 
-def compared(counts: Counts, label: int, k: int, choice: Choice) -> int:
+def compared(counts: Counts, label: int, k: int, choice: TopKChoice) -> int:
     """The sum of t counts whose upper bound is one of s_t.
 
     Of the labels outside T the w = k - |T| most frequent, of these the t least: at
@@ -230,7 +233,7 @@ def compared(counts: Counts, label: int, k: int, choice: Choice) -> int:
 
 
 def _largest(
-    pairs: Sequence[Pair], choices: Sequence[Choice], scheme: Scheme, sigma: float
+    pairs: Sequence[Pair], choices: Sequence[TopKChoice], scheme: Scheme, sigma: float
 ) -> Estimate:
     """The estimate of the choice of largest radius."""
     expected = [

@@ -28,7 +28,7 @@ GAIN = 1e-4  # of the expected radius, relative: less is not worth a further cho
 
 
 @dataclass(frozen=True)
-class Choice:
+class TopKChoice:
     """One sum of t labels that is compared with t times the label's probability.
 
     Parameters
@@ -52,7 +52,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TopKPlan:
     """All that the selection samples decide: k, and the choices that may pay.
 
     A choice (t, T, parts) stands for the C(w, t) sums of t of some w = k - |T| labels,
@@ -61,10 +61,12 @@ class Plan:
     """
 
     k: int
-    choices: tuple[Choice, ...]
+    choices: tuple[TopKChoice, ...]
 
 
-def plan(select: Counts, label: int, k: int, *, n0: int, n: int, alpha: float) -> Plan:
+def plan(
+    select: Counts, label: int, k: int, *, n0: int, n: int, alpha: float
+) -> TopKPlan:
     """The choices that promise most, by the selection samples.
 
     Every choice leaves out the m labels that were selected most often, for some m, and
@@ -81,7 +83,7 @@ def plan(select: Counts, label: int, k: int, *, n0: int, n: int, alpha: float) -
         As in :func:`top_k_radius`.
     """
     if k == 1:
-        return Plan(1, (Choice(1, (), 2),))
+        return TopKPlan(1, (TopKChoice(1, (), 2),))
     # rows of files leave out trailing zeros: add as many as a plan can look at
     select = padded(select, max(len(select), label + 1) + 2 * k + 1)
     others = _others(select, label, k)
@@ -92,14 +94,14 @@ def plan(select: Counts, label: int, k: int, *, n0: int, n: int, alpha: float) -
     together = trial.radii(hopeful, np.arange(2.0, CHOICES + 1)[:, None])
     taken = _greedy(np.concatenate([alone[None, hopeful], together]))
     choices = [
-        Choice(
+        TopKChoice(
             t=int(shapes.t[j]),
             apart=tuple(others[: k - shapes.window[j]].tolist()),
             parts=2 * len(taken) * int(shapes.sums[j]),
         )
         for j in hopeful[taken]
     ]
-    return Plan(k, tuple(choices))
+    return TopKPlan(k, tuple(choices))
 
 
 def _others(select: Counts, label: int, k: int) -> NDArray[np.intp]:
@@ -235,7 +237,7 @@ def _sums(shares: Floats, k: int, shapes: _Shapes) -> Floats:
 class _Trial:
     """What n samples would show of each shape in the scenarios, in scores."""
 
-    own: Floats  # of the label's lower bound, shape (SCENARIOS,)
+    lower: Floats  # scores of the label's lower bound, shape (SCENARIOS,)
     sums: Floats  # shares, shape (shapes, SCENARIOS)
     shapes: _Shapes
     n: int
@@ -246,19 +248,19 @@ class _Trial:
         cls, shares: Floats, shapes: _Shapes, k: int, n: int, alpha: float
     ) -> _Trial:
         """The trial of shares as :func:`_scenarios` gives them, the label's first."""
-        own = _lower_score(shares[:, 0], n, _level_score(alpha / 2))
-        return cls(own, _sums(shares[:, 1:], k, shapes), shapes, n, alpha)
+        lower = _lower_score(shares[:, 0], n, _level_score(alpha / 2))
+        return cls(lower, _sums(shares[:, 1:], k, shapes), shapes, n, alpha)
 
-    def radii(self, some: NDArray[np.intp], taken: Floats) -> Floats:
-        """Radii of ``some`` shapes where ``taken`` choices share alpha.
+    def radii(self, chosen: NDArray[np.intp], taken: Floats) -> Floats:
+        """Radii of ``chosen`` shapes where ``taken`` choices share alpha.
 
         The result has the shape (*taken, shapes, SCENARIOS).
         """
         with np.errstate(under="ignore"):  # a level of 0 shows nothing
-            level = _level_score(self.alpha / (2 * taken * self.shapes.sums[some]))
-        upper = _upper_score(self.sums[some], self.n, level[..., None])
-        capped = np.minimum(upper, -self.own)
-        return _crossings(self.own, capped, self.shapes.log_t[some, None])
+            level = _level_score(self.alpha / (2 * taken * self.shapes.sums[chosen]))
+        upper = _upper_score(self.sums[chosen], self.n, level[..., None])
+        capped = np.minimum(upper, -self.lower)
+        return _crossings(self.lower, capped, self.shapes.log_t[chosen, None])
 
 
 def _level_score(level: Any) -> Any:

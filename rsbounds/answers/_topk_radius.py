@@ -10,23 +10,15 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import LOG_NDTR_ERROR
-from rsbounds.confidence import Pair
+from rsbounds.answers._search import Floats, largest_radius
+from rsbounds.confidence.internal import Pair
 from rsbounds.schemes import Scheme
 from rsbounds.special import log_ndtr
 
-Floats = NDArray[np.float64]
 
-# parts of an interval, down to 2^-46
-NEAR = 8.0 ** -np.arange(16) / 2
-# doublings of an expected radius
-REACH = np.array([2, 3, 5, 8, 13, 21, 40])
-
-
-@np.errstate(under="ignore")  # distances may be smaller than any normal double
 def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
     """Search the largest radius at which a label is shown to stay.
 
@@ -35,52 +27,11 @@ def radius_of(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
     z_a, z_b = pair.z_a, pair.z_b
     if t == 1:
         return scheme.radius(z_a, sigma, z_b) if z_a > z_b else 0.0
-    if scheme.whole:
-        return _whole_radius(pair, t, scheme, sigma)
-    expected = score_radius(pair, t) * _unit(scheme, sigma)
-    if not 0.0 < expected < math.inf:
-        expected = sigma
-    # noise that shifts scores, as normal noise does, needs this one round
-    at = np.append(_around(0.0, expected, 2 * expected), expected * 2.0**REACH)
-    while True:
-        lead = lead_at(z_a, z_b, t, at, scheme, sigma)
-        kept = lead > 0
-        if kept.all() or not kept[0]:
-            return float(at[-1]) if kept[0] else 0.0
-        first = int(np.argmin(kept))
-        low, high = float(at[first - 1]), float(at[first])
-        if high - low <= 1e-12 * high or not low < (low + high) / 2 < high:
-            return low
-        share = lead[first - 1] / (lead[first - 1] - lead[first])
-        if not 0 < share < 1:
-            share = 0.5
-        at = _around(low, low + share * (high - low), high)
 
+    def lead(radius: Floats) -> Floats:
+        return lead_at(z_a, z_b, t, radius, scheme, sigma)
 
-def _whole_radius(pair: Pair, t: int, scheme: Scheme, sigma: float) -> float:
-    """The same where radii count changes."""
-
-    def kept(changes: int) -> bool:
-        lead = lead_at(pair.z_a, pair.z_b, t, float(changes), scheme, sigma)
-        return bool(lead > 0)
-
-    if not kept(0):
-        return 0.0
-    most = 1
-    while kept(most):  # transport promises nothing beyond some number of changes
-        most *= 2
-    least = most // 2
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (middle, most) if kept(middle) else (least, middle)
-    return float(least)
-
-
-def _around(low: float, expected: float, high: float) -> Floats:
-    """From low to high, closest around the expected; halved on each side at least."""
-    below = expected - (expected - low) * NEAR
-    above = expected + (high - expected) * NEAR[::-1]
-    return np.concatenate([[low], below, above, [high]])
+    return largest_radius(lead, score_radius(pair, t), scheme, sigma)
 
 
 def lead_at(
@@ -97,11 +48,6 @@ def lead_at(
     most = round_up(log_ndtr(high), LOG_NDTR_ERROR)
     with np.errstate(invalid="ignore", under="ignore"):
         return np.asarray(least - (most - share + LOG_NDTR_ERROR * abs(most)))
-
-
-def _unit(scheme: Scheme, sigma: float) -> float:
-    """The distance that moves a score by about 1."""
-    return sigma / abs(float(scheme.transport(0.0, sigma, sigma)[0]))
 
 
 def score_radius(pair: Pair, t: int) -> float:

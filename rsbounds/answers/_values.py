@@ -1,10 +1,11 @@
 """Intervals for quantiles of real outputs under noise.
 
 Where the p-quantile at x' is below a value L, the event "output < L" has probability at
-least p at x', so at least Phi(z - R/sigma) at x, z = Phi^-1(p). The k-th smallest of n
-samples is such an L unless fewer than k of them fall where that event ends: P(Bin(n,
-Phi(z - R/sigma)) <= k - 1). "Below" and "at most" are kept apart, so ties and infinite
-outputs need no assumption.
+least p at x', so at least Phi(z - R/sigma) at x, z = Phi^-1(p). From x' back to x goes
+the inverse of the scheme's transport, another map where noise is one-sided. The k-th
+smallest of n samples is such an L unless fewer than k of them fall where that event
+ends: P(Bin(n, Phi(z - R/sigma)) <= k - 1). "Below" and "at most" are kept apart, so
+ties and infinite outputs need no assumption.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from rsbounds._numerics.checks import Array, as_floats, number
 from rsbounds._numerics.decimals import short
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.levels import warn_of_confidence
 from rsbounds._numerics.rounding import round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds.answers._answer import (
@@ -38,6 +40,7 @@ from rsbounds.confidence import upper_bound
 from rsbounds.confidence.bound import half
 from rsbounds.procedure import Procedure
 from rsbounds.sampling import Draws, Phase, Sampler
+from rsbounds.sampling.adapters import output_sampler
 from rsbounds.schemes import Option, Scheme
 
 BOUND = "order-statistics"
@@ -94,11 +97,26 @@ def value_interval(
     >>> bool(-0.15 < low < -0.125 < 0.125 < high < 0.15)  # the truth: -0.125 and 0.125
     True
     """
+    ends = quantile_ends(samples, radius, p, alpha, scheme, sigma, stacklevel=2)
+    warn_of_confidence(alpha, stacklevel=2)
+    return ends
+
+
+def quantile_ends(
+    samples: Any,
+    radius: float,
+    p: float,
+    alpha: float,
+    scheme: Scheme,
+    sigma: float | None,
+    stacklevel: int,
+) -> tuple[Any, Any]:
+    """What :func:`value_interval` returns; it warns only of too few samples."""
     ordered = sorted_samples(samples)
     n = len(ordered)
     ranks = order_ranks(n, radius, p, alpha, scheme, sigma)
     if 0 in ranks:
-        warnings.warn(beyond(n, radius), RuntimeWarning, stacklevel=2)
+        warnings.warn(beyond(n, radius), RuntimeWarning, stacklevel=stacklevel + 1)
     low, high = interval(ordered, ranks)
     return (low, high) if np.ndim(samples) > 1 else (low[0], high[0])
 
@@ -131,8 +149,8 @@ def order_ranks(
     level = float(half(checked_alpha(alpha)))
     distance = checked_radius(radius)
     z = ndtri(np.asarray(quantile))
-    low = scheme.transport(round_down(z, NDTRI_ERROR), distance, sigma)[0]
-    high = scheme.transport(round_up(z, NDTRI_ERROR), distance, sigma)[1]
+    low = scheme.inverse(round_down(z, NDTRI_ERROR), distance, sigma)[0]
+    high = scheme.inverse(round_up(z, NDTRI_ERROR), distance, sigma)[1]
     return _rank(n, level, float(low)), _rank(n, level, -float(high))
 
 
@@ -204,7 +222,7 @@ class Values(Answer):
     """Where the p-quantile of each real output stays, within each of some radii.
 
     Its rows predict no class; their columns ``quantile``, ``low``, ``high`` hold the
-    answers (:func:`intervals`), ``ranks`` the order statistics that they are. Labels
+    answers (:meth:`intervals`), ``ranks`` the order statistics that they are. Labels
     are kept in the rows and have no part in the intervals.
 
     Parameters
@@ -217,18 +235,19 @@ class Values(Answer):
     Raises
     ------
     ValueError
-        For an argument out of its domain, or noise that is not the same at every input.
+        For an argument out of its domain, noise that is not the same at every input, or
+        a scheme that states no inverse of its transport.
 
     Examples
     --------
     >>> import numpy as np
     >>> from rsbounds import certify_dataset
-    >>> from rsbounds.answers import Values, intervals
+    >>> from rsbounds.answers import Values
     >>> from rsbounds.schemes import gaussian
     >>> x = np.array([[0.5], [2.0]], np.float32)
     >>> answer = Values(gaussian(0.25), radii=[0.1])
     >>> run = certify_dataset(lambda b: b, x, answer, n=1000)
-    >>> low, high = intervals(run.rows)  # shape (inputs, radii, outputs)
+    >>> low, high = answer.intervals(run.rows)  # shape (inputs, radii, outputs)
     >>> bool(0.3 < low[0, 0, 0] < 0.4 < 0.6 < high[0, 0, 0] < 0.7)
     True
     """
@@ -243,11 +262,12 @@ class Values(Answer):
     n0 = 16
     n = 10_000
     classifies = False
+    direction = "inverse"
 
     def __init__(
         self, scheme: Scheme, radii: Sequence[float] = (0.0,), p: float = 0.5
     ) -> None:
-        require_fixed(scheme)
+        require_fixed(scheme, self.direction)
         checked = as_floats("radii", radii, 0.0, nan=False)
         if not checked.size:
             raise ArgumentError("radii", "must hold at least one; got none")
@@ -276,7 +296,7 @@ class Values(Answer):
                 return
 
     def sampler(self, model: Any, **options: Any) -> Sampler:
-        return self.scheme.output_sampler(model, "values", **options)
+        return output_sampler(model, "values", self.scheme, **options)
 
     def ranks(self, procedure: Procedure, sigma: float) -> list[Ranks]:
         """The order statistics at each radius."""
@@ -328,8 +348,31 @@ class Values(Answer):
         return None
 
     @classmethod
+    def intervals(cls, rows: Sequence[Recorded]) -> tuple[Array, Array]:
+        """The ends of all intervals of rows of values.
+
+        Parameters
+        ----------
+        rows : sequence of Row
+            Those of a run or of a file.
+
+        Returns
+        -------
+        low, high : ndarray of float64, shape (inputs, radii, outputs)
+
+        Raises
+        ------
+        ValueError
+            If rows are of another answer.
+        """
+        require_rows(rows, cls.name, ("low", "high"))
+        low = np.array([table(row.extra["low"]) for row in rows])
+        high = np.array([table(row.extra["high"]) for row in rows])
+        return low, high
+
+    @classmethod
     def report(cls, parameters: Mapping[str, Any], rows: Sequence[Recorded]) -> Summary:
-        low, high = intervals(rows)
+        low, high = cls.intervals(rows)
         table = [["radius", "finite", "median width", "largest width"]]
         figures = list[dict[str, float]]()
         widths_at = np.moveaxis(high - low, 1, 0)
@@ -350,29 +393,6 @@ class Values(Answer):
             )
         title = f"{low.shape[2]} outputs, quantile {parameters['p']:g}"
         return Summary(title, table, {"intervals": figures})
-
-
-def intervals(rows: Sequence[Recorded]) -> tuple[Array, Array]:
-    """The ends of all intervals of rows of values.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-        Those of a run or of a file.
-
-    Returns
-    -------
-    low, high : ndarray of float64, shape (inputs, radii, outputs)
-
-    Raises
-    ------
-    ValueError
-        If rows are of another answer.
-    """
-    require_rows(rows, Values.name, ("low", "high"))
-    low = np.array([table(row.extra["low"]) for row in rows])
-    high = np.array([table(row.extra["high"]) for row in rows])
-    return low, high
 
 
 def joined(values: Array) -> str:

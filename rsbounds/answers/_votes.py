@@ -52,16 +52,21 @@ class Votes(Record):
         Class counts of the samples that choose, and of those that estimate.
     n : int
         How many samples estimate.
+    classes : int, optional
+        How many the model has, where it was asked: rows leave out trailing zeros.
     """
 
     sigma: float
     select: ClassCounts
     counts: ClassCounts
     n: int
+    classes: int | None = None
 
     @classmethod
     def of(cls, row: Recorded) -> Self:
         """The votes that a row of a result file holds."""
+        if not hasattr(row, "counts"):
+            raise ArgumentError("row", f"must be a row of a file; got {row!r:.60}")
         # a row leaves out trailing zeros: of void samples alone nothing is left
         select = np.array(row.select or (0,), dtype=np.int64)
         counts = np.array(row.counts or (0,), dtype=np.int64)

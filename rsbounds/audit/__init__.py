@@ -7,20 +7,16 @@ row is about (of the selection samples alone, so that the level holds whatever t
 propose), and what columns should repeat. The balls decide.
 """
 
-from rsbounds.audit._card import check_card, verified
+from rsbounds.audit._card import check_card
 from rsbounds.audit._finding import Audit, Finding, Kind
-from rsbounds.audit._published import verify_printed
 from rsbounds.audit._verify import verify
-from rsbounds.audit._whole import contradictions as contradictions  # for commands
 
 __all__ = [
     "Audit",
     "Finding",
     "Kind",
     "check_card",
-    "verified",
     "verify",
-    "verify_printed",
 ]
 
 

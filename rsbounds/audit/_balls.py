@@ -37,6 +37,8 @@ Arb = Any
 _DIGITS = (
     44.0  # natural logarithm of the accuracy aimed at, relative to the smaller tail
 )
+# of a mixture: more are needed for tails below e^-1500 alone, which no score is
+_MOST_TERMS = 1500
 _FEW = 80.0  # up to this mu + beta E falls slowly, and Poisson's mixture has few terms
 
 
@@ -144,5 +146,7 @@ def _mixture(y: Arb, half: Arb, mu: Arb, lower: bool) -> Arb:
         j += 1
         weight, density = weight * half / j, density * y / (mu + j)
         step, term = (y / (mu + j + 1), density) if lower else (half / (j + 1), weight)
-        if step < 0.5 and term < total * math.exp(-_DIGITS):
+        if step < 0.5 and (term < total * math.exp(-_DIGITS) or j > _MOST_TERMS):
             return total + _about(2 * term)
+        if j > _MOST_TERMS:
+            return arb.nan()

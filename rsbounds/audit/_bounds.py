@@ -10,20 +10,11 @@ PRECISION = 192
 _BITS = 64  # of a sum, relative to its first term
 
 
-def _clopper_pearson(count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
+def _clopper_pearson(count: int, n: int, at: Event, alpha: Arb) -> bool:
     return bool(tail(count, n, *at) <= alpha)
 
 
-def _randomized(count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
-    # P(X > count) + u P(X = count), but no more than one more success of one more
-    # would show
-    if count == n:
-        return bool(u * at.p**n <= alpha and at.p ** (n + 1) <= alpha)
-    beyond = u * tail(count, n, *at) + (1 - u) * tail(count + 1, n, *at)
-    return bool(beyond <= alpha)
-
-
-def _anytime(count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
+def _anytime(count: int, n: int, at: Event, alpha: Arb) -> bool:
     # the wealth 1/alpha of a bet on the Beta(1/2, 1/2) law cut to what is above p
     if not n * at.p < count:  # the wealth is then below 2
         return False
@@ -39,16 +30,15 @@ def _anytime(count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
     return bool(alpha * above * logs.exp() >= stake)
 
 
-def _exact(count: int, n: int, at: Event, alpha: Arb, u: Arb) -> bool:
+def _exact(count: int, n: int, at: Event, alpha: Arb) -> bool:
     # the share of all outcomes
     return bool(n * at.p <= count)
 
 
 #: By the name of the bound: whether p is a lower bound at level alpha after ``count``
-#: successes in ``n`` trials; ``u`` is the uniform number of a bound that needs one.
-PROOFS: Mapping[str, Callable[[int, int, Event, Arb, Arb], bool]] = {
+#: successes in ``n`` trials.
+PROOFS: Mapping[str, Callable[[int, int, Event, Arb], bool]] = {
     "clopper-pearson": _clopper_pearson,
-    "randomized": _randomized,
     "anytime": _anytime,
     "staged": _clopper_pearson,  # of one look, whose level rsbounds.audit._looks has
     "exact": _exact,
@@ -64,7 +54,6 @@ def proved(
     n: int,
     alpha: float,
     parts: int,
-    u: float,
 ) -> bool:
     """Tell whether p is a lower bound at one of the parts of alpha.
 
@@ -80,7 +69,7 @@ def proved(
         at = event(arb(v)) if form == "z" else Event(arb(v), 1 - arb(v))
         if bound not in PROOFS:
             raise LookupError(f"nothing here can prove the bound {bound!r}")
-        return PROOFS[bound](count, n, at, arb(alpha) / parts, arb(u))
+        return PROOFS[bound](count, n, at, arb(alpha) / parts)
 
 
 def tail(count: int, n: int, p: Arb, q: Arb) -> Arb:

@@ -10,37 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from rsbounds._numerics.files import content_of
-from rsbounds.audit._finding import Audit, Finding, Kind
+from rsbounds.audit._finding import Finding, Kind
 from rsbounds.audit._verify import verify
-from rsbounds.results import as_markdown, card, read
+from rsbounds.reports import card
+from rsbounds.reports.internal import as_markdown
+from rsbounds.results import read
 
 #: What a card says of its making, and not of its file.
 _OF_ITSELF = ("rsbounds",)
-
-
-def verified(audit: Audit, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a card says of an audit of a file.
-
-    Parameters
-    ----------
-    audit : Audit
-        The result of :func:`verify`.
-    path : path-like
-        The file that was verified.
-
-    Returns
-    -------
-    dict
-        The card's entry ``verified``, plain numbers and texts.
-    """
-    first = [finding.at(Path(path).name) for finding in audit.findings[:20]]
-    return {
-        "rows": audit.rows,
-        "proved": audit.proved,
-        "findings": len(audit.findings),
-        "first": first,
-        "stated": list(audit.stated),
-    }
 
 
 def check_card(
@@ -54,7 +31,7 @@ def check_card(
     Parameters
     ----------
     stated : mapping
-        As :func:`rsbounds.results.read_card` returns it.
+        As :func:`rsbounds.reports.read_card` returns it.
     path : path-like
         The result file.
     beside : path-like, optional
@@ -73,7 +50,7 @@ def check_card(
     """
     audit = None
     if stated["verified"] is not None:
-        audit = verified(verify(path), path)
+        audit = verify(path).on_card(path)
     radii = [at["radius"] for at in stated["accuracy"]]
     made = card(read(path), radii or None, verified=audit)
     findings = [*_otherwise(stated, made)]
@@ -82,24 +59,26 @@ def check_card(
     return tuple(findings)
 
 
-def _text_otherwise(stated: Mapping[str, Any], place: Path) -> Iterator[Finding]:
+def _text_otherwise(entries: Mapping[str, Any], place: Path) -> Iterator[Finding]:
     """A card's Markdown that says something else than the card."""
     if not place.is_file():
         return
-    expected = as_markdown(stated).splitlines()
+    expected = as_markdown(entries).splitlines()
     lines = content_of(place).decode("utf-8", "backslashreplace").splitlines()
-    for number, (own, line) in enumerate(zip_longest(lines, expected), start=1):
-        if own != line:
-            text = f"{place.name}:{number} is {own!r:.80}, {line!r:.80} by the card"
+    for number, (written, line) in enumerate(zip_longest(lines, expected), start=1):
+        if written != line:
+            text = f"{place.name}:{number} is {written!r:.80}, {line!r:.80} by the card"
             yield Finding(Kind.CARD, None, text)
             return
 
 
-def _otherwise(stated: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[Finding]:
+def _otherwise(
+    entries: Mapping[str, Any], made: Mapping[str, Any]
+) -> Iterator[Finding]:
     """Entries of a card that are others when they are computed again."""
     computed = json.loads(json.dumps(made))
-    for name in sorted((stated.keys() | computed.keys()) - set(_OF_ITSELF)):
-        had, has = stated.get(name), computed.get(name)
+    for name in sorted((entries.keys() | computed.keys()) - set(_OF_ITSELF)):
+        had, has = entries.get(name), computed.get(name)
         if had != has:
             text = f"the card's {name} is {had!r:.80}, {has!r:.80} by the file"
             yield Finding(Kind.CARD, None, text)

@@ -4,33 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from rsbounds._numerics.answered import By
 from rsbounds._numerics.decimals import dense_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.answers import ANSWERS
 from rsbounds.audit._finding import Numbered
 from rsbounds.audit._proof import answer_of
-from rsbounds.certify import Stopping
+from rsbounds.certify.internal import job_of
 from rsbounds.results import Manifest
-from rsbounds.results import undeclared as undeclared_entries
+from rsbounds.results.internal import undeclared as undeclared_entries
 from rsbounds.schemes import METHODS
-
-#: Parameters that say what a noise is made of, beside those that radii follow from.
-FURTHER: Mapping[str, frozenset[str]] = {
-    "semi-elastic": frozenset({"sigma", "k", "shift", "anchors"}),
-    "lipschitz": frozenset({"sigma_function"}),
-    "range": frozenset({"sigma_function"}),
-    "anisotropic": frozenset({"noise", "levels", "dim"}),
-    "generator": frozenset({"noise"}),
-    "composite": frozenset({"rule"}),
-    "flips": frozenset({"symmetric"}),
-    "blocks": frozenset({"blocks", "splits", "changes"}),
-    "orbit": frozenset({"transform"}),
-    "transformed": frozenset({"law", "transform"}),
-}
-#: What any scheme may have: the code that returned it.
-_OF_ALL = frozenset({"code"})
 
 
 def undeclared(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[str]:
@@ -71,10 +57,35 @@ def _probed(manifest: Manifest) -> Iterator[str]:
 
 
 def _parameters(manifest: Manifest) -> Iterator[str]:
-    method = METHODS[manifest.method]
-    known = method.domains.keys() | FURTHER.get(manifest.method, set()) | _OF_ALL
-    for name in sorted(manifest.parameters.keys() - known):
-        yield f"{shown(name)!r:.80} is no parameter of {manifest.method}"
+    answers = METHODS[manifest.method].who_answers(manifest.parameters)
+    for place in sorted({*places_of(manifest.parameters)}):
+        if answer_for(place, answers) is None:
+            yield f"{shown(place)!r:.80} is no parameter of {manifest.method}"
+
+
+def places_of(entry: Any, above: str = "") -> Iterator[str]:
+    """The places of a value's entries, the parts of their names behind dots.
+
+    Those of an array have the array's own place.
+    """
+    if isinstance(entry, Mapping) and entry:
+        for name, value in entry.items():
+            yield from places_of(value, f"{above}.{name}" if above else name)
+    elif isinstance(entry, list) and entry:
+        for item in entry:
+            yield from places_of(item, above)
+    else:
+        yield above
+
+
+def answer_for(place: str, answers: Mapping[str, By]) -> By | None:
+    """Who answers for a place; None where nothing declares it."""
+    if place in answers:
+        return answers[place]
+    for name, by in answers.items():
+        if name.endswith(".*") and f"{place}.".startswith(name.removesuffix("*")):
+            return by
+    return None
 
 
 def _columns(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[str]:
@@ -82,8 +93,8 @@ def _columns(rows: Sequence[Numbered], manifest: Manifest) -> Iterator[str]:
         answer = answer_of(manifest)
     except ArgumentError:  # a manifest that is damaged is said elsewhere
         return
-    stopping = Stopping.of(manifest.procedure)
-    known = {*answer.columns, *stopping.columns, *answer.scheme.columns}
+    job = job_of(answer, manifest.procedure)
+    known = {*job.columns, *answer.scheme.columns}
     extra = {name for _, row in rows for name in row.extra}
     for name in sorted(extra - known):
         yield f"{shown(name)!r:.80} is no column of the answer {answer.name!r}"

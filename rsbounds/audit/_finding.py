@@ -1,14 +1,18 @@
 """What an audit returns."""
 
 import math
+import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from html import escape
+from pathlib import Path
+from typing import Any
 
 from rsbounds._numerics.text import shown
-from rsbounds.results import Row, Status
+from rsbounds.results import Row
+from rsbounds.results.internal import Status
 from rsbounds.sampling.margins import Difference
 
 
@@ -30,24 +34,32 @@ class Kind(StrEnum):
     CARD = "card"  # an entry of it that its file gives otherwise
     TOO_LARGE = "too large"  # above every count, by more than printing explains
     ROUNDED = "rounded up"  # above what its count earns, by printing alone
+    ARITHMETIC = "arithmetic"  # above it by less than 1e-10, relative
     UNEARNED = "no count earns it"  # and some count earns more
 
     @property
     def fails(self) -> bool:
         """Whether a file with such a finding is wrong.
 
-        What printing alone explains, and a radius below what some count earns, is told
-        and no more.
+        What printing or arithmetic in doubles explains, and a radius below what some
+        count earns, is told and no more.
         """
-        return self not in (Kind.ROUNDED, Kind.UNEARNED)
+        return self not in _TOLD
+
+    @property
+    def fails_strictly(self) -> bool:
+        """Whether it fails where a radius that printing rounded up does."""
+        return self is not Kind.ARITHMETIC
 
     @property
     def rank(self) -> int:
         """The order in which findings are told: the worst first."""
-        return {Kind.ROUNDED: 1, Kind.UNEARNED: 2}.get(self, 0)
+        return 1 + _TOLD.index(self) if self in _TOLD else 0
 
 
-Said = tuple[Kind, str]
+#: Findings that are told and make no file wrong, in the order in which they are told.
+_TOLD = (Kind.ROUNDED, Kind.UNEARNED, Kind.ARITHMETIC)
+Remark = tuple[Kind, str]
 Numbered = tuple[int, Row]  # a row and its line
 
 
@@ -87,13 +99,14 @@ class Audit:
         In the order of the lines.
     stated : tuple of str
         What the file rests on and nothing given here shows: names of the manifest's
-        parameters; "sigma": the noise levels of the rows; "sound_noise": how noise was
-        drawn; "noise_source": that its bits came from the operating system; "margin":
-        that scores are within half of it of those of exact arithmetic;
-        "counts": that the model draws them, of the manifest's seed, n0 and margin;
-        "outputs": the same of real outputs, so the ends of all intervals; "data":
-        labels and hashes of inputs; "truth": how maps agree with the true ones;
-        "classes": how many those maps tell apart; "times": how long rows took.
+        parameters; "sigma": the noise levels of the rows; "exact_noise": how
+        noise was drawn; "sampler": that the writer's own draws the noise that radii are
+        for; "system_bits": that its bits came from the operating system; "margin": that
+        scores are within half of it of those of exact arithmetic; "counts": that the
+        model draws them, of the manifest's seed, n0 and margin; "outputs": the same of
+        real outputs, so the ends of all intervals; "data": labels and hashes of inputs;
+        "truth": how maps agree with the true ones; "classes": how many those maps tell
+        apart; "times": how long rows took.
     rows, proved, drawn : int
         How many rows the file has, were proved or are findings, and were drawn again.
     corrupt : tuple of int
@@ -126,10 +139,29 @@ class Audit:
         """Whether a finding says that the file is wrong: not of printing alone."""
         return any(finding.kind.fails for finding in self.findings)
 
+    @property
+    def fails_strictly(self) -> bool:
+        """Whether a finding is more than arithmetic in doubles explains."""
+        return any(finding.kind.fails_strictly for finding in self.findings)
+
     def of_kind(self) -> dict[str, int]:
         """How many findings there are of each kind, the worst first."""
         kinds = sorted(self.findings, key=lambda finding: finding.kind.rank)
         return dict(Counter(finding.kind.value for finding in kinds))
+
+    def on_card(self, path: str | os.PathLike[str]) -> dict[str, Any]:
+        """What a card says of it: its entry ``verified``, plain numbers and texts.
+
+        ``path`` is the file that was verified.
+        """
+        first = [finding.at(Path(path).name) for finding in self.findings[:20]]
+        return {
+            "rows": self.rows,
+            "proved": self.proved,
+            "findings": len(self.findings),
+            "first": first,
+            "stated": list(self.stated),
+        }
 
     def missed(self, share: float) -> float:
         """The probability that no forged row was drawn again.
@@ -146,8 +178,8 @@ class Audit:
         proved = f"{self.rows} rows, {self.proved} of them proved, {self.drawn} drawn"
         many = len(self.findings)
         line = f"Audit: {proved} again, {many or 'no'} finding{'s' * (many != 1)}"
-        stated = f"; as stated: {', '.join(self.stated)}" if self.stated else ""
-        each = [escape(shown(finding.at(""))) for finding in self.findings[:20]]
-        found = "".join(f"<li>{text}</li>" for text in each)
+        as_stated = f"; as stated: {', '.join(self.stated)}" if self.stated else ""
+        texts = [escape(shown(finding.at(""))) for finding in self.findings[:20]]
+        found = "".join(f"<li>{text}</li>" for text in texts)
         more = f"<li>and {many - 20} more</li>" if many > 20 else ""
-        return f"<p><code>{escape(line + stated)}</code></p><ul>{found}{more}</ul>"
+        return f"<p><code>{escape(line + as_stated)}</code></p><ul>{found}{more}</ul>"

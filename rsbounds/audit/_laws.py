@@ -45,7 +45,7 @@ class Region(NamedTuple):
     log: Arb
 
 
-class Row:
+class RegionRow:
     """Regions of independent coordinates whose ratios rise by one factor each.
 
     ``first`` and ``step`` are the logarithms of the first ratio and of that factor.
@@ -64,12 +64,12 @@ class Row:
         self.from_here = list(accumulate(mass[::-1], initial=zero))[::-1]
 
     def regions(self) -> Iterator[Region]:
-        """All of them, by rising ratio."""
+        """The regions, by rising ratio."""
         for place, masses in enumerate(zip(self.mass, self.shifted_mass, strict=True)):
             yield Region(*masses, self.first + place * self.step)
 
 
-class Law:
+class BallLaw:
     """What comes out of independent coordinates, at x and at x'.
 
     Parameters
@@ -80,8 +80,10 @@ class Law:
         How it is shared out, each row on its own.
     """
 
-    def __init__(self, mass: Arb, shifted_mass: Arb, rows: Sequence[Row] = ()) -> None:
-        alone = Row([arb(1)], [arb(1)], arb(0), arb(1))
+    def __init__(
+        self, mass: Arb, shifted_mass: Arb, rows: Sequence[RegionRow] = ()
+    ) -> None:
+        alone = RegionRow([arb(1)], [arb(1)], arb(0), arb(1))
         *others, self._row = sorted(rows or [alone], key=lambda row: len(row.mass))
         self.mass = mass
         #: What an event keeps that is sure at x.
@@ -100,16 +102,18 @@ class Law:
             return arb(0)
         log_k = self._log_of_end(float(q))
         k = log_k.exp()
-        kept = sum((self._kept(head, log_k, k) for head in self._heads), arb(0))
-        bound = kept - k * q
+        total = sum(
+            (self._sum_of_smaller(head, log_k, k) for head in self._heads), arb(0)
+        )
+        bound = total - k * q
         return bound if bound > 0 else arb(0)
 
     def regions(self) -> Iterator[Region]:
         """What both can produce, region by region."""
-        for head, own in product(self._heads, self._row.regions()):
-            yield _together(head, own)
+        for head, region in product(self._heads, self._row.regions()):
+            yield _together(head, region)
 
-    def _kept(self, head: Region, log_k: Arb, k: Arb) -> Arb:
+    def _sum_of_smaller(self, head: Region, log_k: Arb, k: Arb) -> Arb:
         """The sum of min(Q, k P) over the regions of one head and the longest row."""
         row = self._row
         size = len(row.mass)
@@ -117,19 +121,19 @@ class Law:
         place = (log_k - head.log - row.first) / row.step
         below = min(max(_whole(place.lower().floor()) + 1, 0), size)
         above = min(max(_whole(place.upper().ceil()), below), size)
-        kept = head.shifted_mass * row.shifted_before[below]
-        kept += k * head.mass * row.from_here[above]
+        total = head.shifted_mass * row.shifted_before[below]
+        total += k * head.mass * row.from_here[above]
         for i in range(below, above):
             shifted_mass = head.shifted_mass * row.shifted_mass[i]
-            kept += shifted_mass.min(k * head.mass * row.mass[i])
-        return kept
+            total += shifted_mass.min(k * head.mass * row.mass[i])
+        return total
 
     def _log_of_end(self, q: float) -> Arb:
         """The logarithm of the ratio at which about q is left out."""
         order, left_out = self._falling
         end = min(int(np.searchsorted(left_out, q)), len(order) - 1)
-        head, own = divmod(int(order[end]), len(self._row.mass))
-        return self._heads[head].log + self._row.first + own * self._row.step
+        head, step = divmod(int(order[end]), len(self._row.mass))
+        return self._heads[head].log + self._row.first + step * self._row.step
 
     @cached_property
     def _falling(self) -> tuple[Any, Any]:
@@ -143,13 +147,13 @@ class Law:
         return order, np.cumsum(np.outer(masses, own_masses).ravel()[order])
 
 
-def law_of(parts: Parts) -> Law:
+def law_of(parts: Parts) -> BallLaw:
     """The law of so many coordinates of each kind, in the working precision."""
     return _law(parts, ctx.prec)
 
 
 @lru_cache(maxsize=32)
-def _law(parts: Parts, bits: int) -> Law:
+def _law(parts: Parts, bits: int) -> BallLaw:
     with ctx.workprec(bits):
         mass = shifted_mass = arb(1)
         alike: dict[Fraction, list[tuple[Cells, int]]] = {}
@@ -162,8 +166,8 @@ def _law(parts: Parts, bits: int) -> Law:
             # all that is of one region, or nothing
             mass *= sum((as_ball(p) for p, _ in both), arb(0)) ** times
             shifted_mass *= sum((as_ball(q) for _, q in both), arb(0)) ** times
-        rows = [_row(step, tuple(own), bits) for step, own in alike.items()]
-        return Law(mass, shifted_mass, rows)
+        rows = [_row(step, tuple(members), bits) for step, members in alike.items()]
+        return BallLaw(mass, shifted_mass, rows)
 
 
 def as_ball(share: Fraction) -> Arb:
@@ -195,20 +199,20 @@ def _rising(cells: Cells) -> Cells:
 
 
 @lru_cache(maxsize=32)
-def _row(step: Fraction, parts: Parts, bits: int) -> Row:
+def _row(step: Fraction, parts: Parts, bits: int) -> RegionRow:
     """The regions of coordinates whose cells' ratios rise by the same factor."""
     mass, shifted_mass = [arb(1)], [arb(1)]
     first = arb(0)
     for cells, times in parts:
         start = 0
         if len(cells) == 2:
-            start, *own = _binomial(cells, times, bits)
+            start, *masses = _binomial(cells, times, bits)
         else:
-            own = [_power([cell[side] for cell in cells], times) for side in (0, 1)]
-        mass = _convolved(mass, own[0])
-        shifted_mass = _convolved(shifted_mass, own[1])
+            masses = [_power([cell[side] for cell in cells], times) for side in (0, 1)]
+        mass = _convolved(mass, masses[0])
+        shifted_mass = _convolved(shifted_mass, masses[1])
         first += times * as_ball(_ratio(cells[0])).log() + start * as_ball(step).log()
-    return Row(mass, shifted_mass, first, as_ball(step).log())
+    return RegionRow(mass, shifted_mass, first, as_ball(step).log())
 
 
 def _convolved(a: list[Arb], b: list[Arb]) -> list[Arb]:
@@ -253,13 +257,15 @@ def _choose(n: int, k: int) -> Arb:
         return (_log_factorial(n) - _log_factorial(k) - _log_factorial(n - k)).exp()
 
 
-def chance_of_none(dim: int, kept: int, changes: int) -> Arb:
-    """The probability that kept of dim coordinates are none of the changed ones."""
-    if changes > dim - kept:
+def chance_of_none(dim: int, keep_count: int, changes: int) -> Arb:
+    """The probability that none of the coordinates that are kept is changed."""
+    if changes > dim - keep_count:
         return arb(0)
     with ctx.workprec(ctx.prec + 2 * dim.bit_length()):
-        shown = _log_factorial(dim) - _log_factorial(dim - kept)
-        others = _log_factorial(dim - changes) - _log_factorial(dim - changes - kept)
+        shown = _log_factorial(dim) - _log_factorial(dim - keep_count)
+        others = _log_factorial(dim - changes) - _log_factorial(
+            dim - changes - keep_count
+        )
         return (others - shown).exp()
 
 

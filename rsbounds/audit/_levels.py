@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from rsbounds.audit._finding import Finding, Kind, Numbered
-from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN
+from rsbounds.certificate import ASSERTED_ENVELOPE, PROVEN, without_asserted_noise
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS
+from rsbounds.schemes.internal import allowed_error
 
 SINGLE_LEVEL = 1e-6  # relative: what levels computed in float32 may be off by
 _WORK, _MOST = 5e9, 2000  # differences of numbers that are taken, and rows, at most
@@ -43,7 +44,8 @@ def refuted(
     bounds = {k: v for k, v in manifest.parameters.items() if k in domains}
     # levels are at most exp(rate d) or lip d apart
     name = "rate" if "rate" in domains else "lip"
-    if name not in bounds or manifest.scope not in (*PROVEN, ASSERTED_ENVELOPE):
+    scope = without_asserted_noise(manifest.scope)
+    if name not in bounds or scope not in (*PROVEN, ASSERTED_ENVELOPE):
         return
     if bounds.get("norm", 2.0) != 2:
         return  # in other norms the shape of a generator's noise is not known
@@ -55,15 +57,15 @@ def refuted(
         return
     # a generator's level is a function of x/shape, "inner" the least axis of the shape
     unit = bounds.get("inner", 1.0)
-    points = np.stack([each.x for each in placed]).astype(np.float64) / unit
+    points = np.stack([entry.x for entry in placed]).astype(np.float64) / unit
     norms = np.linalg.norm(points, axis=1)
     apart = cdist(points, points) + _SINGLE * (norms[:, None] + norms)
-    levels = np.array([each.row.sigma for each in placed])
+    levels = np.array([entry.row.sigma for entry in placed])
     with np.errstate(over="ignore"):
         step = constant * apart
         reach = levels * np.exp(step) if name == "rate" else levels + step
         # computed levels may be off by the slack, in logarithms
-        room = math.exp(bounds.get("slack", 0.0)) * (1 + SINGLE_LEVEL)
+        room = math.exp(allowed_error(bounds)) * (1 + SINGLE_LEVEL)
         share = levels[:, None] / (reach * room)
     worst = share.argmax(axis=1)
     for i in np.flatnonzero(share.max(axis=1) > 1):

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from functools import partial
 
 from rsbounds import composite
-from rsbounds.answers import stage_counts
+from rsbounds.answers.internal import stage_counts
 from rsbounds.audit import _bounds
 from rsbounds.audit._balls import Arb, arb, ctx, event
-from rsbounds.audit._finding import Kind, Said
+from rsbounds.audit._finding import Kind, Remark
 from rsbounds.audit._proof import Claim, Proof, is_below
-from rsbounds.composite import Cond, Plan, Rule
+from rsbounds.composite import Cond, Rule
+from rsbounds.composite.internal import Plan
 from rsbounds.confidence import lower_bound
 from rsbounds.results import Row
+from rsbounds.schemes.internal import Composite
 
 Counts = Sequence[Sequence[int] | None]
 
@@ -28,11 +30,11 @@ class ListProof(Proof):
     """
 
     answer = "list"
-    methods = ("composite",)
+    methods = (Composite.name,)
     proves = ("p_a", "z_a", "z_b")
     states_levels = True
 
-    def proved(self, claim: Claim) -> Iterator[Said]:
+    def proved(self, claim: Claim) -> Iterator[Remark]:
         row, manifest, answer, expected = claim
         procedure = manifest.procedure
         evidence = answer.stored(row)
@@ -45,10 +47,10 @@ class ListProof(Proof):
         for stage in counts:
             if stage is not None and not sum(stage) <= procedure.n:
                 raise ValueError(f"counts sum to {sum(stage)} of {procedure.n} samples")
-        plan = composite.plan(
+        plan = composite.internal.plan(
             answer.rule, evidence.select, procedure.n, procedure.alpha
         )
-        held = Held(
+        counted = ListCounts(
             rule=answer.rule,
             plan=plan,
             counts=counts,
@@ -57,22 +59,23 @@ class ListProof(Proof):
             void_against=procedure.void_against,
         )
         item = int(expected.extra["item"])
-        yield from _ends(row, expected, held, item)
-        stated = f"radius is {row.radius}"
+        yield from _ends(row, expected, counted, item)
+        opening = f"radius is {row.radius}"
         if is_below(row.radius, expected.radius, 2 * row.sigma):
-            yield Kind.WEAK, f"{stated}, below what the counts show"
-        elif row.radius and not held.proves(item, row.radius):
-            yield Kind.RADIUS, f"{stated}, more than the counts prove"
+            yield Kind.WEAK, f"{opening}, below what the counts show"
+        elif row.radius and not counted.proves(item, row.radius):
+            yield Kind.RADIUS, f"{opening}, more than the counts prove"
 
 
-def _ends(row: Row, expected: Row, held: Held, item: int) -> Iterator[Said]:
+def _ends(row: Row, expected: Row, counted: ListCounts, item: int) -> Iterator[Remark]:
     """Ends of the deciding stage that its counts don't prove, or far below them."""
-    margin = item >= 0 and _deciding(held.rule, item).kind == "margin"
-    parts = (2 if margin else 1) * len(held.plan.items)
+    margin = item >= 0 and _deciding(counted.rule, item).kind == "margin"
+    parts = (2 if margin else 1) * len(counted.plan.items)
     rest = row.n - max(
-        (count for k, count in enumerate(row.counts) if k != held.plan.cls), default=0
+        (count for k, count in enumerate(row.counts) if k != counted.plan.cls),
+        default=0,
     )
-    rest -= row.n - sum(row.counts) if held.void_against else 0
+    rest -= row.n - sum(row.counts) if counted.void_against else 0
     ends = [
         ("p_a", "p", row.p_a, expected.p_a, expected.count),
         ("z_a", "z", row.z_a, expected.z_a, expected.count),
@@ -86,7 +89,7 @@ def _ends(row: Row, expected: Row, held: Held, item: int) -> Iterator[Said]:
         elif name == "z_b" and row.z_b == -row.z_a:
             continue  # all other classes have what the first leaves
         elif (name == "z_b" and not margin) or not shown(
-            count, row.n, held.alpha, parts, 0.0
+            count, row.n, counted.alpha, parts
         ):
             yield Kind.BOUND, f"{text}, on the unsafe side of {count} of {row.n}"
 
@@ -97,7 +100,7 @@ def _deciding(rule: Rule, item: int) -> Cond:
 
 
 @dataclass(frozen=True)
-class Held:
+class ListCounts:
     """What the counts of a list's stages show at a plan's level.
 
     ``void_against``: samples without a class may be of any, where they would do harm.

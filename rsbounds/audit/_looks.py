@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import nextafter
 
 from rsbounds._numerics.decimals import whole_number
-from rsbounds.audit._finding import Kind, Said
+from rsbounds.audit._finding import Kind, Remark
 from rsbounds.audit._proof import Proof
 from rsbounds.procedure import Procedure
 from rsbounds.results import Manifest, Row
@@ -45,7 +45,9 @@ def levels_of(procedure: Procedure) -> dict[int, float]:
     return levels
 
 
-def findings(row: Row, manifest: Manifest, proof: Proof, prove: bool) -> Iterator[Said]:
+def findings(
+    row: Row, manifest: Manifest, proof: Proof, prove: bool
+) -> Iterator[Remark]:
     """What is wrong with a row, of which the proof is that of its look alone.
 
     The certificates of all looks hold together, so that the row may be of any of them,

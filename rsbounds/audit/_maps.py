@@ -10,12 +10,13 @@ import numpy as np
 from rsbounds._numerics.decimals import whole_number
 from rsbounds._numerics.rounding import round_down
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
+from rsbounds.answers._map_labels import holm
 from rsbounds.answers._map_rows import from_runs
-from rsbounds.answers._maps import holm
-from rsbounds.audit import _bounds, _radii
+from rsbounds.audit import _bounds
 from rsbounds.audit._balls import arb, ctx, event
-from rsbounds.audit._finding import Finding, Kind, Said
+from rsbounds.audit._finding import Finding, Kind, Remark
 from rsbounds.audit._proof import Claim, Proof, answer_of
+from rsbounds.audit.schemes import RADII, TRANSPORTED
 from rsbounds.results import Manifest, Row
 
 #: What refers to true maps, which a file doesn't hold.
@@ -26,10 +27,10 @@ class MapsProof(Proof):
     """The proof of the classes of many positions."""
 
     answer = "maps"
-    methods = _radii.TRANSPORTED
+    methods = TRANSPORTED
     proves = _OF_TRUTH
 
-    def compared(self, claim: Claim) -> Iterator[Said]:
+    def compared(self, claim: Claim) -> Iterator[Remark]:
         yield from super().compared(claim)
         row, expected = claim.row, claim.expected
         if row.radius:
@@ -76,13 +77,13 @@ class MapsProof(Proof):
                     text += f"{expected[name]!r:.60} by the true map"
                     yield Finding(Kind.DATA, row.idx, text, line)
 
-    def proved(self, claim: Claim) -> Iterator[Said]:
+    def proved(self, claim: Claim) -> Iterator[Remark]:
         row, manifest, answer, _ = claim
         procedure = manifest.procedure
         hits = from_runs(row.extra["hits"])
-        held = holm(hits, procedure.n, answer.tau, procedure.alpha)
-        if held.any() and not _rejected(
-            hits, held, procedure.n, answer.tau, procedure.alpha
+        certified = holm(hits, procedure.n, answer.tau, procedure.alpha)
+        if certified.any() and not _rejected(
+            hits, certified, procedure.n, answer.tau, procedure.alpha
         ):
             yield Kind.BOUND, "positions are certified that their counts don't prove"
         radius = float(manifest.answer["radius"])
@@ -113,11 +114,11 @@ def _agrees(row: Row, certified: int) -> bool:
     )
 
 
-def _rejected(hits: Any, held: Any, n: int, tau: float, alpha: float) -> bool:
-    """Whether Holm's procedure rejects all that are held, in ball arithmetic."""
+def _rejected(hits: Any, certified: Any, n: int, tau: float, alpha: float) -> bool:
+    """Whether Holm's procedure rejects all certified positions, in ball arithmetic."""
     with ctx.workprec(_bounds.PRECISION):
         p, left = arb(tau), len(hits)
-        for count in np.unique(hits[held])[::-1]:
+        for count in np.unique(hits[certified])[::-1]:
             if not left * _bounds.tail(int(count), n, p, 1 - p) <= arb(alpha):
                 return False
             left -= int((hits == count).sum())
@@ -130,4 +131,4 @@ def _earned(manifest: Manifest, sigma: float, radius: float, tau: float) -> bool
     with ctx.workprec(_bounds.PRECISION):
         if not event(arb(z)).p <= arb(tau):
             return False
-    return _radii.proved(manifest.method, manifest.parameters, sigma, radius, z)
+    return RADII[manifest.method].proved(manifest.parameters, sigma, radius, z)

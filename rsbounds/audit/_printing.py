@@ -18,8 +18,10 @@ from rsbounds._numerics.checks import Array
 WAYS = {"cut": (0.0, 1.0), "rounded": (0.5, 0.5), "rounded up": (1.0, 0.0)}
 #: Rows of another style than most: a column may have so many, as a share.
 _STRANGE = 0.05
-#: Relative errors of radii computed in double and in single precision.
-_DOUBLE, _SINGLE = 1e-10, 2.0**-21
+#: Relative error of radii that are computed by the field's formulas in doubles.
+DOUBLE = 1e-10
+#: That of radii in single precision.
+_SINGLE = 2.0**-21
 #: So far below a count's radius one is still taken to be that count's.
 _NEAR = 1e-6
 #: A number of so many digits may be one in single precision.
@@ -64,19 +66,19 @@ class Printing:
         texts: dict[float, str] = {}
         for cell in sorted(set(cells), key=len, reverse=True):
             texts[float(cell)] = cell
-        held = [number for number in texts if number and isfinite(number)]
-        digits = [_digits(texts[number])[:2] for number in held]
+        finite = [number for number in texts if number and isfinite(number)]
+        digits = [_digits(texts[number])[:2] for number in finite]
         if not digits:
             return cls(decimals=0, significant=None, single=False, texts=texts)
         styles: list[int | None] = []
-        for each in zip(*digits, strict=True):
-            usual: int = Counter(each).most_common(1)[0][0]
-            longer = sum(number > usual for number in each)
-            styles.append(usual if longer <= _STRANGE * len(each) else None)
+        for lengths in zip(*digits, strict=True):
+            usual: int = Counter(lengths).most_common(1)[0][0]
+            longer = sum(number > usual for number in lengths)
+            styles.append(usual if longer <= _STRANGE * len(lengths) else None)
         if styles == [None, None]:  # a mixed column
-            styles = [int(np.median(each)) for each in zip(*digits, strict=True)]
+            styles = [int(np.median(lengths)) for lengths in zip(*digits, strict=True)]
         most = max(significant for _, significant in digits)
-        single = most >= _DIGITS_OF_SINGLE and all(map(_is_single, held))
+        single = most >= _DIGITS_OF_SINGLE and all(map(_is_single, finite))
         return cls(
             decimals=styles[0], significant=styles[1], single=single, texts=texts
         )
@@ -89,53 +91,47 @@ class Printing:
         """
         printed = cls.of(cells)
         inside = (r for r in printed.texts if 0 < r <= earned[-1] * 256)
-        held = np.array(sorted(inside))
-        if not held.size:
+        radii = np.array(sorted(inside))
+        if not radii.size:
             return printed
-        best, lost = printed._fitting(held, earned)
-        if not lost or held.size < 5:
+        best, lost = printed._fitting(radii, earned)
+        if not lost or radii.size < 5:
             return best
-        some = held[:: -(-held.size // _MOST)]
-        most = min(_STRANGE, lost / held.size / 2) * some.size
-        for factor in _factors(held[-1], earned):
-            other, strange = replace(printed, factor=factor)._fitting(some, earned)
-            if strange <= most and other._chance(some, earned) < _CHANCE:
+        sampled = radii[:: -(-radii.size // _MOST)]
+        most = min(_STRANGE, lost / radii.size / 2) * sampled.size
+        for factor in _factors(radii[-1], earned):
+            other, strange = replace(printed, factor=factor)._fitting(sampled, earned)
+            if strange <= most and other._chance(sampled, earned) < _CHANCE:
                 return other
         return best
 
-    def _fitting(self, held: Array, earned: Array) -> tuple[Printing, int]:
+    def _fitting(self, radii: Array, earned: Array) -> tuple[Printing, int]:
         """The way that most numbers fit, and how many don't."""
         ways = [replace(self, way=way) for way in WAYS]
-        lost = [int((way.counts(held, earned) < 0).sum()) for way in ways]
+        lost = [int((way.counts(radii, earned) < 0).sum()) for way in ways]
         least = lost.index(min(lost))
         if min(lost) == lost[1] > 0:  # nothing speaks for another way than the usual
             least = 1
         return ways[least], lost[least]
 
-    def _chance(self, held: Array, earned: Array) -> float:
+    def _chance(self, radii: Array, earned: Array) -> float:
         """Logarithm of the chance with which numbers print as counts' radii."""
         table = self.factor * earned
-        above = np.clip(np.searchsorted(table, held), 1, table.size - 1)
-        widths = self.units(held) + 2 * self.slack * held
+        above = np.clip(np.searchsorted(table, radii), 1, table.size - 1)
+        widths = self.units(radii) + 2 * self.slack * radii
         return float(np.log(np.minimum(widths / np.diff(table)[above - 1], 1)).sum())
 
     @property
     def slack(self) -> float:
         """The relative error of the arithmetic that computed a number."""
-        return _SINGLE if self.single else _DOUBLE
+        return _SINGLE if self.single else DOUBLE
 
     def unit(self, number: float) -> float:
         """The place of a number's last digit; of one with more digits, its own."""
         if not isfinite(number):
             return 0.0
         text = self.texts.get(number) or as_text(number)
-        decimals, significant, first = _digits(text)
-        units = []
-        if self.decimals is not None:
-            units.append(10.0 ** -max(self.decimals, decimals))
-        if self.significant is not None:
-            units.append(10.0 ** (first + 1 - max(self.significant, significant)))
-        return max(units)
+        return _last_place(text, self.decimals, self.significant)
 
     def units(self, numbers: Array) -> Array:
         return np.array([self.unit(float(number)) for number in numbers])
@@ -185,6 +181,18 @@ def _digits(text: str) -> tuple[int, int, int]:
     exact = Decimal(text)
     _, digits, exponent = exact.as_tuple()
     return max(0, -int(exponent)), len(digits), exact.adjusted()
+
+
+@lru_cache(maxsize=2**16)
+def _last_place(text: str, usual: int | None, usual_significant: int | None) -> float:
+    """The place of a number's last digit, in a column of usually so many."""
+    decimals, significant, first = _digits(text)
+    units = []
+    if usual is not None:
+        units.append(10.0 ** -max(usual, decimals))
+    if usual_significant is not None:
+        units.append(10.0 ** (first + 1 - max(usual_significant, significant)))
+    return max(units)
 
 
 def _is_single(number: float) -> bool:

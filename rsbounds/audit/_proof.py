@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import inf, isnan
 from typing import Any, ClassVar, NamedTuple
 
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer, restored
-from rsbounds.audit._finding import Finding, Kind, Said
-from rsbounds.audit._radii import COVERED
-from rsbounds.certify import Stopping
+from rsbounds.audit._finding import Finding, Kind, Remark
+from rsbounds.audit.schemes import RADII
+from rsbounds.certify.internal import job_of
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS
 
@@ -59,15 +60,15 @@ class Proof:
         about; all others are compared with what the evidence gives.
     states_levels : bool
         Whether the manifest holds the noise levels of its rows.
-    stated : tuple of str
+    shown_by_rerun : tuple of str
         What rows rest on that only drawing them again shows.
     """
 
     answer: ClassVar[str]
-    methods: ClassVar[tuple[str, ...]] = COVERED
+    methods: ClassVar[tuple[str, ...]] = tuple(RADII)
     proves: ClassVar[tuple[str, ...]] = ()
     states_levels: ClassVar[bool] = False
-    stated: ClassVar[tuple[str, ...]] = ("counts",)
+    shown_by_rerun: ClassVar[tuple[str, ...]] = ("counts",)
 
     def check(self, answer: Any) -> None:
         """ValueError for an answer that can't be proved here in a short time."""
@@ -79,14 +80,14 @@ class Proof:
         raise ArgumentError("truth", f"is nothing that {self.answer!r} refers to")
 
     def is_hopeless(self, row: Row, manifest: Manifest) -> bool:
-        """Whether the selection samples are for nothing that the label can be part of.
+        """Whether the label is no part of what the selection samples chose.
 
         A run of which only certified accuracies are wanted draws no more of it.
         """
         selected = row.select.index(max(row.select)) if row.select else 0
         return row.label != selected
 
-    def findings(self, row: Row, manifest: Manifest, prove: bool) -> Iterator[Said]:
+    def findings(self, row: Row, manifest: Manifest, prove: bool) -> Iterator[Remark]:
         """What is wrong with a row; ValueError for numbers that no run can have."""
         answer = answer_of(manifest)
         expected = self.computed(row, answer, manifest)
@@ -97,14 +98,10 @@ class Proof:
 
     def computed(self, row: Row, answer: Answer, manifest: Manifest) -> Row:
         """The row that its own evidence gives."""
-        stopping = Stopping.of(manifest.procedure)
-        evidence = stopping.stored(answer, row)
-        certificate, columns = stopping.certify(
-            answer, evidence, label=row.label, index=row.idx
-        )
+        certificate, columns = job_of(answer, manifest.procedure).recomputed(row)
         return Row.of(row.idx, row.label, certificate, 0.0, extra=columns)
 
-    def compared(self, claim: Claim) -> Iterator[Said]:
+    def compared(self, claim: Claim) -> Iterator[Remark]:
         """Columns that the row has otherwise than its evidence gives them."""
         row, expected = claim.row, claim.expected
         pairs = [
@@ -113,21 +110,46 @@ class Proof:
         pairs += [
             (name, row.extra.get(name), value) for name, value in expected.extra.items()
         ]
-        for name, stated, computed in pairs:
-            if name not in self.proves and not is_same(stated, computed):
-                text = f"{name} is {stated!r}, {computed!r} by its counts"
+        for name, in_row, computed in pairs:
+            if name not in self.proves and not is_same(in_row, computed):
+                text = f"{name} is {in_row!r}, {computed!r} by its counts"
                 yield Kind.CONTRADICTION, text
 
-    def proved(self, claim: Claim) -> Iterator[Said]:
+    def proved(self, claim: Claim) -> Iterator[Remark]:
         """Bounds and radii of the row that the balls don't prove, or that are weak."""
         raise NotImplementedError(f"{type(self).__name__} proves nothing")
 
 
 def answer_of(manifest: Manifest, **options: Any) -> Answer:
-    """The answer of a manifest, or ValueError; options are the scheme's."""
+    """The answer of a manifest, or ValueError; options are the scheme's.
+
+    Without options the last one is kept, for all rows of a file have the same.
+    """
+    return _restored(manifest, options) if options else _last(_Identity(manifest))
+
+
+def _restored(manifest: Manifest, options: Mapping[str, Any]) -> Answer:
     method = METHODS[manifest.method]
     scheme = method.from_parameters(manifest.parameters, **options)
     return restored(manifest.answer, scheme)
+
+
+class _Identity:
+    """A manifest by what it is, and not by what it holds."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+
+    def __hash__(self) -> int:
+        return id(self.manifest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and self.manifest is other.manifest
+
+
+@lru_cache(maxsize=1)
+def _last(identity: _Identity) -> Answer:
+    return _restored(identity.manifest, {})
 
 
 def own_level(manifest: Manifest) -> float | None:
@@ -135,10 +157,7 @@ def own_level(manifest: Manifest) -> float | None:
     method = METHODS.get(manifest.method)
     if method is None:
         return None
-    scheme = method.from_parameters(manifest.parameters)
-    # of noise that follows the input "sigma" may be the base of its levels
-    fixed = "sigma" in method.domains or scheme.drawn is not None
-    return scheme.own_level if fixed else None
+    return method.from_parameters(manifest.parameters).own_level
 
 
 def void_votes(row: Row) -> int:
@@ -146,23 +165,35 @@ def void_votes(row: Row) -> int:
     return row.n - sum(row.counts)
 
 
-def is_same(stated: Any, computed: Any) -> bool:
+def is_same(recorded: Any, computed: Any) -> bool:
     """Whether two columns of a row are the same; NaN is itself."""
-    if isinstance(stated, float) and isinstance(computed, float):
-        return stated == computed or (isnan(stated) and isnan(computed))
-    return bool(stated == computed)
+    if isinstance(recorded, float) and isinstance(computed, float):
+        return recorded == computed or (isnan(recorded) and isnan(computed))
+    return bool(recorded == computed)
 
 
-def is_near(stated: Any, computed: Any) -> bool:
+def is_near(recorded: Any, computed: Any) -> bool:
     """Whether two entries of a row are the same, as far as machines differ."""
-    if not (isinstance(stated, float) and isinstance(computed, float)):
-        return bool(stated == computed)
-    if isnan(stated) and isnan(computed):
+    if not (isinstance(recorded, float) and isinstance(computed, float)):
+        return bool(recorded == computed)
+    if isnan(recorded) and isnan(computed):
         return True
-    near = abs(stated - computed) <= SAME * (1 + abs(computed)) < inf
-    return stated == computed or near
+    near = abs(recorded - computed) <= SAME * (1 + abs(computed)) < inf
+    return recorded == computed or near
 
 
 def is_below(value: float, computed: float, unit: float) -> bool:
     """Whether a value is well below what was computed."""
     return value + LOST * (unit + abs(computed)) < computed
+
+
+def is_far_above(row: Row, expected: Row, manifest: Manifest) -> bool:
+    """Whether a radius is so far above that of its counts that nothing proves it.
+
+    To prove it may take any time. Radii are computed within a whole change of the
+    largest one, or within the share that their docstrings promise, so that what is
+    more than twice as large and a unit is larger than any that holds.
+    """
+    scheme = METHODS[manifest.method].from_parameters(manifest.parameters)
+    unit = 1.0 if scheme.whole else row.sigma
+    return row.radius > 2 * expected.radius + unit

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from rsbounds.audit._class import ClassProof
+from rsbounds.audit._flag import FlagProof
 from rsbounds.audit._list import ListProof
 from rsbounds.audit._maps import MapsProof
 from rsbounds.audit._proof import Proof
@@ -11,5 +12,12 @@ from rsbounds.audit._values import ValuesProof
 
 PROOFS: Mapping[str, Proof] = {
     proof.answer: proof
-    for proof in (ClassProof(), ListProof(), TopKProof(), ValuesProof(), MapsProof())
+    for proof in (
+        ClassProof(),
+        ListProof(),
+        TopKProof(),
+        ValuesProof(),
+        MapsProof(),
+        FlagProof(),
+    )
 }

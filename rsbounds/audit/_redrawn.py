@@ -11,12 +11,18 @@ from rsbounds._numerics.decimals import sparse_counts
 from rsbounds.answers import ANSWERS
 from rsbounds.audit._finding import Finding, Kind, Numbered
 from rsbounds.audit._proof import answer_of
-from rsbounds.certify import Job, drawn_columns
-from rsbounds.loading import Data, guarded
+from rsbounds.certificate import WATCHED, asserts_noise, without_asserted_noise
+from rsbounds.certify.internal import Job, drawn_columns, job_of
+from rsbounds.loading import Data
+from rsbounds.loading.internal import guarded
 from rsbounds.results import Manifest, Row
-from rsbounds.sampling import Phase, as_sampler, is_sampler
+from rsbounds.results.internal import levels_of, plays_episodes
+from rsbounds.sampling import Phase, as_sampler
+from rsbounds.sampling.internal import is_sampler, is_watched
+from rsbounds.sampling.known import draws_known_noise
 from rsbounds.sampling.margins import Difference, require_compared
 from rsbounds.schemes import Scheme
+from rsbounds.schemes.internal import UNSTATED
 
 #: Samples of a row that are compared with those of other settings, at most.
 MOST_COMPARED = 10_000
@@ -27,18 +33,19 @@ def redrawn(
     manifest: Manifest,
     data: Data,
     model: Any,
-    given: Scheme | None,
+    scheme: Scheme | None,
     truth: Any = None,
 ) -> Iterator[Finding]:
     """Yield the rows whose samples the model doesn't draw again.
 
-    ``given`` is the noise, and ``truth`` what the answer refers to, if they are given.
+    ``scheme`` is the noise, and ``truth`` what the answer refers to, if they are given.
     """
     if "stages" in (manifest.model if isinstance(manifest.model, dict) else {}):
         raise ValueError(
             "counts of a rule on several runs can't be drawn again: draw those"
         )
-    drawer = _drawer(model, manifest, given)
+    yield from _law_hidden(model, manifest, scheme)
+    drawer = _drawer(model, manifest, scheme)
     for line, row in rows:
         job = _job_of(row, manifest, drawer, truth)
         x = data.input(row.idx)
@@ -46,11 +53,34 @@ def redrawn(
             f"input {row.idx}", job.certify, x, row.idx, row.label
         )
         again = Row.of(row.idx, row.label, certificate, 0.0, extra=columns)
-        for name, stated, drawn in drawn_columns(row, again):
-            if stated != drawn:
-                text = f"{name} is {stated:.200}, and drawn again {drawn:.200}"
+        for name, recorded, drawn in drawn_columns(row, again):
+            if recorded != drawn:
+                text = f"{name} is {recorded:.200}, and drawn again {drawn:.200}"
                 yield Finding(Kind.COUNTS, row.idx, text, line)
                 break  # the class is another, and with it all counts
+
+
+def _law_hidden(
+    model: Any, manifest: Manifest, scheme: Scheme | None
+) -> Iterator[Finding]:
+    """Find a sampler of the user's own behind rows that don't say so."""
+    models = model if isinstance(model, Sequence) else [model]
+    drawn = None if scheme is None else scheme.drawn
+    samplers = [
+        candidate
+        for candidate in models
+        if is_sampler(candidate) and not draws_known_noise(candidate, drawn)
+    ]
+    if samplers and not asserts_noise(manifest.scope):
+        text = f"scope is {manifest.scope!r}: the model given is a sampler, which "
+        yield Finding(Kind.MODEL, None, f"{text}draws noise of its own")
+    watched = any(map(is_watched, models))
+    if without_asserted_noise(manifest.scope) == WATCHED and not watched:
+        text = f"scope is {manifest.scope!r}, and the model given plays no episodes"
+        yield Finding(Kind.MODEL, None, text)
+    if watched and not plays_episodes(manifest):
+        text = "the model given plays episodes, of which the manifest says nothing"
+        yield Finding(Kind.MODEL, None, text)
 
 
 def votes_changed(
@@ -58,12 +88,12 @@ def votes_changed(
     manifest: Manifest,
     data: Data,
     model: Any,
-    given: Scheme | None,
+    scheme: Scheme | None,
 ) -> Difference:
     """The samples of rows drawn again, beside those of other settings."""
     margin = manifest.procedure.margin or 0.0
     difference = Difference(margin=margin)
-    drawer = _drawer(model, manifest, given)
+    drawer = _drawer(model, manifest, scheme)
     for _, row in rows:
         job = _job_of(row, manifest, drawer, None)
         draws = job.draws(data.input(row.idx), row.idx)
@@ -116,7 +146,7 @@ def probed_again(
     manifest: Manifest,
     data: Data,
     model: Any,
-    given: Scheme | None,
+    scheme: Scheme | None,
 ) -> Iterator[Finding]:
     """Find inputs of the probe whose selection samples are not drawn again.
 
@@ -124,10 +154,10 @@ def probed_again(
     """
     if of_several_models(manifest):
         return
-    drawer = _drawer(model, manifest, given)
+    drawer = _drawer(model, manifest, scheme)
     for line, row in rows:
-        stated = manifest.probe.get(str(row.idx))
-        if stated is None:
+        recorded = manifest.probe.get(str(row.idx))
+        if recorded is None:
             continue
         job = _job_of(row, manifest, drawer, None)
         if job.recorded_fingerprint(row) is not None:
@@ -135,12 +165,12 @@ def probed_again(
         x = data.input(row.idx)
         fingerprint = guarded(f"input {row.idx}", job.fingerprint, x, row.idx)
         drawn = sparse_counts(fingerprint)
-        if drawn != stated:
-            text = f"the probe is {stated!r:.60}, and drawn again {drawn:.60}"
+        if drawn != recorded:
+            text = f"the probe is {recorded!r:.60}, and drawn again {drawn:.60}"
             yield Finding(Kind.COUNTS, row.idx, text, line)
 
 
-def _drawer(model: Any, manifest: Manifest, given: Scheme | None) -> Any:
+def _drawer(model: Any, manifest: Manifest, scheme: Scheme | None) -> Any:
     """The model's sampler, or those of several; of real outputs the model itself."""
     if not ANSWERS[manifest.answer["name"]].classifies:
         return model
@@ -149,19 +179,23 @@ def _drawer(model: Any, manifest: Manifest, given: Scheme | None) -> Any:
     if is_sampler(model):
         return model
     # noise of a shape is not made of parameters: it has to be given
-    noise = answer_of(manifest).scheme if given is None else given
-    if noise.drawn is None and given is None:
+    noise = answer_of(manifest).scheme if scheme is None else scheme
+    noise = noise.as_drawn(levels_of(manifest.engine))
+    if noise.drawn is None and scheme is None:
         return as_sampler(model)
-    return noise.sampler(model)
+    return as_sampler(model, noise)
 
 
 def _job_of(row: Row, manifest: Manifest, drawer: Any, truth: Any) -> Job:
     """What the row's samples were drawn by, at the level that the row states."""
     answer: Any = answer_of(manifest, level=lambda _: row.sigma)
+    answer.scheme = answer.scheme.as_drawn(levels_of(manifest.engine))
     if truth is not None:
         answer.truth = truth
-    if not answer.scheme.law:  # that of a shape is said by what draws it
+    if answer.scheme.law == UNSTATED:  # what draws it says it
         answer.scheme.law = getattr(drawer, "law", "")
     with warnings.catch_warnings():  # what runs are told of n, a file needs no more
         warnings.simplefilter("ignore")
-        return Job.of(drawer, answer, manifest.procedure)
+        job = job_of(answer, manifest.procedure)
+        job.check()
+        return job.with_model(drawer)

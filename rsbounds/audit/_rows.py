@@ -9,12 +9,13 @@ from typing import Any
 
 from rsbounds._numerics.text import quoted
 from rsbounds.audit import _looks
-from rsbounds.audit._finding import Finding, Kind, Said
+from rsbounds.audit._finding import Finding, Kind, Remark
 from rsbounds.audit._proof import Claim, Proof, answer_of, is_same, own_level
 from rsbounds.audit._proofs import PROOFS
 from rsbounds.certificate import ABSTAIN
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Row, holds
+from rsbounds.results import Manifest, Row
+from rsbounds.results.internal import holds
 from rsbounds.schemes import METHODS
 
 #: Columns of text that nothing is proved of: what may stand there.
@@ -35,12 +36,12 @@ def judged(
     ]
 
 
-def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]:
+def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Remark]:
     """Yield what is wrong with a row.
 
     First against what the manifest states, then against its own counts.
     """
-    yield from _stated(row, manifest)
+    yield from _against_manifest(row, manifest)
     yield from of_itself(row)
     if manifest.method not in METHODS or row.n > manifest.procedure.n:
         return
@@ -67,7 +68,7 @@ def findings(row: Row, manifest: Manifest, prove: bool = True) -> Iterator[Said]
         yield Kind.CONTRADICTION, f"can't be computed again: {error}"
 
 
-def _without_samples(row: Row, manifest: Manifest) -> Iterator[Said]:
+def _without_samples(row: Row, manifest: Manifest) -> Iterator[Remark]:
     """What is wrong with a row that no samples estimate."""
     claim = f"predicts {row.predict} with radius {row.radius}"
     proof = PROOFS.get(manifest.answer["name"], Proof())
@@ -85,7 +86,7 @@ def _without_samples(row: Row, manifest: Manifest) -> Iterator[Said]:
     yield from _columns(row, manifest)
 
 
-def _columns(row: Row, manifest: Manifest) -> Iterator[Said]:
+def _columns(row: Row, manifest: Manifest) -> Iterator[Remark]:
     """Columns of a row without samples that no run writes."""
     proof = PROOFS.get(manifest.answer["name"], Proof())
     try:
@@ -102,7 +103,7 @@ def _selected(row: Row) -> int:
     return row.select.index(max(row.select)) if row.select else 0
 
 
-def of_itself(row: Row) -> Iterator[Said]:
+def of_itself(row: Row) -> Iterator[Remark]:
     """What the field's columns of a row contradict of each other."""
     if row.correct != holds(row.label, row.predict):
         yield (
@@ -132,15 +133,15 @@ def twice(rows: Sequence[tuple[int, Row]]) -> Iterator[Finding]:
         seen.add(row.idx)
 
 
-def _stated(row: Row, manifest: Manifest) -> Iterator[Said]:
+def _against_manifest(row: Row, manifest: Manifest) -> Iterator[Remark]:
     """What the row has otherwise than the manifest."""
-    stated: dict[str, Any] = {"method": manifest.method, "scope": manifest.scope}
+    by_manifest: dict[str, Any] = {"method": manifest.method, "scope": manifest.scope}
     level = own_level(manifest)
     if level is not None:
-        stated["sigma"] = level
+        by_manifest["sigma"] = level
     if not _may_stop(row, manifest.procedure):
-        stated["n"] = manifest.procedure.n
-    for name, value in stated.items():
+        by_manifest["n"] = manifest.procedure.n
+    for name, value in by_manifest.items():
         if getattr(row, name) != value:
             text = f"{name} is {getattr(row, name)!r}, {value!r} in the manifest"
             yield Kind.CONTRADICTION, text

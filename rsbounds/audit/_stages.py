@@ -28,11 +28,8 @@ from rsbounds.audit._whole import (
     structure,
 )
 from rsbounds.loading import CorruptInput, Data
-from rsbounds.results import (
-    Manifest,
-    folded,
-    read_rows,
-)
+from rsbounds.results import Manifest
+from rsbounds.results.internal import folded, read_rows
 from rsbounds.sampling.margins import Difference
 from rsbounds.schemes import Scheme
 
@@ -102,43 +99,41 @@ class File:
         source: Data,
         scheme: Scheme | None,
         describe: Mapping[str, Any] | None,
-        *,
-        as_seen: bool,
     ) -> list[Numbered]:
         """Compare the file with its data, its noise and what is said of its model.
 
         Returns the rows whose inputs are there.
         """
-        stated = {
+        absent = _given.lacking(self.manifest.data, source.identity)
+        recorded = {
             name: value
             for name, value in self.manifest.data.items()
-            if as_seen or name != "preprocessing"
+            if name not in absent
         }
-        self.findings += _given.identity(Kind.DATA, stated, source.identity)
+        self.findings += _given.identity(Kind.DATA, recorded, source.identity)
         if describe is not None and self.model:
-            own = folded("model", describe)
-            self.findings += _given.identity(Kind.MODEL, self.model, own)
+            described = folded("model", describe)
+            self.findings += _given.identity(Kind.MODEL, self.model, described)
         self.findings += _given.left_out(self.manifest, source)
         inside = []
         for numbered in self.rows:
             try:
                 self.findings += _given.at_input(
-                    numbered, self.manifest, source, scheme, as_seen
+                    numbered, self.manifest, source, scheme
                 )
                 inside.append(numbered)
             except (CorruptInput, IndexError) as error:
                 line, row = numbered
                 self.findings.append(Finding(Kind.DATA, row.idx, str(error), line))
-        if as_seen:
-            self.findings += _levels.refuted(
-                inside, self.manifest, lambda index: source.item(index).x
-            )
+        self.findings += _levels.refuted(
+            inside, self.manifest, lambda index: source.item(index).x
+        )
         return inside
 
     def to_redraw(self, inside: Sequence[Numbered]) -> list[Numbered]:
         """Rows to draw again, at random of those that don't contradict themselves."""
-        sound = self._sound(inside)
-        return self.random.sample(sound, min(self.rerun, len(sound)))
+        intact = self._intact(inside)
+        return self.random.sample(intact, min(self.rerun, len(intact)))
 
     def of_model(
         self,
@@ -154,10 +149,10 @@ class File:
             self.findings += _redrawn.redrawn(
                 redrawn, self.manifest, source, model, scheme, truth
             )
-        sound = self._sound(inside)
-        self.random.shuffle(sound)
+        intact = self._intact(inside)
+        self.random.shuffle(intact)
         self.findings += _redrawn.probed_again(
-            sound, self.manifest, source, model, scheme
+            intact, self.manifest, source, model, scheme
         )
 
     def of_other_settings(
@@ -172,7 +167,7 @@ class File:
         self.findings += _redrawn.changed(votes, self.manifest)
         return votes
 
-    def _sound(self, rows: Sequence[Numbered]) -> list[Numbered]:
+    def _intact(self, rows: Sequence[Numbered]) -> list[Numbered]:
         """Rows that don't contradict themselves.
 
         One that does may ask for any number of samples.

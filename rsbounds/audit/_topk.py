@@ -10,12 +10,20 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.decimals import MOST_CLASSES
-from rsbounds.answers import Answer, Choice, Plan, plan
-from rsbounds.audit import _bounds, _radii
+from rsbounds.answers import Answer
+from rsbounds.answers.internal import TopKChoice, TopKPlan, plan
+from rsbounds.audit import _bounds
 from rsbounds.audit._balls import arb, ctx
-from rsbounds.audit._finding import Kind, Said
-from rsbounds.audit._mixed import is_mixed
-from rsbounds.audit._proof import Claim, Proof, answer_of, is_below, void_votes
+from rsbounds.audit._finding import Kind, Remark
+from rsbounds.audit._proof import (
+    Claim,
+    Proof,
+    answer_of,
+    is_below,
+    is_far_above,
+    void_votes,
+)
+from rsbounds.audit.schemes import RADII, TRANSPORTED
 from rsbounds.results import Manifest, Row
 
 _MOST_K = 1000  # to plan what more are compared with takes seconds for each row
@@ -30,7 +38,7 @@ class TopKProof(Proof):
     """
 
     answer = "top-k"
-    methods = _radii.TRANSPORTED
+    methods = TRANSPORTED
     proves = ("p_a", "z_a", "z_b")
 
     def check(self, answer: Any) -> None:
@@ -40,9 +48,9 @@ class TopKProof(Proof):
     def is_hopeless(self, row: Row, manifest: Manifest) -> bool:
         # of classes with as many samples the first ones are selected
         votes = [*row.select, *[0] * (row.label + 1 - len(row.select))]
-        own = votes[row.label]
-        before = sum(count > own for count in votes)
-        before += sum(count == own for count in votes[: row.label])
+        votes_of_label = votes[row.label]
+        before = sum(count > votes_of_label for count in votes)
+        before += sum(count == votes_of_label for count in votes[: row.label])
         return not before < answer_of(manifest).parameters()["k"]
 
     def computed(self, row: Row, answer: Answer, manifest: Manifest) -> Row:
@@ -51,7 +59,7 @@ class TopKProof(Proof):
             raise ValueError(f"label must be in [0, {MOST_CLASSES}); got {row.label}")
         return super().computed(row, answer, manifest)
 
-    def proved(self, claim: Claim) -> Iterator[Said]:
+    def proved(self, claim: Claim) -> Iterator[Remark]:
         row, manifest, answer, expected = claim
         procedure = manifest.procedure
         chosen = plan(
@@ -65,13 +73,13 @@ class TopKProof(Proof):
         choice = next(
             (c for c in chosen.choices if c.columns() == dict(expected.extra)), None
         )
-        legal = all(_is_legal(each, row.label, answer.k) for each in chosen.choices)
+        legal = all(_is_legal(entry, row.label, answer.k) for entry in chosen.choices)
         if choice is None or not legal or not _spent(chosen) <= Fraction(1, 2):
             yield Kind.BOUND, "the sums that are compared spend more than half of alpha"
             return
-        stated = f"radius is {row.radius}"
+        opening = f"radius is {row.radius}"
         if is_below(row.radius, expected.radius, row.sigma):
-            yield Kind.WEAK, f"{stated}, below what the counts show"
+            yield Kind.WEAK, f"{opening}, below what the counts show"
         rest = procedure.n - _compared(row, answer.k, choice)
         rest -= void_votes(row)
         ends = [
@@ -93,20 +101,19 @@ class TopKProof(Proof):
                 row.n,
                 procedure.alpha,
                 parts,
-                0.0,
             ):
                 yield Kind.BOUND, f"{text}, more than {count} of {procedure.n} show"
                 return
-        if row.radius and not _stays(manifest, row, choice.t):
-            yield Kind.RADIUS, f"{stated}, more than the counts prove"
+        if is_far_above(row, expected, manifest) or not _stays(manifest, row, choice.t):
+            yield Kind.RADIUS, f"{opening}, more than the counts prove"
 
 
-def _is_legal(choice: Choice, label: int, k: int) -> bool:
+def _is_legal(choice: TopKChoice, label: int, k: int) -> bool:
     """Whether a choice leaves out others than the label, and compares no more sums."""
     return label not in choice.apart and 1 <= choice.t <= k - len(choice.apart)
 
 
-def _spent(chosen: Plan) -> Fraction:
+def _spent(chosen: TopKPlan) -> Fraction:
     """The share of alpha that all sums of a plan spend, the label's bound aside."""
     return sum(
         (
@@ -117,7 +124,7 @@ def _spent(chosen: Plan) -> Fraction:
     )
 
 
-def _compared(row: Row, k: int, choice: Choice) -> int:
+def _compared(row: Row, k: int, choice: TopKChoice) -> int:
     """The t least of the most frequent k - |T| counts outside T, the label's aside."""
     others = sorted(
         (
@@ -134,15 +141,17 @@ def _compared(row: Row, k: int, choice: Choice) -> int:
 
 def _stays(manifest: Manifest, row: Row, t: int) -> bool:
     """Whether the label's probability is above 1/t of the sum at the radius."""
-    noise = (manifest.method, manifest.parameters, row.sigma, row.radius)
+    if not row.radius:
+        return True
+    proof = RADII[manifest.method]
+    noise = (manifest.parameters, row.sigma, row.radius)
     if t == 1:
-        return _radii.proved(*noise, row.z_a, row.z_b)
-    whole = manifest.method in _radii.DISCRETE
-    whole = whole and not is_mixed(manifest.method, manifest.parameters)
-    if whole and not row.radius.is_integer():
+        return proof.proved(*noise, row.z_a, row.z_b)
+    counts = proof.counts_changes(manifest.parameters)
+    if counts and not row.radius.is_integer():
         # half a change is none: what holds within 2 changes holds within 2.5
         return False
     with ctx.workprec(_bounds.PRECISION):
-        low = _radii.least(*noise, arb(row.z_a))
-        rest = _radii.least(*noise, -arb(row.z_b))  # of what is not in the sum
+        low = proof.least(*noise, arb(row.z_a))
+        rest = proof.least(*noise, -arb(row.z_b))  # of what is not in the sum
         return bool(t * low.p > rest.q)

@@ -15,11 +15,13 @@ import numpy as np
 
 from rsbounds._numerics.decimals import number, whole_number
 from rsbounds._numerics.scores import ndtri
-from rsbounds.answers import BOUND, Answer
-from rsbounds.audit import _bounds, _radii
+from rsbounds.answers import Answer
+from rsbounds.answers.internal import BOUND
+from rsbounds.audit import _bounds
 from rsbounds.audit._balls import arb, ctx, event
-from rsbounds.audit._finding import Kind, Said
+from rsbounds.audit._finding import Kind, Remark
 from rsbounds.audit._proof import Claim, Proof
+from rsbounds.audit.schemes import RADII, TRANSPORTED
 from rsbounds.results import Manifest, Row
 
 
@@ -27,8 +29,8 @@ class ValuesProof(Proof):
     """The proof of intervals of real outputs."""
 
     answer = "values"
-    methods = _radii.TRANSPORTED
-    stated = ("outputs",)
+    methods = TRANSPORTED
+    shown_by_rerun = ("outputs",)
 
     def computed(self, row: Row, answer: Answer, manifest: Manifest) -> Row:
         certificate = answer.unclassified(
@@ -39,7 +41,7 @@ class ValuesProof(Proof):
         )
         return Row.of(row.idx, row.label, certificate, 0.0, extra=row.extra)
 
-    def compared(self, claim: Claim) -> Iterator[Said]:
+    def compared(self, claim: Claim) -> Iterator[Remark]:
         yield from super().compared(claim)
         row, manifest, answer, _ = claim
         if row.radius:
@@ -53,7 +55,7 @@ class ValuesProof(Proof):
             return
         yield from _ends(row, np.array(ranks))
 
-    def proved(self, claim: Claim) -> Iterator[Said]:
+    def proved(self, claim: Claim) -> Iterator[Remark]:
         row, manifest, answer, _ = claim
         for radius, (below, above) in zip(answer.radii, _ranks(row), strict=False):
             if not _ranked(manifest, row.sigma, radius, answer.p, below, above):
@@ -85,7 +87,7 @@ def _table(text: str, *, nan: bool = False) -> Any:
     )
 
 
-def _ends(row: Row, ranks: Any) -> Iterator[Said]:
+def _ends(row: Row, ranks: Any) -> Iterator[Remark]:
     """Ends that contradict the quantile, their ranks or each other."""
     low, high = (_table(row.extra[name]) for name in ("low", "high"))
     middle = _table(row.extra["quantile"], nan=row.void == row.n)[0]
@@ -115,13 +117,13 @@ def _ranked(
     """Whether fewer than k samples below each end have probability alpha/2 at most."""
     procedure = manifest.procedure
     with ctx.workprec(_bounds.PRECISION):
-        noise = (manifest.method, manifest.parameters, sigma, radius)
+        proof, noise = RADII[manifest.method], (manifest.parameters, sigma, radius)
         middle = float(ndtri(np.asarray(p)))
         for k, z, q in ((below, middle, arb(p)), (above, -middle, 1 - arb(p))):
             start = arb(z) - abs(arb(z)) * 4e-15  # proposed; the ball decides
             if not event(start).p <= q:
                 return False
-            at = _radii.least(*noise, start)
+            at = proof.least_before(*noise, start)
             shown = 2 * _bounds.tail(procedure.n - k + 1, procedure.n, at.q, at.p)
             if k and not shown <= arb(procedure.alpha):
                 return False

@@ -20,11 +20,9 @@ from rsbounds.audit._finding import Audit, Finding, Kind
 from rsbounds.audit._proof import answer_of
 from rsbounds.audit._stages import File
 from rsbounds.certificate import ASSERTED_ENVELOPE
-from rsbounds.certify import source_of
-from rsbounds.results import (
-    commitment_path,
-    manifest_path,
-)
+from rsbounds.certify.internal import source_of
+from rsbounds.loading import Preprocess
+from rsbounds.results.internal import commitment_path, manifest_path
 from rsbounds.sampling.margins import Difference
 from rsbounds.schemes import Scheme
 
@@ -121,36 +119,38 @@ def verify(
         text = "was written while it was verified: what is said of it may be of neither"
         finding = Finding(Kind.ROWS, None, f"{text} version; verify it again")
         file.findings.append(finding)
-    given = _stated.shown_by(
+    available = _stated.shown_by(
         data=data is not None,
-        as_seen=seen.as_seen,
         model=describe is not None,
         truth=truth is not None,
         redrawn=seen.drawn > 0,
         noise=scheme is not None and scheme.scope != ASSERTED_ENVELOPE,
     )
-    stated = _stated.stated(file.manifest, scheme, given, as_seen=seen.as_seen)
+    names = _stated.stated_names(file.manifest, scheme, available, absent=seen.absent)
     return Audit(
         findings=tuple(sorted(file.findings, key=_by_line)),
-        stated=stated,
+        stated=names,
         rows=len(file.rows),
         proved=len(chosen),
         drawn=seen.drawn,
         corrupt=tuple(sorted(file.manifest.corrupt())),
         seed=file.seed,
         votes=seen.votes,
-        facts=_stated.facts(file.manifest, stated, given),
+        notes=seen.notes,
+        facts=_stated.facts(file.manifest, scheme, names, available),
     )
 
 
 class _Seen(NamedTuple):
     """What the data and the model of a file showed besides findings.
 
-    ``as_seen``: inputs are as the model sees them; ``drawn``: how many rows were drawn
-    again; ``votes``: what changed where scores were compared.
+    ``absent``: entries of the manifest that the data given can't show; ``notes``: how
+    they lie otherwise than the run's; ``drawn``: how many rows were drawn again;
+    ``votes``: what changed where scores were compared.
     """
 
-    as_seen: bool = False
+    absent: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     drawn: int = 0
     votes: Difference | None = None
 
@@ -166,18 +166,28 @@ def _against_data(
     margin: bool,
 ) -> _Seen:
     """Compare the file with its data and, of the rows to redraw, with its model."""
-    source = source_of(data, answer_of(file.manifest), file.model.get("labels"))
-    # without a model, pictures may not be resized as it sees them
-    as_seen = model is not None or "preprocessing" not in source.identity
-    inside = file.of_data(source, scheme, describe, as_seen=as_seen)
+    recorded = file.manifest.data
+    source = source_of(
+        data,
+        answer_of(file.manifest),
+        file.model.get("labels"),
+        preprocess=Preprocess.of(recorded.get("preprocessing")),
+    )
+    inside = file.of_data(source, scheme, describe)
+    lacking = sorted(_given.lacking(recorded, source.identity))
+    seen = _Seen(
+        tuple(f"data.{name}" for name in lacking if recorded[name] is not None),
+        tuple(_given.held_otherwise(recorded, source.identity)),
+    )
     redrawn = file.to_redraw(inside)
     if not redrawn:
-        return _Seen(as_seen)
+        return seen
     file.of_model(redrawn, inside, source, model, scheme, truth)
     votes = None
     if margin:
         votes = file.of_other_settings(redrawn, source, model, scheme)
-    return _Seen(as_seen, len(redrawn) if file.repeatable else 0, votes)
+    drawn = len(redrawn) if file.repeatable else 0
+    return seen._replace(drawn=drawn, votes=votes)
 
 
 def _by_line(finding: Finding) -> tuple[bool, int]:

@@ -16,29 +16,30 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds import results
 from rsbounds._numerics.checks import count, shard_of
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import Answer
-from rsbounds.certify._job import (
-    Counts,
-    Here,
-    Job,
-    Work,
-    require_numbers,
-    source_of,
-)
+from rsbounds.certify._job import Counts, Job
 from rsbounds.certify._run import Run, Settings
+from rsbounds.certify._unit import warn_of_unit
+from rsbounds.certify._work import Here, Work, require_numbers, source_of
 from rsbounds.confidence import BOUNDS
-from rsbounds.frameworks import labels_of
-from rsbounds.loading import Data, check_labels
+from rsbounds.frameworks.internal import labels_of
+from rsbounds.loading import Data
+from rsbounds.loading.internal import check_labels
 from rsbounds.loading.parameters import parameters_hash
 from rsbounds.loading.rows import CorruptInput
 from rsbounds.procedure import Procedure
-from rsbounds.results import MOST_INPUTS, Manifest, folded
-from rsbounds.sampling import is_sampler
-from rsbounds.sampling.grid_noise import LEVELS
+from rsbounds.results import Manifest
+from rsbounds.results.internal import (
+    MOST_INPUTS,
+    commit,
+    commitment_path,
+    drawn_on,
+    folded,
+)
+from rsbounds.sampling.internal import grid_of, is_sampler, is_watched
 
 FEW_PROBES, MOST_PROBES = 4, 16  # inputs whose fingerprints tell models apart
 
@@ -76,8 +77,7 @@ class Selection:
 def begin(
     model: Any,
     data: Any,
-    answer: Answer,
-    procedure: Procedure,
+    job: Job,
     selection: Selection,
     settings: Settings,
     out: Path | None = None,
@@ -85,68 +85,50 @@ def begin(
     """The run of a model, which is asked about a few inputs now.
 
     That tells its classes, its machine's arithmetic, and whether it is the model that a
-    file was begun with. Parameters as of :func:`certify_dataset`.
+    file was begun with. ``job`` is one that was checked; further parameters as of
+    :func:`certify_dataset`.
     """
+    answer = job.answer
     if out is not None:
-        _require_counts(procedure)
+        _require_counts(job.procedure)
     elif settings.commit:
         raise ArgumentError("commit", "needs out, the result file")
-    settings = replace(
-        settings,
-        engine={**_exact_noise(model), **folded("engine", settings.engine)},
-        run=folded("run", settings.run),
-    )
     labels = None if _is_elsewhere(model) else labels_of(model)
     source = source_of(data, answer, labels)
     require_numbers(source, answer.scheme)
-    inputs = len(source)
-    answer.check_inputs(inputs)
-    selected = selection.of(inputs)
-    if out is not None and len(selected) > MOST_INPUTS:
-        raise ArgumentError(
-            "max",
-            f"must leave at most {MOST_INPUTS} inputs for a file; got {len(selected)}",
-        )
-    job, work = _shared(model, answer, procedure, source, settings)
+    _warn_of_unit(answer, source)
+    answer.check_inputs(len(source))
+    selected = _selected(selection, len(source), is_for_file=out is not None)
+    job, work = _shared(model, job, source, settings)
+    settings = replace(
+        settings,
+        engine={**_drawn(job), **folded("engine", settings.engine)},
+        run=folded("run", settings.run),
+    )
     describe = settings.describe
     if not describe and out is not None:
-        describe = _described(model)
+        describe = described(model)
     named = {"labels": labels} if labels else {}
-    planned = Manifest(
+    planned = replace(
+        _planned(job, source, selection, len(selected), settings),
         model=folded("model", {**named, **describe}),
-        data={
-            **source.identity,
-            "start": selection.start,
-            "skip": selection.skip,
-            "max": selection.max,
-            "inputs": len(selected),
-            "total": inputs,
-        },
-        answer=answer.describe(),
-        method=answer.scheme.name,
-        scope=job.scope,
-        parameters=dict(answer.scheme.parameters),
-        procedure=procedure,
-        shard=selection.shard,
-        versions=dict(_installed()),
-        engine=dict(settings.engine),
     )
     # Before the first sample: a commitment that is written after it could have been
     # chosen by what was drawn.
     committed: dict[str, str] = {}
-    if out is not None and (settings.commit or results.commitment_path(out).exists()):
+    if out is not None and (settings.commit or commitment_path(out).exists()):
         committed = _committed(out, planned, settings)
     # All below is compared with the file that is gone on with: the probe in the
     # manifest tells another model even where weights have no hash.
     probe = dict(_probes(work, selected, settings.skip_corrupt))
     machines = work.machines()
-    manifest = replace(
-        planned,
-        probe={index: sparse_counts(counts) for index, counts in probe.items()},
-        engine={**settings.engine, **_arithmetic(machines)},
-        run={**settings.run, "machines": machines, **committed},
-    )
     classes = _classes(answer, probe)
+    manifest = _settled(
+        replace(planned, run={**settings.run, "machines": machines, **committed}),
+        answer.settled(job.procedure, classes),
+        probe,
+        _arithmetic(machines),
+    )
     answer.check_classes(classes)
     if source.labels is not None:
         check_labels(source, classes, list(manifest.indices()))
@@ -161,6 +143,68 @@ def begin(
     )
 
 
+def _selected(selection: Selection, inputs: int, *, is_for_file: bool) -> Sequence[int]:
+    """Indices of the inputs to certify; ArgumentError for more than a file holds."""
+    selected = selection.of(inputs)
+    if is_for_file and len(selected) > MOST_INPUTS:
+        raise ArgumentError(
+            "max",
+            f"must leave at most {MOST_INPUTS} inputs for a file; got {len(selected)}",
+        )
+    return selected
+
+
+def _planned(
+    job: Job, source: Data, selection: Selection, selected: int, settings: Settings
+) -> Manifest:
+    """The manifest before the first sample, but for what it says of the model."""
+    answer = job.answer
+    return Manifest(
+        model={},
+        data={
+            **source.identity,
+            "start": selection.start,
+            "skip": selection.skip,
+            "max": selection.max,
+            "inputs": selected,
+            "total": len(source),
+        },
+        answer=answer.describe(),
+        method=answer.scheme.name,
+        scope=job.scope,
+        parameters=dict(answer.scheme.parameters),
+        procedure=job.procedure,
+        shard=selection.shard,
+        versions=dict(_installed()),
+        engine=dict(settings.engine),
+    )
+
+
+def _settled(
+    planned: Manifest,
+    procedure: Procedure,
+    probe: Mapping[str, Counts],
+    arithmetic: Mapping[str, Any],
+) -> Manifest:
+    """The manifest with what the first samples tell: classes, probe and arithmetic."""
+    asked: dict[str, Any] = {}
+    if procedure != planned.procedure:  # a commitment has what stood before them
+        asked["asked"] = {"runner_up": planned.procedure.runner_up}
+    return replace(
+        planned,
+        procedure=procedure,
+        probe={index: sparse_counts(counts) for index, counts in probe.items()},
+        engine={**planned.engine, **arithmetic},
+        run={**planned.run, **asked},
+    )
+
+
+def _warn_of_unit(answer: Answer, source: Data) -> None:
+    """Warn of the first input's numbers; one that can't be read is refused later."""
+    with suppress(ValueError, IndexError):
+        warn_of_unit(answer, source.input(0), stacklevel=4)
+
+
 def _require_counts(procedure: Procedure) -> None:
     """ValueError for a procedure whose rows no file can hold, to be verified."""
     procedure.require_provable()
@@ -173,26 +217,19 @@ def _require_counts(procedure: Procedure) -> None:
         )
 
 
-def _shared(
-    model: Any,
-    answer: Answer,
-    procedure: Procedure,
-    source: Data,
-    settings: Settings,
-) -> tuple[Job, Work]:
+def _shared(model: Any, job: Job, source: Data, settings: Settings) -> tuple[Job, Work]:
     """The job, and who does it: this process, or workers elsewhere."""
     if not _is_elsewhere(model):
-        job = Job.of(model, answer, procedure)
+        job = job.with_model(model)
         return job, Here(job, source, settings.skip_corrupt)
-    job = Job.without_model(answer, procedure)  # its samplers are with the workers
-    expected = job.facts(source)
-    return job, model.begin(procedure, expected, settings.skip_corrupt)
+    expected = job.facts(source)  # its samplers are with the workers
+    return job, model.begin(job.procedure, expected, settings.skip_corrupt)
 
 
 def _committed(out: Path, manifest: Manifest, settings: Settings) -> dict[str, str]:
     """The commitment's entry of the manifest; written now, unless it is there."""
-    committed = results.commit(out, manifest, accept=settings.accept_change)
-    place = results.commitment_path(out).name
+    committed = commit(out, manifest, accept=settings.accept_change)
+    place = commitment_path(out).name
     text = f"committed as sha256 {committed['commitment']}: {place}"
     for unfixed in manifest.unfixed():
         text += f"; it does not fix {unfixed}"
@@ -239,16 +276,14 @@ def _is_elsewhere(model: Any) -> bool:
     return hasattr(model, "begin")
 
 
-def _exact_noise(model: Any) -> dict[str, Any]:
-    """What a manifest says of samplers whose noise is exact, on a grid."""
-    samplers = list(model) if isinstance(model, list | tuple) else [model]
-    if not all(getattr(each, "sound_noise", False) is True for each in samplers):
-        return {}
-    grids = {each.grid for each in samplers} - {LEVELS}
-    return {"sound_noise": True} | ({"grid": grids.pop()} if len(grids) == 1 else {})
+def _drawn(job: Job) -> dict[str, Any]:
+    """What a manifest says of noise that is exact, on a grid, and of episodes."""
+    levels = set(map(grid_of, job.samplers))
+    entries = drawn_on(levels.pop()) if len(levels) == 1 else {}
+    return entries | ({"episodes": True} if any(map(is_watched, job.samplers)) else {})
 
 
-def _described(model: Any) -> dict[str, str]:
+def described(model: Any) -> dict[str, str]:
     """The hash of what a model of this process holds, where nothing describes it."""
     if _is_elsewhere(model) or isinstance(model, Sequence):
         return {}

@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, cast
 
-from rsbounds._numerics.checks import instance
+from rsbounds._numerics.checks import flag, instance
 from rsbounds.answers import asked
-from rsbounds.certify._begin import Selection, begin
-from rsbounds.certify._job import source_of
-from rsbounds.certify._margin import ENTRY, STATED, measure_margin, recorded_margin
+from rsbounds.certify._begin import Selection, begin, described
+from rsbounds.certify._job import Job
+from rsbounds.certify._margin import BY_USER, ENTRY, measure_margin, recorded_margin
+from rsbounds.certify._placed import placed
 from rsbounds.certify._run import Settings
-from rsbounds.frameworks import labels_of, require_columns
+from rsbounds.certify._stopping import job_of
+from rsbounds.certify._work import source_of
+from rsbounds.frameworks.internal import labels_of, require_columns
 from rsbounds.procedure import Procedure
-from rsbounds.results import Results, require_place
+from rsbounds.results import Results
+from rsbounds.results.internal import require_place
 
 DEFAULTS = Settings()
 
@@ -29,18 +34,20 @@ def certify_dataset(
     n0: int | None = None,
     n: int | None = None,
     alpha: float = 0.001,
-    seed: int = 0,
-    bound: str = "clopper-pearson",
+    seed: int | str = 0,
+    bound: str | None = None,
     runner_up: bool = True,
     target_radius: float | None = None,
     tolerance: float | None = None,
     only_correct: bool = False,
     margin: float | Literal["auto"] | None = None,
-    noise_source: str = "seed",
     start: int = 0,
     skip: int = 1,
     max: int = -1,
     shard: str = "0/1",
+    batch_size: int | None = None,
+    device: Any = None,
+    progress: bool = True,
     settings: Settings = DEFAULTS,
 ) -> Results:
     """Certify the inputs of a data set.
@@ -66,23 +73,30 @@ def certify_dataset(
         ``rsbounds.answers.TopK(scheme, 5)``.
     out : path-like, optional
         The result file; its manifest is written beside it.
-    n0, n : int, optional
+    n0, n, bound : optional
         As in :class:`Procedure`; by default those of the answer, 100 and 100,000 for a
-        class.
-    alpha, seed, bound, runner_up, target_radius, tolerance, only_correct
-        As in :class:`Procedure`.
+        class, or all outcomes of noise that is not drawn by chance.
+    alpha, seed, runner_up, target_radius, tolerance, only_correct
+        As in :class:`Procedure`. The seed "os" needs noise that bits decide alone:
+        sound noise, or another law than Gaussian. A run that goes on keeps the rows
+        that are there and draws the others fresh.
     margin : float or "auto", optional
         As in :class:`Procedure`; "auto" measures it, see :func:`measure_margin`, or
         takes the one measured for the file that is gone on with.
-    noise_source : {"seed", "os"}
-        As in :class:`Procedure`; "os" needs noise that bits decide alone: sound noise,
-        or another law than Gaussian. A run that goes on keeps the rows that are there
-        and draws the others fresh.
     start, skip, max : int
         Certify every ``skip``-th input from index ``start``, below index ``max`` (-1:
         all).
     shard : str
         ``i/N``: of these every N-th, from the i-th.
+    batch_size : int, optional
+        Noisy copies that a torch module gets at once, at least a block of them: by
+        default 1000, and fewer where memory runs out. Rows do not depend on it.
+    device : str or torch.device, optional
+        Where a copy of the torch module runs and its noise is drawn, such as "cuda"; by
+        default where its parameters are. A file goes on on the same kind of device.
+    progress : bool
+        Show the progress on standard error: a bar at a terminal or in a notebook, a
+        line a minute elsewhere.
     settings : Settings
         What programs set: descriptions for the manifest, a commitment, whether a change
         is accepted, corrupt inputs are skipped, and who is told.
@@ -111,29 +125,65 @@ def certify_dataset(
     instance("settings", settings, Settings, "Settings(...)")
     require_columns(model, data)
     selection = Selection(start=start, skip=skip, max=max, shard=shard)
+    shown = flag("progress", progress)
     place = None if out is None else require_place(out)
-    basis: Mapping[str, Any] = STATED
-    if isinstance(margin, str) and margin == "auto":
-        measured = recorded_margin(place)
-        if measured is None:
-            indices = selection.of(len(source_of(data, answer, labels_of(model))))
-            measured = measure_margin(model, data, answer, indices, seed=seed)
-        margin, basis = measured
-        settings.say(f"margin {margin:.3g}, measured")
+    measures = isinstance(margin, str) and margin == "auto"
     procedure = Procedure(
         n0=answer.n0 if n0 is None else n0,
         n=answer.n if n is None else n,
         alpha=alpha,
         seed=seed,
-        bound=bound,
+        bound=answer.bound if bound is None else bound,
         runner_up=runner_up,
         target_radius=target_radius,
         tolerance=tolerance,
         only_correct=only_correct,
-        margin=margin,
-        noise_source=noise_source,
+        margin=cast("float | None", None if measures else margin),
     )
-    if margin is not None:
+    job = job_of(answer, procedure)
+    job.check()
+    if out is not None and not settings.describe:  # of the model, not of its sampler
+        settings = replace(settings, describe=described(model))
+    model = placed(answer, model, batch_size, device)
+    return carry_out(
+        model,
+        data,
+        job,
+        selection,
+        settings,
+        place,
+        measures=measures,
+        progress=shown,
+    )
+
+
+def carry_out(
+    model: Any,
+    data: Any,
+    job: Job,
+    selection: Selection,
+    settings: Settings,
+    out: Path | None = None,
+    *,
+    measures: bool = False,
+    progress: bool = True,
+) -> Results:
+    """The results of a job that was checked, about a model and the inputs selected.
+
+    ``measures``: its votes count by a margin that is measured first, or was measured
+    for the file that is gone on with. Parameters as of :func:`certify_dataset`.
+    """
+    basis: Mapping[str, Any] = BY_USER
+    if measures:
+        measured = recorded_margin(out)
+        if measured is None:
+            answer, seed = job.answer, job.procedure.seed
+            indices = selection.of(len(source_of(data, answer, labels_of(model))))
+            measured = measure_margin(model, data, answer, indices, seed=seed)
+        margin, basis = measured
+        settings.say(f"margin {margin:.3g}, measured")
+        job = job_of(job.answer, replace(job.procedure, margin=margin))
+    if job.procedure.margin is not None:
         settings = replace(settings, engine={**settings.engine, ENTRY: basis})
-    run = begin(model, data, answer, procedure, selection, settings, place)
-    return run.results()
+    run = begin(model, data, job, selection, settings, out)
+    return replace(run, progress=progress).results()

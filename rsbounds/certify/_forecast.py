@@ -22,11 +22,12 @@ from scipy.special import log_ndtr
 
 from rsbounds._numerics.checks import as_floats, as_integers, count, instance
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.answers import restored, void_votes
+from rsbounds.answers import restored
+from rsbounds.answers.internal import void_votes
 from rsbounds.certify._stopping import FEWEST as FEWEST_SAMPLES
-from rsbounds.certify._stopping import looks_of
-from rsbounds.confidence import BOUNDS, Look, lower_bound, pair_bounds
-from rsbounds.procedure import TOLERANCE, Procedure
+from rsbounds.confidence import BOUNDS, lower_bound, pair_bounds
+from rsbounds.confidence.internal import Look
+from rsbounds.procedure import TOLERANCE, Procedure, looks_of
 from rsbounds.results import Manifest, Results
 from rsbounds.schemes import METHODS, Scheme
 
@@ -76,7 +77,7 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class _Inputs:
+class _PilotCounts:
     """The inputs of a pilot: counts of the selected class and of the largest other."""
 
     first: Integers
@@ -211,7 +212,7 @@ def _scheme_of(manifest: Manifest) -> Scheme:
     return restored(manifest.answer, scheme).scheme
 
 
-def _inputs_of(pilot: Results) -> _Inputs:
+def _inputs_of(pilot: Results) -> _PilotCounts:
     """The counts of the pilot's rows; the second has the void votes, as in a run."""
     first, second, samples, levels, correct = [], [], [], [], []
     for row in pilot.rows:
@@ -225,7 +226,7 @@ def _inputs_of(pilot: Results) -> _Inputs:
         samples.append(row.n)  # none of an input whose selected class was wrong
         levels.append(row.sigma)
         correct.append(selected == row.label)
-    return _Inputs(
+    return _PilotCounts(
         first=np.array(first, dtype=np.int64),
         second=np.array(second, dtype=np.int64),
         n=np.array(samples, dtype=np.int64),
@@ -238,7 +239,7 @@ def _inputs_of(pilot: Results) -> _Inputs:
 
 
 @np.errstate(under="ignore")  # what no count allows has a likelihood of 0
-def _simulated(inputs: _Inputs, runs: int, rng: np.random.Generator) -> _Simulated:
+def _simulated(inputs: _PilotCounts, runs: int, rng: np.random.Generator) -> _Simulated:
     """Inputs drawn again from the pilot's, with scores that their counts allow."""
     likely = _likelihood(inputs)
     laws, before = _laws()
@@ -263,7 +264,7 @@ def _simulated(inputs: _Inputs, runs: int, rng: np.random.Generator) -> _Simulat
     )
 
 
-def _likelihood(inputs: _Inputs) -> Floats:
+def _likelihood(inputs: _PilotCounts) -> Floats:
     """The likelihood of each score for each input, its largest 1."""
     hits, misses = inputs.first[:, None], (inputs.n - inputs.first)[:, None]
     logs = hits * log_ndtr(SCORES) + misses * log_ndtr(-SCORES)
@@ -389,15 +390,16 @@ def _summary(
     run: _Run, inputs: _Simulated, procedure: Procedure, radii: Sequence[float]
 ) -> Forecast:
     """Means and intervals of simulated runs."""
-    held = np.where(inputs.correct, run.radii, 0.0)
+    certified = np.where(inputs.correct, run.radii, 0.0)
     # a radius of 0 is certified where the class is
     accuracy = [
-        _expected(((held >= radius) & (held > 0)).mean(axis=1)) for radius in radii
+        _expected(((certified >= radius) & (certified > 0)).mean(axis=1))
+        for radius in radii
     ]
     asked = np.where(inputs.correct, run.drawn, 0)
     return Forecast(
         procedure=procedure,
-        average_radius=_expected(held.mean(axis=1)),
+        average_radius=_expected(certified.mean(axis=1)),
         accuracy=tuple(accuracy),
         samples=procedure.n0 + float(run.drawn.mean()),
         samples_only_correct=procedure.n0 + float(asked.mean()),
@@ -424,5 +426,5 @@ def cheapest(
         The share of its average radius that may be lost.
     """
     least = (1.0 - lose) * reference.average_radius.mean
-    enough = [each for each in forecasts if each.average_radius.mean >= least]
-    return min(enough, key=lambda each: each.samples, default=reference)
+    enough = [option for option in forecasts if option.average_radius.mean >= least]
+    return min(enough, key=lambda option: option.samples, default=reference)

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.answers import TopClass, class_counts, require_drawn, void_votes
+from rsbounds.answers import TopClass, class_counts
+from rsbounds.answers.internal import require_drawn, void_votes
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.certify._job import Job, samplers_of
+from rsbounds.certify._job import samplers_of
+from rsbounds.certify._stopping import job_of
 from rsbounds.certify._too_few import warn_if_hopeless
+from rsbounds.certify._unit import warn_of_unit
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure, require_procedure
 from rsbounds.sampling import Draws, Phase, Sampler
@@ -28,12 +31,11 @@ def certify(
     n0: int = 100,
     n: int = 100_000,
     alpha: float = 0.001,
-    seed: int = 0,
+    seed: int | str = 0,
     index: int = 0,
     bound: str = "clopper-pearson",
     runner_up: bool = True,
     margin: float | None = None,
-    noise_source: str = "seed",
 ) -> Certificate:
     """Certify one input.
 
@@ -48,7 +50,7 @@ def certify(
         One input, in whatever form ``sampler`` and ``scheme`` take.
     scheme : Scheme
         Noise level and radius, such as ``rsbounds.schemes.gaussian(0.5)``.
-    n0, n, alpha, seed, bound, runner_up, margin, noise_source
+    n0, n, alpha, seed, bound, runner_up, margin
         As in :class:`Procedure`.
     index : int
         Names the random samples together with ``seed``, >= 0; give each input its own.
@@ -74,7 +76,8 @@ def certify(
     Examples
     --------
     >>> import numpy as np
-    >>> from rsbounds.certify import ArraySampler, certify
+    >>> from rsbounds.certify import certify
+    >>> from rsbounds.sampling import ArraySampler
     >>> from rsbounds.schemes import gaussian
     >>> w = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
     >>> sampler = ArraySampler(lambda batch: batch @ w.T)
@@ -90,7 +93,6 @@ def certify(
         bound=bound,
         runner_up=runner_up,
         margin=margin,
-        noise_source=noise_source,
     )
     return certified(sampler, x, scheme, procedure, index)
 
@@ -129,7 +131,8 @@ def certify_radius(
 
     Examples
     --------
-    >>> from rsbounds.certify import ArraySampler, Procedure, certify_radius
+    >>> from rsbounds.certify import Procedure, certify_radius
+    >>> from rsbounds.sampling import ArraySampler
     >>> from rsbounds.schemes import gaussian
     >>> sampler = ArraySampler(lambda batch: batch)
     >>> procedure = Procedure(target_radius=0.5)
@@ -147,10 +150,14 @@ def certified(
     sampler: Any, x: Any, scheme: Scheme, procedure: Procedure, index: int = 0
 ) -> Certificate:
     """The certificate of one input whose label nobody knows, by any procedure."""
-    job = Job.of(sampler, TopClass(scheme), procedure)
+    job = job_of(TopClass(scheme), procedure)
+    job.check(stacklevel=3)
+    job = job.with_model(sampler)
     certificate = job.certify(x, index, ABSTAIN).certificate
+    warn_of_unit(job.answer, x, stacklevel=3)
     if not certificate.radius > 0:
-        warn_if_hopeless(job.answer, x, procedure, stacklevel=3)
+        settled = job.answer.settled(procedure, len(certificate.counts))
+        warn_if_hopeless(job.answer, x, settled, stacklevel=3)
     return certificate
 
 
@@ -174,7 +181,7 @@ def predict(
     sampler, x, scheme, index
         As in :func:`certify`.
     procedure : Procedure
-        Its n, alpha, seed, margin and source of noise are used.
+        Its n, alpha, seed and margin are used.
 
     Raises
     ------
@@ -187,7 +194,8 @@ def predict(
 
     Examples
     --------
-    >>> from rsbounds.certify import ArraySampler, Procedure, predict
+    >>> from rsbounds.certify import Procedure, predict
+    >>> from rsbounds.sampling import ArraySampler
     >>> from rsbounds.schemes import gaussian
     >>> sampler = ArraySampler(lambda batch: batch)
     >>> predict(sampler, [0.9, 0.0], gaussian(0.5), Procedure(n=100))
@@ -195,6 +203,12 @@ def predict(
     """
     require_procedure(procedure)
     answer = TopClass(scheme)
+    if scheme.choosing is not None:
+        raise ArgumentError(
+            "scheme",
+            f"must be one whose classifier takes a vote; got {scheme.name!r}, whose "
+            "predictions are those of rsbounds.votes.DoubleMasking",
+        )
     samplers = samplers_of(answer, sampler, procedure)
     draws = Draws(samplers, x, answer.levels(x), procedure, index)
     # A phase of its own: a prediction never looks at the samples of a certificate.

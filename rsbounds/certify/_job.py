@@ -1,105 +1,103 @@
-"""What is done to each input of a data set, and who does it.
-
-A job is an answer about a model, by the numbers of a procedure. This process carries it
-out, or workers elsewhere that hold one of these each.
-"""
+"""What is done to each input of a data set: all n samples are drawn, and answered."""
 
 from __future__ import annotations
 
+import copy
 import json
-import os
-import platform
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rsbounds._numerics.checks import on_host
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.threads import processor
-from rsbounds.answers import (
-    Answer,
-    Answered,
-    Recorded,
-    asked,
-    class_counts,
-    scope_of,
-)
-from rsbounds.certify._stopping import Stopping
-from rsbounds.loading import Data, guarded, open_data, prefetched
-from rsbounds.loading.data import is_array
+from rsbounds._numerics.levels import warn_of_confidence
+from rsbounds.answers import Answer, Answered, Votes, class_counts, scope_of
+from rsbounds.answers.internal import Recorded
+from rsbounds.loading import Data
 from rsbounds.procedure import Procedure
 from rsbounds.results import Row
-from rsbounds.sampling import Draws, Phase, Sampler, stream
+from rsbounds.sampling import Draws, Phase, Sampler
+from rsbounds.sampling.internal import GrowingDraws, stream
 from rsbounds.sampling.margins import with_margin
 from rsbounds.sampling.system_bits import require_system_noise
-from rsbounds.schemes import Scheme
 
 Counts = Sequence[int]
 
-#: Makes a worker's model, data and question where the worker is.
-Build = Callable[[], tuple[Any, Any, Any]]
 
-
-@dataclass(frozen=True)
 class Job:
-    """Certifies inputs: draws what the answer asks for, and answers.
+    """Certifies inputs: draws what an answer asks for by a procedure, and answers.
+
+    Of each input it draws all n samples, or none where its selected class is wrong and
+    the procedure leaves such inputs out. A job has no samplers until
+    :meth:`with_model`: those of samples that were drawn elsewhere need none.
 
     Parameters
     ----------
     answer : Answer
         What is asked.
+    procedure : Procedure
+        How many samples at most, and what ends the sampling.
+
+    Attributes
+    ----------
     samplers : sequence of Sampler
-        Those of the answer's levels, whose votes count by the procedure's margin; none
-        where nothing is drawn.
-    stopping : Stopping
-        What is drawn, by the numbers of its procedure.
+        Those of the answer's levels, whose votes count by the procedure's margin.
+    target : float
+        The radius that is certified or nothing; 0 where any is.
     """
 
-    answer: Answer
-    samplers: Sequence[Sampler]
-    stopping: Stopping
+    #: The columns that rows have besides those of the answer.
+    further: ClassVar[tuple[str, ...]] = ()
+    #: Methods by which the answer is asked, the argument that asks for them, and why.
+    needs: ClassVar[tuple[str, str, str] | None] = None
+    target: float = 0.0
 
-    @classmethod
-    def of(cls, model: Any, question: Any, procedure: Procedure) -> Job:
-        """The job of a model; ``question`` is an answer, a scheme or a rule."""
-        answer = asked(question)
-        stopping = Stopping.of(procedure)
-        stopping.check(answer)
-        return cls(answer, samplers_of(answer, model, procedure), stopping)
+    def __init__(self, answer: Answer, procedure: Procedure) -> None:
+        self.answer = answer
+        self.procedure = procedure
+        self.samplers: Sequence[Sampler] = ()
 
-    @classmethod
-    def without_model(cls, answer: Answer, procedure: Procedure) -> Job:
-        """The job of samples that were drawn elsewhere."""
-        stopping = Stopping.of(procedure)
-        stopping.check(answer)
-        return cls(answer, (), stopping)
+    def check(self, stacklevel: int = 2) -> None:
+        """ValueError for an answer that can't be asked so; may warn."""
+        warn_of_confidence(self.procedure.alpha, stacklevel=stacklevel + 1)
+        if self.needs is not None:
+            method, name, problem = self.needs
+            self._require(method, name, problem)
+        if self.procedure.only_correct:
+            self._require(
+                "selected",
+                "only_correct",
+                "needs one selected class to compare with the label, which the answer "
+                "{} does not have",
+            )
+        for procedure in self.procedures():
+            self.answer.check(procedure)
 
-    @cached_property
-    def procedure(self) -> Procedure:
-        """The numbers that certify an input."""
-        return self.stopping.procedure
+    def _require(self, method: str, name: str, problem: str) -> None:
+        """ArgumentError unless the answer has a method that it is asked by."""
+        if getattr(type(self.answer), method) is getattr(Answer, method):
+            raise ArgumentError(name, problem.format(repr(self.answer.name)))
+
+    def with_model(self, model: Any) -> Self:
+        """This job with the samplers of a model."""
+        other = copy.copy(self)
+        other.__dict__.pop("scope", None)  # it follows from the samplers too
+        other.samplers = samplers_of(self.answer, model, self.procedure)
+        return other
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of its rows beyond those of every file."""
-        return (*self.answer.columns, *self.stopping.columns)
+        return (*self.answer.columns, *self.further)
 
     @cached_property
     def scope(self) -> str:
-        """For which classifier its certificates hold."""
-        return scope_of(self.answer, self.procedure.bound)
+        """The scope of its certificates: the classifier that they hold for."""
+        return scope_of(self.answer, self.procedure.bound, self.samplers)
 
-    @cached_property
-    def _repeatable(self) -> Procedure:
-        """The procedure, with noise that follows from the seed."""
-        if self.procedure.repeats:
-            return self.procedure
-        return replace(self.procedure, noise_source="seed")
+    # --- an input
 
     def draws(self, x: Any, index: int, procedure: Procedure | None = None) -> Draws:
         """The samples of an input that may be asked for."""
@@ -113,29 +111,99 @@ class Job:
 
     def certify(self, x: Any, index: int, label: int) -> Answered:
         """The certificate of an input, and the further columns of its row."""
-        evidence = self.stopping.draw(self.answer, self.draws(x, index), label)
-        return self.answered(evidence, index, label)
+        evidence = self.evidence(self.draws(x, index), label)
+        return self._in_scope(self.certified(evidence, label=label, index=index))
 
     def again(self, row: Recorded) -> Answered:
         """The certificate of the samples that a row holds."""
-        evidence = self.stopping.stored(self.answer, row)
-        return self.answered(evidence, row.idx, row.label)
+        return self._in_scope(self.recomputed(row))
 
-    def answered(self, evidence: Any, index: int, label: int) -> Answered:
-        """What the evidence of an input supports, in the scope that rows state."""
-        answered = self.stopping.certify(
-            self.answer, evidence, label=label, index=index
-        )
+    def recomputed(self, row: Recorded) -> Answered:
+        """What the samples of a row support, in the scope of the answer alone."""
+        evidence = self.stored(row)
+        return self.certified(evidence, label=row.label, index=row.idx)
+
+    def _in_scope(self, answered: Answered) -> Answered:
+        """What an input's evidence supports, in the scope that rows state."""
         if answered.certificate.scope == self.scope:
             return answered
         # another package's word
         certificate = replace(answered.certificate, scope=self.scope)
         return answered._replace(certificate=certificate)
 
+    def evidence(self, draws: Draws, label: int) -> Any:
+        """What is drawn of an input."""
+        if self.procedure.only_correct:
+            draws = GrowingDraws(draws)  # the selection samples are asked for again
+            votes = self.selection(draws)
+            if label not in self.answer.selected(votes.select):
+                return self.unasked(votes)
+        return self.drawn(draws, label)
+
+    def selection(self, draws: Draws) -> Votes:
+        """The votes of the selection samples, and no others."""
+        select = class_counts(draws(Phase.SELECT, self.procedure.n0))
+        return Votes(draws.sigma, select, np.zeros_like(select), 0, len(select))
+
+    # --- what jobs that stop earlier do otherwise
+
+    def procedures(self) -> Sequence[Procedure]:
+        """The procedures by which the answer is asked."""
+        return [self.procedure]
+
+    def drawn(self, draws: Draws, label: int) -> Any:
+        """The evidence of an input that is sampled."""
+        return self.answer.draw(draws, self.procedure)
+
+    def unasked(self, votes: Votes) -> Any:
+        """The evidence of an input of which no more is drawn."""
+        return votes
+
+    def stored(self, row: Recorded) -> Any:
+        """The evidence that a row holds; ValueError where rows don't hold it."""
+        return self.answer.stored(row)
+
+    def certified(self, evidence: Any, *, label: int, index: int) -> Answered:
+        """The certificate that the evidence of an input supports: a pure function."""
+        answered = self.answer.certify(
+            evidence, self.procedure, label=label, index=index
+        )
+        return self.of_correct(answered, label)
+
+    def of_correct(self, answered: Answered, label: int) -> Answered:
+        """Certify nothing of an input that was left out because its class is wrong."""
+        certificate = answered.certificate
+        if certificate.n or not self.procedure.only_correct:
+            return answered
+        selected = self.answer.selected(np.array(certificate.select, dtype=np.int64))
+        if label in selected:
+            self.require_samples()
+            return answered
+        # nothing was asked about it
+        unasked = replace(certificate, z_a=np.nan, z_b=np.nan, p_a=np.nan)
+        return answered._replace(certificate=unasked)
+
+    def require_samples(self) -> None:
+        """ValueError unless an input whose selected class is right may have none."""
+        raise ValueError("n must be at least 1 for an input that is to be sampled")
+
+    def largest_radius(self, x: Any) -> float | None:
+        """The most that the samples can show at an input; None: not known."""
+        return self.answer.largest_radius(x, self.procedures()[-1])
+
+    # --- which model it is
+
+    @cached_property
+    def _repeatable(self) -> Procedure:
+        """The procedure, with noise that follows from a seed."""
+        if self.procedure.repeats:
+            return self.procedure
+        return replace(self.procedure, seed=0)
+
     def fingerprint(self, x: Any, index: int) -> Counts:
         """Numbers of the selection samples, which tell one model from another.
 
-        They follow from the seed, also where the samples of rows don't: a number that
+        They follow from a seed, also where the samples of rows don't: a number that
         can't be drawn again tells nothing.
         """
         draws = self.draws(x, index, self._repeatable)
@@ -150,7 +218,8 @@ class Job:
     @property
     def has_less_noise(self) -> bool:
         """Whether samplers draw noise of any level, also hardly any."""
-        return self.answer.scheme.drawn is None
+        noise = self.answer.scheme.drawn
+        return noise is None or noise.level is None
 
     def alone(self, x: Any) -> Counts:
         """Class counts of one sample with hardly any noise."""
@@ -167,202 +236,19 @@ class Job:
             ),
             "answer": json.dumps(self.answer.describe(), sort_keys=True),
             "data": json.dumps(dict(source.identity), sort_keys=True),
+            "scope": self.scope,
         }
 
 
 def samplers_of(answer: Answer, model: Any, procedure: Procedure) -> Sequence[Sampler]:
-    """Those of an answer's levels, whose votes count by the procedure's margin.
+    """The samplers of an answer's levels, whose votes count by the procedure's margin.
 
     ValueError where they can't, or can't draw the noise that the procedure asks for.
     """
     samplers = answer.samplers(model)
     if procedure.margin is not None:
-        samplers = [with_margin(each, procedure.margin) for each in samplers]
+        samplers = [with_margin(sampler, procedure.margin) for sampler in samplers]
     if not procedure.repeats:
         for sampler in samplers:
             require_system_noise(sampler)
     return samplers
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of the input at ``index``: its row, or the problem why it has none.
-
-    ``alone`` has the counts of one sample with hardly any noise, where they were asked
-    for.
-    """
-
-    index: int
-    row: Row | None
-    problem: str | None = None
-    alone: Counts | None = None
-
-
-class Work(Protocol):
-    """Certifies inputs by their index.
-
-    ``fingerprint`` draws what tells one model from another; ``outcomes`` gives one for
-    each index, in any order, ``alone()`` being whether the next has counts without
-    noise; ``machines`` are where it is done.
-    """
-
-    def fingerprint(self, index: int) -> Counts: ...
-    def outcomes(
-        self, indices: Iterable[int], alone: Callable[[], bool]
-    ) -> Iterator[Outcome]: ...
-    def machines(self) -> Sequence[Mapping[str, Any]]: ...
-
-
-class Here:
-    """Work done in this process, the next inputs read ahead."""
-
-    def __init__(self, job: Job, source: Data, skip_corrupt: bool) -> None:
-        self._job = job
-        self._source = source
-        self._skip_corrupt = skip_corrupt
-
-    @classmethod
-    def built(
-        cls,
-        build: Build,
-        procedure: Procedure,
-        expected: Mapping[str, Any],
-        skip_corrupt: bool,
-    ) -> Here:
-        """A worker's work; ValueError unless it is that of the process that writes."""
-        model, data, question = build()
-        job = Job.of(model, question, procedure)
-        source = source_of(data, job.answer)
-        for name, value in job.facts(source).items():
-            if value != expected[name]:
-                raise ValueError(
-                    f"a worker on {platform.node()} must have the same {name} as the "
-                    f"process that writes; got {value} in place of {expected[name]}"
-                )
-        return cls(job, source, skip_corrupt)
-
-    def fingerprint(self, index: int) -> Counts:
-        x = self._source.input(index)
-        return guarded(f"input {index}", self._job.fingerprint, x, index)
-
-    def outcomes(
-        self, indices: Iterable[int], alone: Callable[[], bool]
-    ) -> Iterator[Outcome]:
-        items = prefetched(self._source, indices, skip_corrupt=self._skip_corrupt)
-        for item in items:
-            if item.x is None:
-                yield Outcome(item.index, None, item.problem)
-                continue
-            name = f"input {item.index}"
-            begun = time.perf_counter()
-            certificate, columns = guarded(
-                name, self._job.certify, item.x, item.index, item.label
-            )
-            row = Row.of(
-                item.index,
-                item.label,
-                certificate,
-                time.perf_counter() - begun,
-                input=(item.digest or "-")[:16],
-                extra=columns,
-            )
-            # a row without samples tells no accuracy under noise to compare with
-            counts = None
-            if certificate.n and alone() and self._job.has_less_noise:
-                counts = guarded(name, self._job.alone, item.x)
-            yield Outcome(item.index, row, alone=counts)
-
-    def several(self, indices: Sequence[int], alone: bool) -> list[Outcome]:
-        """Return what comes of inputs up to the first that fails.
-
-        If that is the first of all, raise its error.
-        """
-        outcomes: list[Outcome] = []
-        try:
-            for outcome in self.outcomes(indices, lambda: alone):
-                outcomes.append(outcome)
-        except ValueError:
-            # what was done before is kept: the writer asks for the rest again, and
-            # gets this error then
-            if not outcomes:
-                raise
-        return outcomes
-
-    def machines(self) -> Sequence[Mapping[str, Any]]:
-        return [machine()]
-
-
-def source_of(data: Any, answer: Answer, labels: Sequence[Any] | None = None) -> Data:
-    """The data as the engine reads them; an answer without classes needs no labels."""
-    if not answer.classifies and hasattr(data, "shape"):
-        data = data, np.zeros(len(data), dtype=np.int64)
-    elif not answer.classifies:
-        _require_no_targets(data, answer)
-    whole = answer.scheme.of_whole_numbers
-    return open_data(data, labels=labels, whole=whole)
-
-
-def require_numbers(source: Data, scheme: Scheme) -> None:
-    """ArgumentError for noise that would move the codes of categories a little.
-
-    Codes are numbers, so that a radius in them could be stated, but a change of a
-    category is no small change of its code.
-    """
-    columns = max(source.categories, default=-1) + 1
-    noise = scheme.drawn
-    moved = range(columns) if noise is None else noise.added_to(columns)
-    names = [source.categories[i] for i in moved if i in source.categories]
-    if names:
-        raise ArgumentError(
-            "scheme",
-            f"must not add noise to categories, as {', '.join(names):.200} of "
-            f"{source.name} are: give --method blocks --blocks auto:sigma=S,keep=P (in "
-            "Python rsbounds.loading.read_table, and schemes.blocks)",
-        )
-
-
-def _require_no_targets(data: Any, answer: Answer) -> None:
-    """ValueError for arrays (x, y) whose y are a regression's targets, not labels.
-
-    Targets such as 151.0 and 75.0 would pass for labels, until one is not whole.
-    """
-    if not (isinstance(data, tuple) and len(data) == 2 and is_array(data[1])):
-        return
-    y = np.asarray(on_host("y", data[1]))
-    is_label = y.ndim == 1 and y.dtype.kind in "iubU"
-    if is_label and not (y.dtype.kind == "i" and (y < 0).any()):
-        return
-    raise ArgumentError(
-        "data",
-        f"must hold no targets for the answer {answer.name!r}: pass the inputs alone; "
-        f"got y of {y.dtype} and shape {y.shape}",
-    )
-
-
-def machine() -> dict[str, Any]:
-    """Describe this machine, as a manifest records it.
-
-    Where PyTorch uses a GPU, with its arithmetic.
-    """
-    entries = {"host": platform.node(), "cpu": processor(), "cores": os.cpu_count()}
-    torch = sys.modules.get("torch")  # it isn't loaded for this
-    if torch is None:
-        return entries
-    entries["threads"] = torch.get_num_threads()
-    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
-        return entries
-    cudnn = torch.backends.cudnn
-    return entries | {
-        "gpu": torch.cuda.get_device_name(),
-        "cuda": torch.version.cuda,
-        "cudnn": {
-            "version": cudnn.version(),
-            "benchmark": cudnn.benchmark,
-            "deterministic": cudnn.deterministic,
-        },
-        # rows depend on it
-        "tf32": {
-            "matmul": torch.backends.cuda.matmul.allow_tf32,
-            "cudnn": cudnn.allow_tf32,
-        },
-    }

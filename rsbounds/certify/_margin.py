@@ -12,11 +12,14 @@ import numpy as np
 from rsbounds._numerics.checks import as_integers, check
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.answers import asked
-from rsbounds.certify._job import source_of
-from rsbounds.frameworks import labels_of
-from rsbounds.loading import CorruptInput, guarded
-from rsbounds.results import Manifest, manifest_path
-from rsbounds.sampling import Phase, stream
+from rsbounds.certify._work import source_of
+from rsbounds.frameworks.internal import labels_of
+from rsbounds.loading import CorruptInput
+from rsbounds.loading.internal import guarded
+from rsbounds.results import Manifest
+from rsbounds.results.internal import manifest_path
+from rsbounds.sampling import Phase
+from rsbounds.sampling.internal import stream
 from rsbounds.sampling.margins import MULTIPLE, Difference, require_compared
 
 #: Inputs, and samples of each.
@@ -24,8 +27,8 @@ INPUTS = 3
 SAMPLES = 100
 #: The entry of a manifest's engine that says where a margin comes from.
 ENTRY = "margin"
-#: That of a margin which was not measured.
-STATED = {"basis": "stated"}
+#: The entry of a margin that was not measured.
+BY_USER = {"basis": "stated"}
 
 
 class Measured(NamedTuple):
@@ -41,7 +44,7 @@ def measure_margin(
     question: Any,
     indices: Sequence[int] | None = None,
     *,
-    seed: int = 0,
+    seed: int | str = 0,
 ) -> Measured:
     """A margin from scores of the run's arithmetic beside those of other settings.
 
@@ -55,8 +58,8 @@ def measure_margin(
         build is measured in this process.
     indices : sequence of int, optional
         Of the inputs of the run; three of them are measured on. By default all.
-    seed : int
-        Names the samples.
+    seed : int or "os"
+        Names the samples, as that of a procedure does.
 
     Returns
     -------

@@ -6,16 +6,22 @@ import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from heapq import nsmallest
+from itertools import chain
 from pathlib import Path
 
+import numpy as np
+
 from rsbounds._numerics.decimals import sparse_counts
-from rsbounds.certify._job import Counts, Job, Work
+from rsbounds.certify._job import Counts, Job
+from rsbounds.certify._work import Work
 from rsbounds.loading import Data
 from rsbounds.loading.rows import CorruptInput
-from rsbounds.results import Row
+from rsbounds.results import Results, Row
 
 FINGERPRINTS = 4  # that are drawn again: the closest decisions
 COMPARED = 256  # rows of a file whose inputs are hashed again
+LOOKED_AT = 4096  # rows of a file among which the closest decisions are found
 #: What outputs of one model may differ by on another machine, and the share of samples
 #: that may fall elsewhere.
 NEAR, NEAR_COUNTS = 1e-4, 1e-3
@@ -45,29 +51,39 @@ def require_same_model(
     whose scores differ by little. Of rows that no seed repeats there is nothing to
     compare: the manifest's probe tells models apart.
     """
-    there = [row for row in rows if row.idx < len(source)]
-    if not job.procedure.repeats or not there:
+    inside = Results("", rows).counted.idx < len(source)
+    places = np.flatnonzero(inside).tolist()
+    if not job.procedure.repeats or not places:
         return
-    recorded = [
-        (row, counts)
-        for row in there
-        if (counts := job.recorded_fingerprint(row)) is not None
-    ]
-    # the closest decisions first: a slightly different model shows there
-    recorded.sort(key=lambda pair: _lead(pair[1]))
-    for row, counts in recorded[:FINGERPRINTS]:
-        before = sparse_counts(counts)
+    # The closest decisions first: a slightly different model shows there. Of many rows
+    # some that are spread over the file are made, as each takes longer than its cells.
+    spread = places[:: len(places) // LOOKED_AT + 1]
+    closest = nsmallest(FINGERPRINTS, _leads(rows, spread, job))
+    for _, place in closest:
+        row = rows[place]
+        before = sparse_counts(job.recorded_fingerprint(row) or ())
         again = sparse_counts(work.fingerprint(row.idx))
         if again != before:
             raise _changed(out, row, "the selection counts", before, again)
     # rows without counts tell nothing of their lead, so any of them is taken, another
     # at each start
-    _require_same_row(out, recorded[0][0] if recorded else secrets.choice(there), work)
+    place = closest[0][1] if closest else secrets.choice(places)
+    _require_same_row(out, rows[place], work)
+
+
+def _leads(
+    rows: Sequence[Row], places: Sequence[int], job: Job
+) -> Iterator[tuple[int, int]]:
+    """By how much the first class leads in rows that hold it, and their places."""
+    for place in places:
+        counts = job.recorded_fingerprint(rows[place])
+        if counts is not None:
+            yield _lead(counts), place
 
 
 def _require_same_row(out: Path, row: Row, work: Work) -> None:
     """ValueError unless the model gives a row again."""
-    for outcome in work.outcomes([row.idx], lambda: False):
+    for outcome in chain.from_iterable(work.carried_out([row.idx], lambda: False)):
         if outcome.row is None:  # corrupt by now: there is nothing to compare
             return
         for name, before, again in drawn_columns(row, outcome.row):
@@ -89,8 +105,8 @@ def drawn_columns(row: Row, again: Row) -> Iterator[tuple[str, str, str]]:
         if drawn:  # what refers to true maps is empty without them
             yield name, row.extra.get(name, "-"), drawn
     for name in ("select", "counts"):
-        stated, drawn_counts = getattr(row, name), getattr(again, name)
-        yield name, sparse_counts(stated), sparse_counts(drawn_counts)
+        recorded, drawn_counts = getattr(row, name), getattr(again, name)
+        yield name, sparse_counts(recorded), sparse_counts(drawn_counts)
     yield "void", str(row.void), str(again.void)
 
 
@@ -122,6 +138,6 @@ def _taken_apart(text: str) -> tuple[list[str], list[str]]:
 
 
 def _lead(counts: Counts) -> int:
-    """By how many samples the first class leads the second."""
+    """The number of samples by which the first class leads the second."""
     *_, second, first = sorted((0, *counts))
     return first - second

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rsbounds.certificate import ASSERTED_ENVELOPE
 from rsbounds.certify._asserted import Asserted
-from rsbounds.certify._job import Job, Work
+from rsbounds.certify._job import Job
 from rsbounds.certify._resumed import require_same_inputs, require_same_model
 from rsbounds.certify._tally import Tally
 from rsbounds.certify._too_few import warn_if_hopeless
+from rsbounds.certify._work import Outcome, Work
 from rsbounds.loading import Data
 from rsbounds.loading.data import counted_from_one
-from rsbounds.results import Manifest, Results, Row, Writer
+from rsbounds.results import Manifest, Results, Row
+from rsbounds.results.internal import Writer, load
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ class Run:
         How many the model has: labels must be below.
     out : Path, optional
         The result file.
+    progress : bool
+        Whether the progress is written to standard error.
     """
 
     job: Job
@@ -88,38 +91,44 @@ class Run:
     manifest: Manifest
     classes: int
     out: Path | None = None
+    progress: bool = True
 
     def results(self) -> Results:
         """Certify what isn't certified yet: all rows of the file, or of this call."""
         if self.out is None:
             corrupt: list[dict[str, Any]] = []
-            return Results("", tuple(self._rows([], corrupt)), "", self.manifest)
+            rows = tuple(row for row, _ in self._rows([], corrupt))
+            return Results("", rows, "", self.manifest)
         return self._into_file(self.out)
 
     # --- rows
 
     def _rows(
         self, before: Sequence[Row], corrupt: list[dict[str, Any]]
-    ) -> Iterator[Row]:
-        """The rows that are missing, as they are done; ``corrupt`` gets the others."""
-        indices = list(self.manifest.indices())
-        done = {row.idx for row in before}
-        missing = [index for index in indices if index not in done]
+    ) -> Iterator[tuple[Row, bool]]:
+        """The rows that are missing, as they are done; ``corrupt`` gets the others.
+
+        With each comes whether the next row is there already.
+        """
+        total = len(self.manifest.indices())
+        missing = self.manifest.places(Results("", before).counted.idx)[0]
         tally = Tally(
-            len(indices),
-            len(indices) - len(missing),
+            total,
+            total - len(missing),
             before=before,
             classes=self.classes,
             classifies=self.job.answer.classifies,
             notify=self.settings.notify,
             expects_void=self.job.procedure.void_against,
+            shown=self.progress,
         )
         answer = self.job.answer
         scheme = answer.scheme
         asserted = Asserted(scheme) if scheme.scope == ASSERTED_ENVELOPE else None
         targets = self.job.procedure.ends_at_target
         asked_why = False
-        for outcome in tally.over(self.work.outcomes(missing, tally.wants_alone)):
+        together = self.work.carried_out(missing, tally.wants_alone)
+        for outcome, more in tally.over(with_more(together)):
             if outcome.row is None:
                 corrupt.append({"input": outcome.index, "problem": outcome.problem})
                 continue
@@ -138,11 +147,11 @@ class Run:
                 # asked once, as n and alpha are those of all inputs
                 asked_why = True
                 x = self.source.input(outcome.index)
-                warn_if_hopeless(answer, x, self.job.procedure, stacklevel=2)
+                warn_if_hopeless(answer, x, self.manifest.procedure, stacklevel=2)
             if asserted is not None and asserted.watches:
                 x = self.source.input(outcome.index)
                 asserted.add(outcome.index, outcome.row.sigma, x)
-            yield outcome.row
+            yield outcome.row, more
         tally.end()
 
     def _into_file(self, out: Path) -> Results:
@@ -155,6 +164,7 @@ class Run:
             if not self.settings.accept_change:
                 require_same_model(out, before, self.source, self.job, self.work)
 
+        place = out.absolute()  # a model's code may change the folder
         with Writer(
             out,
             self.manifest,
@@ -163,14 +173,25 @@ class Run:
             check=check,
         ) as writer:
             # under the writer's lock from here on: no other process adds rows
-            kept = list(writer.rows)
             corrupt: list[dict[str, Any]] = []
-            for row in self._rows(writer.rows, corrupt):
-                writer.append(row)
-                kept.append(row)
+            for row, more in self._rows(writer.rows, corrupt):
+                writer.append(row, more=more)
             # at the end, as one entry: an interrupted run meets these inputs again
             if corrupt:
                 corrupt.sort(key=lambda entry: entry["input"])
                 writer.record({"corrupt": corrupt})
-        kept.sort(key=attrgetter("idx"))
-        return Results(str(out), tuple(kept), "", self.manifest)
+        # a run holds no rows: whoever asks for them has those of the file
+        return replace(load(place), name=str(out), note="", manifest=self.manifest)
+
+
+def with_more(
+    together: Iterable[Sequence[Outcome]],
+) -> Iterator[tuple[Outcome, bool]]:
+    """Each outcome, and whether a row follows it that is there already.
+
+    Those without a row come first.
+    """
+    for outcomes in together:
+        ordered = sorted(outcomes, key=lambda outcome: outcome.row is not None)
+        for left, outcome in zip(reversed(range(len(ordered))), ordered, strict=True):
+            yield outcome, left > 0

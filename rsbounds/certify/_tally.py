@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from rsbounds._numerics.progress import Progress
 from rsbounds.certificate import ABSTAIN
-from rsbounds.results import Row
+from rsbounds.results import Results, Row
 
 FIRST = 10  # inputs whose base accuracies are told
 
@@ -29,6 +29,8 @@ class Tally(Progress):
         Called with the line of base accuracies.
     expects_void : bool
         Whether void samples are what was asked for: votes by a margin.
+    shown : bool
+        Whether the progress is written to standard error.
     """
 
     def __init__(
@@ -41,18 +43,19 @@ class Tally(Progress):
         classifies: bool,
         notify: Callable[[str], object] | None,
         expects_void: bool = False,
+        shown: bool = True,
     ) -> None:
-        super().__init__(total, "input", done)
+        super().__init__(total, "input", done, shown=shown)
         self._warns_of_void = not expects_void
         self._notify = notify
         self._classes = classes
         self._classifies = classifies
         self._which = "next" if before else "first"
-        self._rows = len(before)
-        self._correct = sum(row.correct for row in before)
-        self._left_out = sum(row.is_left_out for row in before)
-        self._abstained = sum(row.predict == ABSTAIN for row in before)
-        self._abstained -= self._left_out
+        counted = Results("", before).counted
+        self._rows = counted.rows
+        self._correct = len(counted.radii)
+        self._left_out = counted.left_out
+        self._abstained = counted.abstained
         self._warned_of_void = False
         self._base: list[tuple[float, float]] = []  # without noise and under noise
 

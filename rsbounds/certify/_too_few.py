@@ -6,7 +6,7 @@ from typing import Any
 
 from rsbounds._numerics.decimals import truncated
 from rsbounds.answers import Answer
-from rsbounds.certify._stopping import Stopping
+from rsbounds.certify._stopping import job_of
 from rsbounds.procedure import Procedure
 
 #: More samples than these are not looked at.
@@ -18,16 +18,16 @@ def hopeless(answer: Answer, x: Any, procedure: Procedure) -> str | None:
 
     None where some could, or where nobody knows.
     """
-    stopping = Stopping.of(procedure)
-    largest = stopping.largest_radius(answer, x)
+    job = job_of(answer, procedure)
+    largest = job.largest_radius(x)
     if largest is None:
         return None
     if not largest > 0:
         return _nothing(answer, x, procedure)
-    if largest >= stopping.target:
+    if largest >= job.target:
         return None
     return (
-        f"the target radius {stopping.target} is above the largest that "
+        f"the target radius {job.target} is above the largest that "
         f"n = {procedure.n} samples can show at this input, {truncated(largest, 4)}"
     )
 
@@ -45,12 +45,11 @@ def _nothing(answer: Answer, x: Any, procedure: Procedure) -> str:
     """Say what it takes to certify anything: more samples, or other noise."""
 
     def enough(n: int) -> bool:
-        stopping = Stopping.of(replace(procedure, n=n))
-        largest = stopping.largest_radius(answer, x)
+        largest = job_of(answer, replace(procedure, n=n)).largest_radius(x)
         return largest is not None and largest > 0
 
     # where all outcomes are evaluated their number is no choice
-    if answer.scheme.outcomes is not None or not enough(MOST):
+    if answer.scheme.bound or not enough(MOST):
         return (
             "this noise certifies nothing, however many samples are drawn: "
             f"{answer.scheme.name} needs a stronger one"

@@ -5,25 +5,27 @@ A module has the command's help, ``add_options`` and ``run``.
 Bad input gives one line on standard error and exit status 2.
 """
 
+from __future__ import annotations
+
 import argparse
-import difflib
 import errno
 import importlib
 import importlib.util
 import io
 import os
-import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from functools import cache, partial
-from typing import Any, NoReturn
+from typing import Any
 
 import rsbounds
+from rsbounds._numerics import interrupts
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import abridged, shown
 from rsbounds.cli import _flags
+from rsbounds.cli._parser import Parser
 
 _COMMANDS = (
     "demo",
@@ -49,61 +51,6 @@ _ERRORS = (
     ArithmeticError,
     RecursionError,
 )
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that takes no abbreviations.
-
-    It answers a misspelt option with the nearest.
-    """
-
-    #: Called with the words of a command line; what it returns is parsed in their
-    #: place.
-    prepare: Callable[[list[str]], list[str]] | None = None
-
-    #: What shows the help with the options that the command line may have.
-    help_words = " --help"
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "allow_abbrev": False})
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does, after ``prepare``.
-
-        What is unknown is an error of this command.
-        """
-        self._words = list(sys.argv[1:] if args is None else args)
-        if self.prepare is not None:
-            self._words = self.prepare(self._words)
-        namespace, unknown = super().parse_known_args(self._words, namespace)
-        if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return namespace, unknown
-
-    def error(self, message: str) -> NoReturn:
-        """End with one line on standard error and status 2."""
-        # argparse: "argument --n: expected one argument"
-        message = re.sub(
-            r"^argument (\S+): expected (?:one|at least one) argument$",
-            r"\1 needs a value",
-            message,
-        )
-        known = self._option_string_actions
-        hints = []
-        wrong = re.match(r"argument COMMAND: invalid choice: '(.*?)'", message)
-        if wrong is not None:
-            message = f"there is no command {wrong[1]}"
-            near = difflib.get_close_matches(wrong[1], _COMMANDS, 1)
-            hints += [f"did you mean {name}?" for name in near]
-        for word in self._words:
-            flag = word.partition("=")[0]
-            if flag.startswith("--") and flag not in known:
-                near = difflib.get_close_matches(flag, known, 1)
-                hints += [f"{flag} is unknown, did you mean {name}?" for name in near]
-        hint = "".join(f"; {text}" for text in hints)
-        self.exit(
-            2, f"{self.prog}: {message}{hint}; see {self.prog}{self.help_words}\n"
-        )
 
 
 class _Version(argparse.Action):
@@ -138,9 +85,9 @@ def parser() -> Parser:
         default=argparse.SUPPRESS,
         help="with --version: also those of dependencies, the processor and threads",
     )
-    subparsers = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    top.add_commands("command", "COMMAND")
     for name in _COMMANDS:
-        command = subparsers.add_parser(name, help=_summary(name))
+        command = top.add_command(name, help=_summary(name))
         command.prepare = partial(_prepare, name, command)
     return top
 
@@ -174,7 +121,7 @@ def _prepare(name: str, parser: Parser, words: list[str]) -> list[str]:
         return parser.prepare(words)
     except ArgumentError as error:
         # no option is parsed yet, but this command's are known
-        raise ValueError(_flags.named(error, parser._option_string_actions)) from error
+        raise ValueError(_flags.named(error, parser.flags)) from error
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -204,7 +151,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _ready_streams()
     command = "rsbounds"
     folder = os.sep * 2
-    options: dict[str, argparse.Action] = {}
+    options: _flags.Flags = {}
 
     def say(message: object) -> None:
         # paths are absolute where code may change the folder
@@ -219,15 +166,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.showwarning = lambda message, *_, **__: warn(str(message))
         try:
             folder = f"{os.getcwd()}{os.sep}"
-            commands = parser()
-            if not (sys.argv[1:] if argv is None else argv):
-                commands.print_help()
-                return 0
-            args = commands.parse_args(argv)
-            command = f"rsbounds {args.command}"
-            options = _flags.options_of(commands, args)
-            status = args.func(args) or 0
-            sys.stdout.flush()
+            with interrupts.told():
+                commands = parser()
+                if not (sys.argv[1:] if argv is None else argv):
+                    commands.print_help()
+                    return 0
+                args = commands.parse_args(argv)
+                interrupts.check()
+                command = f"rsbounds {args.command}"
+                options = commands.flags_for(args)
+                status = args.func(args) or 0
+                sys.stdout.flush()
         except BrokenPipeError:  # whoever read our output has seen enough
             _drop_output()
             return 0

@@ -7,8 +7,8 @@ from typing import Any
 
 from rsbounds import audit
 from rsbounds._numerics.text import abridged
-from rsbounds.certificate import ASSERTED_ENVELOPE
-from rsbounds.cli import _methods
+from rsbounds.certificate import ASSERTED_ENVELOPE, without_asserted_noise
+from rsbounds.cli import _flags
 from rsbounds.cli._output import Told
 from rsbounds.results import Manifest
 from rsbounds.schemes import METHODS
@@ -19,14 +19,14 @@ NOISE = ("anchors", "sigma_function", "noise", "levels_of")
 #: Lines of text for findings of one kind: a file of another n than was given has one
 #: a row.
 MOST_SHOWN = 50
-_REDRAWS = "(--rerun draws some again)"
+_REDRAWS = "(--rerun K checks some)"
 #: What no radius needs, and what compares it.
 _BESIDES = {
-    "counts": f"the counts {_REDRAWS}",
-    "outputs": f"the outputs {_REDRAWS}",
+    "counts": f"counts {_REDRAWS}",
+    "outputs": f"outputs {_REDRAWS}",
     "data": "labels and inputs (--data)",
     "truth": "agreement with true maps (--truth)",
-    "classes": "how many classes maps tell apart (--rerun)",
+    "classes": "number of classes of the maps (--rerun)",
     "times": "times",
     "answer.fitted": "how the rule was chosen (answer.fitted)",
 }
@@ -82,7 +82,7 @@ def _notes(
     if commitment := manifest.run.get("commitment"):
         unfixed = manifest.unfixed()
         text = f"committed as sha256 {commitment}: when that was published shows when"
-        text += "".join(f"; it does not fix {each}" for each in unfixed)
+        text += "".join(f"; it does not fix {reason}" for reason in unfixed)
         yield text, {"commitment": commitment, "not_fixed": unfixed}
     if selection := manifest.selection():
         yield selection, {"selection": selection}
@@ -91,9 +91,9 @@ def _notes(
         yield text, {"shard": manifest.shard}
     if result.corrupt:
         many = len(result.corrupt)
-        said = f"{many} inputs are said to be corrupt: --data checks whether they are"
-        said = said if args.data is None else f"{many} inputs are left out as corrupt"
-        yield said, {"corrupt": list(result.corrupt)}
+        note = f"{many} inputs are said to be corrupt: --data checks whether they are"
+        note = note if args.data is None else f"{many} inputs are left out as corrupt"
+        yield note, {"corrupt": list(result.corrupt)}
     yield from _notes_of_evidence(args, result, manifest)
 
 
@@ -133,8 +133,10 @@ def _findings(args: argparse.Namespace, result: audit.Audit) -> Iterator[Told]:
         of_kind[finding.kind] += 1
         is_shown = of_kind[finding.kind] <= MOST_SHOWN
         text = abridged(finding.at(args.file)) if is_shown else ""
-        each = {name: getattr(finding, own) for name, own in names.items()}
-        yield Told(text, {"findings": [each]})
+        entries = {
+            name: getattr(finding, attribute) for name, attribute in names.items()
+        }
+        yield Told(text, {"findings": [entries]})
     for kind, count in of_kind.items():
         if count > MOST_SHOWN:
             text = f"{count - MOST_SHOWN} more findings: {kind} (--json has all)"
@@ -142,12 +144,12 @@ def _findings(args: argparse.Namespace, result: audit.Audit) -> Iterator[Told]:
 
 
 def _summary(result: audit.Audit, manifest: Manifest) -> str:
-    some = f" ({result.proved} of them proved)" if result.proved < result.rows else ""
+    proved = f" ({result.proved} of them proved)" if result.proved < result.rows else ""
     many = len(result.findings)
-    each = ", ".join(f"{k} {kind}" for kind, k in result.of_kind().items())
+    by_kind = ", ".join(f"{k} {kind}" for kind, k in result.of_kind().items())
     return (
-        f"{result.rows} rows{some}, {many or 'no'} finding{'s' * (many != 1)}"
-        f"{f' ({each})' if each else ''}"
+        f"{result.rows} rows{proved}, {many or 'no'} finding{'s' * (many != 1)}"
+        f"{f' ({by_kind})' if by_kind else ''}"
         f"{_besides(result.stated, manifest)}"
     )
 
@@ -157,12 +159,12 @@ def _is_beside(name: str) -> bool:
     return name in _BESIDES or name.partition(".")[0] in _SECTIONS
 
 
-def _besides(stated: tuple[str, ...], manifest: Manifest) -> str:
-    """What is taken as stated and no radius needs, behind the number of findings."""
-    words = [_BESIDES.get(name, _section(name)) for name in stated if _is_beside(name)]
+def _besides(names: tuple[str, ...], manifest: Manifest) -> str:
+    """What is taken from the file and no radius needs, after the number of findings."""
+    words = [_BESIDES.get(name, _section(name)) for name in names if _is_beside(name)]
     if not manifest.procedure.repeats:
         words = [word.replace(_REDRAWS, "(no seed draws them again)") for word in words]
-    return f"; as the file states them: {', '.join(words)}" if words else ""
+    return f". Not checked, taken from the file: {', '.join(words)}" if words else ""
 
 
 def _section(name: str) -> str:
@@ -184,14 +186,14 @@ def _taken(names: list[str], args: argparse.Namespace, manifest: Manifest) -> st
     ]
     options = [name for name in ("data", *noise) if getattr(args, name) is None]
     could = {"dim", "sigma"}
-    if manifest.scope != ASSERTED_ENVELOPE:
+    if without_asserted_noise(manifest.scope) != ASSERTED_ENVELOPE:
         could |= {"scope", *method.domains.keys()}
     compared = [word for name, word in words.items() if name in could]
     if not (compared and options):
         return text
     all_of_them = "them" if len(names) > 1 else "it"
     what = all_of_them if len(compared) == len(names) else ", ".join(compared)
-    return f"{text} ({' with '.join(map(_methods.flag, options))} compares {what})"
+    return f"{text} ({' with '.join(map(_flags.flag, options))} compares {what})"
 
 
 def is_shaped(manifest: Manifest) -> bool:

@@ -5,7 +5,6 @@ nothing else reads, a switch can't be set to false in them, what is given twice 
 and an error names neither the file nor the entry.
 """
 
-import argparse
 import difflib
 import tomllib
 from collections import Counter
@@ -16,7 +15,7 @@ from typing import Any
 from rsbounds._numerics.extras import need
 from rsbounds._numerics.files import content_of
 from rsbounds._numerics.json_files import TOO_DEEP
-from rsbounds.cli._flags import flag
+from rsbounds.cli._flags import Flags, flag
 
 
 def entries(path: Path) -> dict[str, Any]:
@@ -55,24 +54,24 @@ def entries(path: Path) -> dict[str, Any]:
 def words(
     path: Path | None,
     options: Mapping[str, Any],
-    actions: Mapping[str, argparse.Action],
+    flags: Flags,
 ) -> Iterator[str]:
     """The options of a file as words of a command line; ValueError for what is none."""
     for option, value in options.items():
         name = option[2:]
-        action = actions.get(option)
-        if action is None or option in ("--config", "--help"):
-            near = difflib.get_close_matches(option, list(actions), 1)
+        known = flags.get(option)
+        if known is None or option in ("--config", "--help"):
+            near = difflib.get_close_matches(option, list(flags), 1)
             hint = f"; did you mean {near[0][2:]}?" if near else ""
             raise ValueError(f"{path}: {name!r} is not an option of certify{hint}")
         texts = _texts(path, name, value)
         switch = texts in (["true"], ["false"])
-        if action.nargs == 0 and not switch:
+        if known.is_switch and not switch:
             raise ValueError(
                 f"{path}: {name} must be true or false; got {', '.join(texts)!r}"
             )
         # of an option whose value may be left out, true means that it is
-        if not (switch and action.nargs in (0, "?")):
+        if not (switch and (known.is_switch or known.action.nargs == "?")):
             yield f"{option}={','.join(texts)}"
         elif texts == ["true"]:
             yield option

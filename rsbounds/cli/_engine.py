@@ -14,20 +14,29 @@ from rsbounds import loading
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 from rsbounds.answers import Answer
-from rsbounds.certify import Build
-from rsbounds.cli import _answers, _methods
+from rsbounds.certify.internal import Build
+from rsbounds.cli import _answers, _grid, _methods
 from rsbounds.cli._methods import whole
 from rsbounds.cluster import Processes, Ray, Workers
 from rsbounds.loading import CorruptInput, Data, Loaded, Preprocess
-from rsbounds.sampling.grid_noise import LEVELS
+from rsbounds.loading.internal import (
+    DATA,
+    MODELS,
+    TABLES,
+    TableData,
+    TextData,
+    by_name,
+    forms,
+    parse_arguments,
+    read_texts,
+)
 
-_PRECISION = ("autocast", "compile", "sound_noise")
+_PRECISION = ("autocast", "compile")
 
 
 def add_model(parser: Any, *, required: bool) -> None:
     add = parser.add_argument
-    text = "timm:NAME, torchvision:NAME, hf:ID_OR_DIRECTORY, onnx:FILE, sklearn:FILE, "
-    text += "MODULE:CALLABLE or path/to/file.py:CALLABLE"
+    text = forms(MODELS)
     add("--model", required=required, metavar="MODEL", help=text)
     text = (
         "arguments of its constructor; input_range=(0,255) for other pixels than 0 ... "
@@ -61,12 +70,17 @@ def add_model(parser: Any, *, required: bool) -> None:
 
 def add_data(parser: Any, *, required: bool, help: str = "") -> None:
     add = parser.add_argument
-    text = f"{help}FILE.npz (x, y), FILE.npy with FILE.labels.npy, FILE.csv with "
-    text += "--target, imagefolder:DIR, "
-    text += "hf:ID_OR_DIRECTORY[:SPLIT], MODULE:CALLABLE or path/to/file.py:CALLABLE"
+    text = f"{help}{forms(DATA)}"
     add("--data", required=required, metavar="DATA", help=text)
     add("--scale", type=float, help="divide stored numbers by this, such as 255")
-    add("--target", metavar="COLUMN", help="FILE.csv: the column of the classes")
+    text = "FILE.csv: the column of the classes; of files with other separators than a "
+    text += "comma, or decimal commas, say separator and decimal too"
+    add("--target", metavar="COLUMN", help=text)
+    text = "FILE.csv of texts: the directory or name of their tokenizer (that of hf:)"
+    add("--tokenizer", metavar="ID|DIR", help=text)
+    # of few files: the refusal of such a file names them
+    add("--separator", metavar="CHARACTER", help=argparse.SUPPRESS)
+    add("--decimal", choices=(".", ","), default=".", help=argparse.SUPPRESS)
     add(
         "--categories",
         type=lambda text: text.split(","),
@@ -79,14 +93,18 @@ def add_data(parser: Any, *, required: bool, help: str = "") -> None:
         type=_units,
         default={},
         metavar="COLUMN=U,...",
-        help="FILE.csv: what numbers of a column are divided by (their deviation)",
+        help="FILE.csv: divide a column's numbers by U (their standard deviation)",
     )
     add(
         "--like",
         metavar="FILE.csv",
-        help="FILE.csv: the table whose units and values are taken, as that of "
-        "training (the data's own)",
+        help="FILE.csv: take units and values from this table, such as the training "
+        "rows (the data's own)",
     )
+    text = (
+        "FILE.csv: fill in missing numbers by this rule, with a category that says so"
+    )
+    add("--missing", choices=("median", "mean"), help=text)
     add(
         "--resize",
         type=_size,
@@ -108,26 +126,10 @@ def add_engine(parser: Any) -> None:
         parser.add_argument,
         {"choices": ("bfloat16", "float16"), "metavar": "TYPE"},
     )
-    text = "noisy samples in a forward pass of torch (1000)"
+    text = "noisy samples that torch holds at once, at least a block of them (1000)"
     add("--batch", type=partial(whole, 1), default=1000, help=text)
     add("--autocast", **types, help="mixed precision: bfloat16 or float16")
     add("--compile", action="store_true", help="torch.compile")
-
-
-def add_sound_noise(parser: Any) -> None:
-    """Add the option of noise that is drawn exactly."""
-    text = (
-        "exact noise on the grid of 1/255: certificates hold for the program, not only "
-        "in real "
-    )
-    parser.add_argument("--sound-noise", action="store_true", help=f"{text}arithmetic")
-    parser.add_argument(
-        "--grid",
-        type=partial(whole, 1),
-        default=LEVELS,
-        metavar="Q",
-        help="of --sound-noise: inputs are whole numbers over Q (255, 65535, 32767)",
-    )
 
 
 def add_workers(parser: Any) -> None:
@@ -206,7 +208,7 @@ def workers(args: argparse.Namespace, build: Build) -> Workers | None:
 
 def load(args: argparse.Namespace) -> Loaded:
     """The model of the command line."""
-    arguments = loading.parse_arguments(args.model_args)
+    arguments = parse_arguments(args.model_args)
     input_range = arguments.pop("input_range", None)  # of pixels, not the model's
     folder = os.getcwd()
     try:
@@ -237,15 +239,15 @@ def stages(
     parts = load_denoiser(args.denoiser, download=args.download)
     made = [denoised(loaded, parts, sigma) for sigma in answer.levels(x)]
     denoisers = [stage.describe["denoiser"] for stage in made]
-    stated = denoisers if len(denoisers) > 1 else denoisers[0]
-    return made, {**loaded.describe, "denoiser": stated}
+    recorded = denoisers if len(denoisers) > 1 else denoisers[0]
+    return made, {**loaded.describe, "denoiser": recorded}
 
 
 def _preprocess(args: argparse.Namespace) -> dict[str, Any]:
     """What pictures go through, as far as the command line says it."""
     crop = (args.crop, args.crop) if isinstance(args.crop, int) else args.crop
-    stated = {"resize": args.resize, "crop": crop, "channels": args.channels}
-    return {name: value for name, value in stated.items() if value is not None}
+    steps = {"resize": args.resize, "crop": crop, "channels": args.channels}
+    return {name: value for name, value in steps.items() if value is not None}
 
 
 def open_data(
@@ -254,23 +256,29 @@ def open_data(
     labels: Sequence[Any] | None = None,
     *,
     method: str | None = None,
+    preprocess: Preprocess | None = None,
 ) -> Data:
     """Load the data of the command line.
 
-    As the model wants its images and names its classes.
+    As the model wants its images and names its classes; ``preprocess`` is what images
+    go through where neither a model nor the command line says it.
     """
+    tokenizer = args.tokenizer or (loaded and loaded.tokenizer)
+    labels = loaded.labels if loaded else labels
+    if args.target is not None and tokenizer:
+        return _texts(args, labels, tokenizer)
     if args.target is not None:
-        return _table(args)
-    if args.data.endswith(".csv"):
+        return _table(args, labels)
+    if args.tokenizer:
+        raise ValueError("--tokenizer is for texts: --data FILE.csv --target COLUMN")
+    if args.data.endswith(TABLES):
         raise ValueError("--target must name the column of the classes of a table")
-    for name in ("categories", "units", "like"):
+    for name in ("categories", "units", "like", "missing", "separator"):
         if getattr(args, name):
             raise ValueError(f"--{name} is for a table: --data FILE.csv --target")
-    stated = _preprocess(args)
-    preprocess = (
-        loaded.preprocess if loaded else Preprocess(**stated) if stated else None
-    )
-    labels = loaded.labels if loaded else labels
+    steps = _preprocess(args)
+    if loaded or steps:
+        preprocess = loaded.preprocess if loaded else Preprocess(**steps)
     data = loading.open_data(
         args.data,
         preprocess=preprocess,
@@ -279,18 +287,54 @@ def open_data(
         whole=_methods.of_whole_numbers(method),
         download=args.download,
     )
-    if stated and "preprocessing" not in data.identity:
+    if steps and "preprocessing" not in data.identity:
         data.close()
         raise ValueError(
-            f"--{next(iter(stated))} is for pictures; --data {args.data} holds arrays"
+            f"--{next(iter(steps))} is for pictures; --data {args.data} holds arrays"
         )
     return data
 
 
-def _table(args: argparse.Namespace) -> Data:
+def _texts(
+    args: argparse.Namespace, labels: Sequence[Any] | None, tokenizer: Any
+) -> Data:
+    """Texts beside their classes, as the numbers of their tokens."""
+    of_tables = ("categories", "units", "like", "missing")
+    not_for_texts = {
+        **{name: getattr(args, name) for name in of_tables},
+        "scale": args.scale,
+        **_preprocess(args),
+    }
+    for name, value in not_for_texts.items():
+        if value:
+            raise ValueError(
+                f"--{name} is not for texts; --data {args.data} holds them"
+            )
+    return read_texts(
+        args.data,
+        tokenizer,
+        args.target,
+        classes=labels,
+        separator=args.separator,
+    )
+
+
+def _of_text(args: argparse.Namespace, data: Data) -> argparse.Namespace:
+    """The options, with the number of [MASK] for what hidden tokens show."""
+    if not isinstance(data, TextData) or getattr(args, "hidden", 0) is not None:
+        return args
+    mask = data.tokenizer.mask
+    if mask is None:
+        raise ValueError(
+            "--hidden must be given: the tokenizer has no [MASK] for hidden tokens"
+        )
+    return argparse.Namespace(**vars(args) | {"hidden": float(mask)})
+
+
+def _table(args: argparse.Namespace, labels: Sequence[Any] | None) -> Data:
     """A table, its columns split into numbers and categories."""
-    stated = {"scale": args.scale, **_preprocess(args)}
-    for name, value in stated.items():
+    of_pictures = {"scale": args.scale, **_preprocess(args)}
+    for name, value in of_pictures.items():
         if value is not None:
             raise ValueError(f"--{name} is for pictures; --data {args.data} is a table")
     read = partial(
@@ -298,6 +342,9 @@ def _table(args: argparse.Namespace) -> Data:
         target=args.target,
         categories=args.categories,
         units=args.units,
+        missing=args.missing,
+        separator=args.separator,
+        decimal=args.decimal,
     )
     like = None
     if args.like is not None:
@@ -306,7 +353,12 @@ def _table(args: argparse.Namespace) -> Data:
         except ArgumentError as error:
             name = "like" if error.name == "data" else error.name
             raise ArgumentError(name, error.problem) from None
-    return loading.TableData(read(args.data, like=like), args.data)
+    return TableData(read(args.data, like=like), args.data, labels)
+
+
+def of_data(loaded: Loaded, data: Data) -> Loaded:
+    """The model as it takes these data: the columns of a table by their names."""
+    return by_name(loaded, data.table) if isinstance(data, TableData) else loaded
 
 
 def _of_table(args: argparse.Namespace, data: Data) -> argparse.Namespace:
@@ -316,18 +368,18 @@ def _of_table(args: argparse.Namespace, data: Data) -> argparse.Namespace:
         return args
     asked, *others = blocks
     automatic = asked["method"] == "auto"
-    if not isinstance(data, loading.TableData):
+    if not isinstance(data, TableData):
         if automatic:
             raise ValueError("--blocks auto needs a table: --data FILE.csv --target")
         return args
-    own: dict[str, Any] = {}
+    of_columns: dict[str, Any] = {}
     if automatic:
-        own["blocks"] = tuple(data.table.blocks(*_auto(asked, others)))
+        of_columns["blocks"] = tuple(data.table.blocks(*_auto(asked, others)))
         if args.splits is not None:
             raise ValueError("--splits has no meaning beside --blocks auto")
     if args.splits is None:
-        own["splits"] = data.table.splits
-    return argparse.Namespace(**vars(args) | own)
+        of_columns["splits"] = data.table.splits
+    return argparse.Namespace(**vars(args) | of_columns)
 
 
 def _auto(asked: dict[str, Any], others: Sequence[Any]) -> tuple[float, float]:
@@ -345,7 +397,7 @@ def engine(args: argparse.Namespace) -> dict[str, Any]:
     entries = {"device": args.device.partition(":")[0]} | {
         k: getattr(args, k) for k in _PRECISION
     }
-    return entries | ({"grid": args.grid} if args.grid != LEVELS else {})
+    return {**entries, **_grid.entries(args)}
 
 
 def model(args: argparse.Namespace, stages: list[Loaded], answer: Answer) -> Any:
@@ -354,8 +406,6 @@ def model(args: argparse.Namespace, stages: list[Loaded], answer: Answer) -> Any
     Behind a denoiser a list with that of each level of a rule.
     """
     options = {key: getattr(args, key) for key in ("batch", *_PRECISION)}
-    if args.grid != LEVELS:
-        options["grid"] = args.grid
     options["device"] = _device(args.device or "cpu")
     try:
         samplers = [answer.sampler(stage.model, **options) for stage in stages]
@@ -395,9 +445,10 @@ def parts(args: argparse.Namespace) -> Parts:
             raise ValueError(
                 f"{args.data}: the data must have at least one input; got none"
             )
+        loaded = of_data(loaded, data)
         x = first(data)
         with _naming_data(args.data):
-            answer = _answers.made(_of_table(args, data), x.shape)
+            answer = _answers.made(_of_text(_of_table(args, data), data), x.shape)
             if answer.scheme.drawn is not None:
                 answer.scheme.drawn.checked(x)  # before anything is drawn for nothing
         return Parts(data, answer, *stages(args, loaded, answer, x))

@@ -1,20 +1,16 @@
-"""Methods of the command line: their options, and the schemes that these make."""
+"""Methods of the command line and their options."""
 
 import argparse
 import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from rsbounds import loading
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.files import file_hash
-from rsbounds.cli._flags import flag as flag
-from rsbounds.composite import Rule
+from rsbounds.cli._flags import flag
 from rsbounds.confidence import BOUNDS
-from rsbounds.confidence.counts import MAX_N
-from rsbounds.schemes import LAWS, METHODS, TRANSFORM_OPTION, Option, Scheme
+from rsbounds.confidence.internal import MAX_N
+from rsbounds.schemes import METHODS, Option
+from rsbounds.schemes.internal import LAWS, TRANSFORM_OPTION
 
 #: The method of a run that names none.
 DEFAULT = next(iter(METHODS))
@@ -81,12 +77,14 @@ def of_method(name: str) -> tuple[Option, ...]:
         return *METHODS[name].options, TRANSFORM_OPTION
     if name in METHODS:
         return METHODS[name].options
-    raise loading.unknown("method", name, list(METHODS))
+    from rsbounds.loading.internal import unknown  # which not every command needs
+
+    raise unknown("method", name, list(METHODS))
 
 
 def of_all() -> list[Option]:
     """The options of this package's methods, one of each flag."""
-    options = {own.name: own for own in (_ARGUMENTS, TRANSFORM_OPTION)}
+    options = {shared.name: shared for shared in (_ARGUMENTS, TRANSFORM_OPTION)}
     for name in filter(METHODS.is_own, METHODS):  # others' code runs when it is named
         options |= {option.name: option for option in METHODS[name].options}
     return list(options.values())
@@ -95,6 +93,14 @@ def of_all() -> list[Option]:
 def of_whole_numbers(name: str | None) -> bool:
     """Whether inputs of a method may be whole numbers."""
     return name is not None and name in METHODS and METHODS[name].of_whole_numbers
+
+
+def may_evaluate_all(name: str | None) -> bool:
+    """Whether noise of a method may be one all of whose outcomes are evaluated."""
+    if is_code(name):
+        return True
+    method = METHODS.get(name or "")
+    return method is not None and bool(method.bound)
 
 
 def is_code(name: str | None) -> bool:
@@ -127,86 +133,3 @@ def whole(low: int, text: str) -> int:
         expected = f"a whole number from {low} to {MAX_N}"
         raise argparse.ArgumentTypeError(f"expected {expected}; got {text!r}")
     return int(value)
-
-
-def scheme(args: argparse.Namespace, shape: tuple[int, ...]) -> Scheme | Rule:
-    """The scheme of the method, or the rule, for inputs of this shape."""
-    from rsbounds.audit import trust  # which not every command needs
-
-    given = Given(shape, args.sound_noise)
-    made: Scheme | Rule
-    if is_code(args.method):
-        made = trust.by_code(args.method, args.method_args, shape, given.sound)
-    else:
-        _require_fixed(args, METHODS[args.method])
-        made = trust.by_name(args.method, vars(args), given)
-        if args.method in LAWS and args.transform is not None:
-            made = trust.moving(made, args.transform)
-    if isinstance(made, Rule):
-        return made
-    if args.sound_noise and not made.sound:
-        raise ValueError(
-            "--sound-noise needs a scheme whose radius allows for the rounding of "
-            f"sigma(x); that of --method {args.method} does not"
-        )
-    _require_fixed(args, type(made))
-    return made
-
-
-def _require_fixed(args: argparse.Namespace, method: type[Scheme]) -> None:
-    """ValueError for a denoiser in front of noise that is not x + sigma N(0, I)."""
-    fixed = "sigma" in method.domains and not method.law
-    if args.denoiser is not None and not fixed:
-        raise ValueError(
-            "--denoiser has one timestep, that of a fixed noise level: it goes with "
-            f"--method gaussian, or with --rule; got {method.name}"
-        )
-
-
-class Given:
-    """What a method may ask for (:class:`rsbounds.schemes.Given`)."""
-
-    def __init__(self, shape: tuple[int, ...], sound: bool) -> None:
-        self.dim = math.prod(shape)
-        self.shape = shape
-        self.sound = sound
-
-    def inputs(self, path: Any) -> tuple[Any, str]:
-        anchors = loading.inputs(path).astype(np.float64)
-        anchors = anchors.reshape(len(anchors), -1)
-        if anchors.shape[1] != self.dim:
-            expected = f"{self.dim} numbers an input, as --data"
-            raise ValueError(f"{path}: x must have {expected}; got {anchors.shape[1]}")
-        return anchors, file_hash(path)
-
-    def function(self, option: str, spec: str) -> tuple[Any, Any]:
-        from rsbounds.audit import trust
-
-        function = loading.build(option, spec)
-        description = loading.fingerprint(spec, function)
-        if not loading.is_torch(function):
-            return (lambda x: np.asarray(function(x[None]))), description
-        network = trust.network_of(function)
-        if network is not None:
-            return network, description
-        import torch
-
-        function.eval().to("cpu")
-
-        def sigma(x: Any) -> Any:
-            with torch.inference_mode():
-                return function(torch.from_numpy(x[None])).numpy()
-
-        return sigma, description
-
-    def noise(self, option: str, spec: str) -> tuple[Any, Any]:
-        from rsbounds.audit import trust
-
-        made = loading.call(option, spec)
-        shaped = trust.noise_of(made)
-        if shaped is None:
-            expected = "NoiseMaps, FixedNoise or a CertifiedGenerator"
-            raise ArgumentError(
-                option, f"{spec} must return {expected}; got {type(made).__name__}"
-            )
-        return shaped, loading.fingerprint(spec, made)

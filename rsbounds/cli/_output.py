@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rsbounds._numerics.json_files import as_json
 from rsbounds._numerics.text import shown
-from rsbounds.results import plain
 
 
 class Told(NamedTuple):
@@ -28,19 +28,19 @@ def add_json(parser: Any) -> None:
 def show(args: argparse.Namespace, told: Sequence[Told]) -> None:
     """Print statements as lines, or as one object."""
     if not args.json:
-        for each in told:
-            if each.text:
-                print(shown(each.text))
+        for statement in told:
+            if statement.text:
+                print(shown(statement.text))
         return
     entries: dict[str, Any] = {}
-    for each in told:
-        for name, value in each.entries.items():
+    for statement in told:
+        for name, value in statement.entries.items():
             before = entries.get(name)
             if isinstance(before, list) and isinstance(value, list):
                 entries[name] = [*before, *value]
             else:
                 entries[name] = value
-    print(json.dumps(plain(entries)))
+    print(json.dumps(as_json(entries)))
 
 
 def say_written(args: argparse.Namespace, what: str, *places: object) -> None:

@@ -11,35 +11,34 @@ import shutil
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from rsbounds import loading
 from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import as_switch
 from rsbounds._numerics.text import shown
 from rsbounds.answers import ANSWERS, Answer
-from rsbounds.certify import (
-    Procedure,
-    Settings,
-    Stopping,
-    certify_dataset,
+from rsbounds.certify import Procedure, Settings
+from rsbounds.certify.internal import (
+    Selection,
+    carry_out,
     hopeless,
+    job_of,
 )
-from rsbounds.cli import _answers, _config, _engine, _methods
+from rsbounds.cli import _answers, _config, _engine, _flags, _grid, _methods
 from rsbounds.cli._methods import whole
 from rsbounds.cli._output import Told, add_json, show
 from rsbounds.loading import CorruptInput, Data
-from rsbounds.procedure import TOLERANCE
-from rsbounds.results import Results, require_place
-from rsbounds.sampling import noise_level
+from rsbounds.loading.internal import guarded, shard
+from rsbounds.procedure import FROM_SYSTEM, TOLERANCE
+from rsbounds.results import Results
+from rsbounds.results.internal import require_place
+from rsbounds.sampling.internal import noise_level
 from rsbounds.schemes import METHODS, Option
 
 
@@ -52,17 +51,17 @@ def add_options(parser: Any) -> None:
     parser.usage = (
         "%(prog)s --model MODEL --data DATA --sigma SIGMA --out FILE.tsv [OPTION ...]"
     )
-    parser._actions[0].help = argparse.SUPPRESS  # -h
-    _add_certified(parser.add_argument_group("what is certified"))
-    asked = parser.add_argument_group("what is asked")
+    parser.flags["--help"].action.help = argparse.SUPPRESS
+    _add_certified(parser.add_group("what is certified"))
+    asked = parser.add_group("what is asked")
     _add_asked(asked)
-    _add_procedure(parser.add_argument_group("how sure"))
-    noise = parser.add_argument_group("noise")
+    _add_procedure(parser.add_group("how sure"))
+    noise = parser.add_group("noise")
     _add_noise(noise)
-    place = parser.add_argument_group("where it runs")
+    place = parser.add_group("where it runs")
     _engine.add_workers(place)
     _engine.add_engine(place)
-    _add_files(parser.add_argument_group("files"))
+    _add_files(parser.add_group("files"))
     parser.set_defaults(sigma=None, method_args=None)
     parser.prepare = partial(_prepare, parser, asked, noise)
 
@@ -161,19 +160,13 @@ def _add_procedure(group: Any) -> None:
         ),
     )
     group.add_argument(
-        "--noise-source",
-        choices=("seed", "os"),
-        default="seed",
-        help=(
-            "os: bits of the noise from the operating system, through ChaCha20, that "
-            "no seed repeats; Gaussian noise needs --sound-noise (seed)"
-        ),
-    )
-    group.add_argument(
         "--seed",
-        type=partial(whole, 0),
+        type=_seed,
         default=0,
-        help="names the random samples (0)",
+        help=(
+            "names the random samples (0); os: bits of the operating system, through "
+            "ChaCha20, that nobody repeats (Gaussian noise needs --sound-noise)"
+        ),
     )
 
 
@@ -195,7 +188,7 @@ def _add_noise(group: Any) -> None:
             "a scheme, a rule or a network"
         ),
     )
-    _engine.add_sound_noise(group)
+    _grid.add(group)
 
 
 def _add_files(group: Any) -> None:
@@ -249,6 +242,10 @@ def _margin(text: str) -> float | str:
         ) from None
 
 
+def _seed(text: str) -> int | str:
+    return text if text == FROM_SYSTEM else whole(0, text)
+
+
 def _end(text: str) -> int:
     return -1 if text == "-1" else whole(1, text)
 
@@ -287,7 +284,7 @@ def _prepare(parser: Any, asked: Any, noise: Any, words: list[str]) -> list[str]
     shown_by = f" --method {method}" if method is not None and of_method else ""
     shown_by += f" --answer {answer}" if answer != _answers.DEFAULT else ""
     parser.help_words = f"{shown_by} --help"
-    return [*_config.words(config, options, parser._option_string_actions), *words]
+    return [*_config.words(config, options, parser.flags), *words]
 
 
 def _named_first(words: list[str]) -> argparse.Namespace | None:
@@ -339,7 +336,7 @@ def _require_meaning(
 
 
 def _flags_of(options: Iterable[Option]) -> set[str]:
-    return {_methods.flag(option.name) for option in options}
+    return {_flags.flag(option.name) for option in options}
 
 
 def levels(text: str) -> tuple[float, ...]:
@@ -368,57 +365,55 @@ def run(args: argparse.Namespace) -> None:
                 f"{out.stem}-sigma{str(level).removesuffix('.0')}{out.suffix}"
             )
         require_place(out)  # before the model is loaded
-        each = argparse.Namespace(**vars(args) | {"sigma": level, "out": out})
-        each.place = out.absolute()  # the model's code may change the folder
-        _procedure(_numbers(each))  # refused before the model is loaded
-        runs.append(each)
-    for each in runs:
+        at_level = argparse.Namespace(**vars(args) | {"sigma": level, "out": out})
+        at_level.place = out.absolute()  # the model's code may change the folder
+        runs.append(at_level)
+    procedure = None
+    if not _follows_from_noise(args):  # refused before the model is loaded
+        procedure = _procedure(args, ANSWERS[args.answer])
+    for at_level in runs:
         try:
-            _run(each)
+            _run(at_level, procedure)
         except CorruptInput as error:
             raise ValueError(
                 f"{error}; --skip-corrupt leaves out such inputs"
             ) from None
 
 
-def _numbers(args: argparse.Namespace, outcomes: int | None = None) -> dict[str, Any]:
-    """The numbers of a run, where nothing is said those of its answer and its noise.
+def _follows_from_noise(args: argparse.Namespace) -> bool:
+    """Whether numbers of the run follow from its noise, which isn't made yet."""
+    open_ = args.n is None or args.bound is None
+    return open_ and _methods.may_evaluate_all(args.method)
 
-    ``outcomes``: of noise all of whose outcomes are evaluated, once it is known.
+
+def _procedure(args: argparse.Namespace, answer: Answer | type[Answer]) -> Procedure:
+    """The procedure of all runs, as far as it is known before a margin is measured.
+
+    Where nothing is said its numbers are those of the answer.
     """
-    answer = ANSWERS[args.answer]
-    n, bound = answer.n, _methods.COUNTED[0]
-    if outcomes is not None:
-        n, bound = outcomes, "exact"
     numbers = {field.name: vars(args)[field.name] for field in fields(Procedure)}
-    defaults = {"n0": answer.n0, "n": n, "bound": bound}
-    return numbers | {
-        name: value for name, value in defaults.items() if numbers[name] is None
-    }
+    for name in ("n0", "n", "bound"):
+        if numbers[name] is None:
+            numbers[name] = getattr(answer, name)
+    if numbers["margin"] == "auto":
+        numbers["margin"] = None
+    return Procedure(**numbers)
 
 
-def _procedure(numbers: Mapping[str, Any]) -> Procedure:
-    """The procedure of a run, as far as it is known before a margin is measured."""
-    margin = numbers["margin"]
-    return Procedure(**{**numbers, "margin": None if margin == "auto" else margin})
-
-
-def _run(args: argparse.Namespace) -> None:
-    rank, size, origin = loading.shard(args.shard)
+def _run(args: argparse.Namespace, procedure: Procedure | None) -> None:
+    rank, size, origin = shard(args.shard)
     out = args.out
     if origin != "default" and size > 1:
         out = out.with_name(f"{out.stem}.{rank}-of-{size}{out.suffix}")
         say(f"{origin} shard {rank}/{size}, writing {out}")
     place = args.place.with_name(out.name)
     parts = _engine.parts(args)
-    numbers = _numbers(args, parts.answer.scheme.outcomes)
-    procedure = _procedure(numbers)
     with ExitStack() as stack:
         data = stack.enter_context(parts.data)
-        with warnings.catch_warnings():  # which a run gives itself
-            warnings.simplefilter("ignore")
-            Stopping.of(procedure).check(parts.answer)
-        _hints(procedure, parts.answer, data)
+        job = job_of(parts.answer, procedure or _procedure(args, parts.answer))
+        job.check()
+        _answers.require_alike(args, job.procedure, parts.describe)
+        _hints(job.procedure, parts.answer, data)
         model: Any = _engine.workers(args, partial(_engine.built, args, parts.describe))
         if model is None:
             model = _engine.model(args, parts.stages, parts.answer)
@@ -427,17 +422,12 @@ def _run(args: argparse.Namespace) -> None:
         parts.stages.clear()  # workers have their own
         begun = time.perf_counter()
         before = max(place.read_bytes().count(b"\n") - 1, 0) if place.is_file() else 0
-        results = certify_dataset(
+        results = carry_out(
             model,
             data,
-            parts.answer,
-            out=place,
-            **numbers,
-            start=args.start,
-            skip=args.skip,
-            max=args.max,
-            shard=f"{rank}/{size}",
-            settings=Settings(
+            job,
+            Selection(args.start, args.skip, args.max, f"{rank}/{size}"),
+            Settings(
                 describe=parts.describe,
                 engine=_engine.engine(args),
                 run={
@@ -450,6 +440,8 @@ def _run(args: argparse.Namespace) -> None:
                 skip_corrupt=args.skip_corrupt,
                 notify=say,
             ),
+            place,
+            measures=args.margin == "auto",
         )
     new = len(results.rows) - before
     seconds = time.perf_counter() - begun
@@ -524,20 +516,6 @@ def _hints(procedure: Procedure, answer: Answer, data: Data) -> None:
     """Warn before sampling where nothing good can come out."""
     x = _engine.first(data)
     # the scheme may be of others' code
-    reason = loading.guarded("the first input", lambda: hopeless(answer, x, procedure))
+    reason = guarded("the first input", lambda: hopeless(answer, x, procedure))
     if reason is not None:
         warnings.warn(reason, stacklevel=2)
-    if answer.scheme.law:
-        return  # of whole numbers, or in a unit that is the user's to know
-    reach = float(np.max(np.abs(x)))
-    level = answer.scheme.parameters.get("sigma", np.inf)
-    if not (reach > 10 and level <= 2):
-        return
-    if 128 <= reach <= 255 and float(np.min(x)) >= 0:
-        advice = "for pixels in 0 ... 255 give --scale 255"
-    else:
-        advice = (
-            "noise is added in the unit of the numbers; columns of a table are "
-            "standardised first, or given a level each (--method anisotropic)"
-        )
-    say(f"warning: the first input reaches {reach:g} and sigma is {level:g}: {advice}")

@@ -3,8 +3,10 @@
 Pair the rows of two certification files by input. At each radius: certified accuracies,
 the inputs that one of the two certifies, McNemar's exact two-sided p, and p by Holm's
 method for all radii asked. The difference of average certified radii has a 95 %
-interval by the paired bootstrap-t. Files of other inputs, labels or norms are refused;
-notes tell where selections, terms or scopes differ.
+interval by bets on the mean of differences. It needs the largest radius that the runs
+could certify: manifests say it for noise that is the same at every input, otherwise
+give --most. Files of other inputs, labels or norms are refused; notes tell where
+selections, terms or scopes differ.
 """
 
 import argparse
@@ -12,11 +14,19 @@ import json
 import sys
 from typing import Any
 
-from rsbounds import results
+from rsbounds import reports
 from rsbounds._numerics.files import require_writable
 from rsbounds.cli._methods import numbers
 from rsbounds.cli._output import add_json, say_written
-from rsbounds.results import MARK, PICTURE, compared, picture_path
+from rsbounds.cli._reading import add_reading, reader
+from rsbounds.reports.internal import (
+    MARK,
+    PICTURE,
+    STYLES,
+    compared,
+    picture_path,
+    plot_difference,
+)
 
 
 def add_options(parser: Any) -> None:
@@ -33,24 +43,24 @@ def add_options(parser: Any) -> None:
     )
     add(
         "--style",
-        choices=results.STYLES,
+        choices=STYLES,
         default="text",
         help="how the table is printed (text)",
     )
     text = "draw the difference over the radius, with its band (extra: plot)"
     add("--plot", metavar="FILE.png", help=text)
-    text = "the page that report writes, of both files"
+    text = "the page that report writes, of both files (extra: plot)"
     add("--html", metavar="FILE.html", help=text)
-    text = "resamples of the bootstrap (%(default)s)"
-    add("--draws", type=int, default=10_000, metavar="K", help=text)
-    add("--seed", type=int, default=0, help="of the bootstrap (%(default)s)")
+    text = "the largest radius that the runs could certify (by the manifests)"
+    add("--most", type=float, metavar="R", help=text)
+    add_reading(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Print the comparison, draw it, write the page."""
-    a, b = results.read(args.a), results.read(args.b)
-    comparison = results.compare(a, b, args.radii, draws=args.draws, seed=args.seed)
+    a, b = map(reader(args), (args.a, args.b))
+    comparison = reports.compare(a, b, args.radii, most=args.most)
     # what may be refused comes before anything is printed or written
     for path, mark in ((args.plot, PICTURE), (args.html, MARK)):
         if path is not None:
@@ -63,8 +73,8 @@ def run(args: argparse.Namespace) -> None:
         for note in comparison.notes:
             print(note, file=sys.stderr)
     if args.plot is not None:
-        results.plot_difference(comparison, args.plot)
+        plot_difference(comparison, args.plot)
         say_written(args, "the plot", picture_path(args.plot))
     if args.html is not None:
-        results.html([a, b], args.html)
+        reports.html([a, b], args.html)
         say_written(args, "the page", args.html)

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from rsbounds import results
+from rsbounds import reports, results
 from rsbounds._numerics.extras import need
 
 
@@ -21,7 +21,7 @@ def add_options(parser: Any) -> None:
         type=Path,
         default=Path("rsbounds-demo"),
         metavar="DIR",
-        help="folder of what is written (%(default)s)",
+        help="folder to write to (%(default)s)",
     )
     add("--seed", type=int, default=0, help="of training and noise (%(default)s)")
     add("--count", type=int, default=200, help="digits to certify (%(default)s)")
@@ -40,10 +40,10 @@ def run(args: argparse.Namespace) -> None:
         args.out, seed=args.seed, count=args.count, n=args.n, alpha=args.alpha
     )
     runs = [results.read(path) for path in files]
-    print(f"\n{results.table(runs)}\n")
-    table = results.table(runs, style="markdown")
+    print(f"\n{reports.table(runs)}\n")
+    table = reports.table(runs, style="markdown")
     (args.out / "table.md").write_text(f"{table}\n", encoding="utf-8")
-    results.plot(runs, args.out / "curves.png")
+    reports.plot(runs, args.out / "curves.png")
     print(
         f"Result files with their manifests, table.md and curves.png are in {args.out}/"
     )

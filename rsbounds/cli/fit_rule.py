@@ -17,7 +17,8 @@ from rsbounds import composite
 from rsbounds._numerics.files import replace_file, require_folder
 from rsbounds.cli import recertify
 from rsbounds.cli._output import Told, add_json, show
-from rsbounds.results import digests
+from rsbounds.composite.internal import Fit
+from rsbounds.results.internal import digests
 
 
 def add_options(parser: Any) -> None:
@@ -55,11 +56,9 @@ def run(args: argparse.Namespace) -> int:
     rows = recertify.common([*runs.values()])
     if not rows:
         raise ValueError("the files must share inputs; they have none in common")
-    labels = np.array([each[0].label for each in rows])
-    width = max(
-        2, labels.max() + 1, *(recertify.dense(each).shape[-1] for each in rows)
-    )
-    select, counts = np.stack([recertify.dense(each, width) for each in rows], axis=1)
+    labels = np.array([row[0].label for row in rows])
+    width = max(2, labels.max() + 1, *(recertify.dense(row).shape[-1] for row in rows))
+    select, counts = np.stack([recertify.dense(row, width) for row in rows], axis=1)
     procedure = next(iter(runs.values())).manifest.procedure
     options = {"objective": args.objective, "items": args.items, "select": select}
     options |= {"n": procedure.n, "alpha": procedure.alpha}
@@ -77,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _figures(fit: composite.Fit) -> dict[str, Any]:
+def _figures(fit: Fit) -> dict[str, Any]:
     """What the list and the best single level certify, as JSON can hold it."""
     return {
         "n": fit.n,

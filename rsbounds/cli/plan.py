@@ -17,10 +17,12 @@ from typing import Any, NamedTuple
 
 from rsbounds import results
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.certify import Expected, Forecast, cheapest, forecast
+from rsbounds.certify import forecast
+from rsbounds.certify.internal import Expected, Forecast, cheapest
 from rsbounds.cli._methods import numbers, whole
 from rsbounds.cli._output import Told, add_json, show
-from rsbounds.results import Results, aligned, default_radii, heading
+from rsbounds.reports.internal import aligned, default_radii, heading
+from rsbounds.results import Results
 
 NUMBERS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 SHOWN = 6  # radii
@@ -41,7 +43,7 @@ class Choice(NamedTuple):
         return self.inputs * samples / self.rate / 60
 
     @property
-    def kept(self) -> float:
+    def radius_share(self) -> float:
         """The share of the reference's average radius."""
         of = max(self.reference.average_radius.mean, math.ulp(0.0))
         return self.best.average_radius.mean / of
@@ -61,7 +63,7 @@ def add_options(parser: Any) -> None:
         "--n",
         type=partial(whole, 1),
         default=100_000,
-        help="the fixed run that others are compared with (1e5)",
+        help="samples of the fixed run to compare with (1e5)",
     )
     add(
         "--lose",
@@ -74,7 +76,7 @@ def add_options(parser: Any) -> None:
         "--tolerance",
         type=float,
         metavar="T",
-        help="that of certify, for the staged runs (the pilot's, or 0.04)",
+        help="as for certify, for staged runs (the pilot's, or 0.04)",
     )
     add(
         "--hours",
@@ -106,16 +108,19 @@ def run(args: argparse.Namespace) -> None:
     pilots = [results.read(path) for path in args.pilots]
     radii = args.radii or tuple(default_radii(pilots)[:SHOWN])
     choices = [_choice(args, pilot, radii) for pilot in pilots]
-    told = [Told(_text(own, args.hours), {}) for own in choices]
+    told = [Told(_text(choice, args.hours), {}) for choice in choices]
     if len(choices) > 1:
         lines = [["pilot", *_head(radii)]]
-        lines += [[_name(own), *_line(own.best, own)] for own in choices]
+        lines += [[_name(choice), *_line(choice.best, choice)] for choice in choices]
         told += [Told(line, {}) for line in ["", *aligned(lines).splitlines()]]
-    for own in choices:
-        lines = [_head(radii), *(_line(each, own) for each in own.forecasts)]
-        told += [Told(" ", {}), Told(f"{_name(own)}:", {})]
+    for choice in choices:
+        lines = [
+            _head(radii),
+            *(_line(option, choice) for option in choice.forecasts),
+        ]
+        told += [Told(" ", {}), Told(f"{_name(choice)}:", {})]
         told += [Told(line, {}) for line in aligned(lines).splitlines()]
-    told.append(Told("", {"pilots": [_as_json(own, radii) for own in choices]}))
+    told.append(Told("", {"pilots": [_as_json(choice, radii) for choice in choices]}))
     show(args, told)
 
 
@@ -123,8 +128,8 @@ def _choice(args: argparse.Namespace, pilot: Results, radii: Sequence[float]) ->
     """What is expected of a pilot's runs, and the best of them."""
     runs = sorted({*NUMBERS, args.n})
     forecasts = forecast(pilot, runs, radii=radii, tolerance=args.tolerance)
-    reference = next(each for each in forecasts if _is_fixed(each, args.n))
-    own = Choice(
+    reference = next(option for option in forecasts if _is_fixed(option, args.n))
+    choice = Choice(
         pilot=pilot,
         forecasts=forecasts,
         reference=reference,
@@ -133,50 +138,54 @@ def _choice(args: argparse.Namespace, pilot: Results, radii: Sequence[float]) ->
         rate=_rate(pilot),
     )
     if args.hours is None:
-        return own
-    if math.isnan(own.rate):
+        return choice
+    if math.isnan(choice.rate):
         text = f"needs the times of a pilot's rows; {pilot.name} has none"
         raise ArgumentError("hours", text)
-    shortest = min(forecasts, key=lambda each: each.samples)
-    if own.minutes(shortest.samples) > 60 * args.hours:
+    shortest = min(forecasts, key=lambda option: option.samples)
+    if choice.minutes(shortest.samples) > 60 * args.hours:
         text = (
-            f"must be at least {own.minutes(shortest.samples) / 60:.2g} for "
-            f"{own.inputs} inputs by {_flags(shortest)}; got {args.hours:g}"
+            f"must be at least {choice.minutes(shortest.samples) / 60:.2g} for "
+            f"{choice.inputs} inputs by {_flags(shortest)}; got {args.hours:g}"
         )
         raise ArgumentError("hours", text)
     affordable = [
-        each for each in forecasts if own.minutes(each.samples) <= 60 * args.hours
+        option
+        for option in forecasts
+        if choice.minutes(option.samples) <= 60 * args.hours
     ]
-    most = max(each.average_radius.mean for each in affordable)
+    most = max(option.average_radius.mean for option in affordable)
     # of runs that differ by less than a simulation can tell, the one of fewest samples
-    near = [each for each in affordable if each.average_radius.mean >= 0.998 * most]
-    return own._replace(best=min(near, key=lambda each: each.samples))
+    near = [
+        option for option in affordable if option.average_radius.mean >= 0.998 * most
+    ]
+    return choice._replace(best=min(near, key=lambda option: option.samples))
 
 
-def _text(own: Choice, hours: float | None) -> str:
+def _text(choice: Choice, hours: float | None) -> str:
     """The recommendation in words."""
-    best, reference = own.best, own.reference
-    time = f"{own.minutes(best.samples):.3g} minutes"
-    if math.isnan(own.rate):
+    best, reference = choice.best, choice.reference
+    time = f"{choice.minutes(best.samples):.3g} minutes"
+    if math.isnan(choice.rate):
         time = "at no known rate"
-    less = own.minutes(best.samples_only_correct)
-    if less < 0.95 * own.minutes(best.samples):
+    less = choice.minutes(best.samples_only_correct)
+    if less < 0.95 * choice.minutes(best.samples):
         time += f" ({less:.3g} with --only-correct)"
     n, share = reference.procedure.n, best.samples / reference.samples
     if f"{share:.1%}" != "100.0%":
         why = (
-            f"{own.kept:.1%} of the average radius of n = {n} with {share:.1%} of its "
-            "samples"
+            f"{choice.radius_share:.1%} of the average radius of n = {n} with "
+            f"{share:.1%} of its samples"
         )
     elif hours is None:
         why = "no run of fewer samples keeps enough of its average radius"
     else:
         why = f"the largest average radius that {hours:g} hours allow"
-    return f"{_name(own)}, {own.inputs} inputs: {_flags(best)}, {time}: {why}"
+    return f"{_name(choice)}, {choice.inputs} inputs: {_flags(best)}, {time}: {why}"
 
 
-def _name(own: Choice) -> str:
-    return Path(own.pilot.name).name
+def _name(choice: Choice) -> str:
+    return Path(choice.pilot.name).name
 
 
 def _inputs(pilot: Results) -> int:
@@ -198,49 +207,51 @@ def _head(radii: Sequence[float]) -> list[str]:
     return ["n", "bound", "ACR", "minutes", "samples", "only correct", *accuracies]
 
 
-def _line(each: Forecast, own: Choice) -> list[str]:
+def _line(option: Forecast, choice: Choice) -> list[str]:
     return [
-        str(each.procedure.n),
-        "fixed" if each.procedure.tolerance is None else each.procedure.bound,
-        _with_interval(each.average_radius),
-        f"{own.minutes(each.samples):.3g}",
-        f"{each.samples:.0f}",
-        f"{each.samples_only_correct:.0f}",
-        *(_with_interval(accuracy) for accuracy in each.accuracy),
+        str(option.procedure.n),
+        "fixed" if option.procedure.tolerance is None else option.procedure.bound,
+        _with_interval(option.average_radius),
+        f"{choice.minutes(option.samples):.3g}",
+        f"{option.samples:.0f}",
+        f"{option.samples_only_correct:.0f}",
+        *(_with_interval(accuracy) for accuracy in option.accuracy),
     ]
 
 
-def _as_json(own: Choice, radii: Sequence[float]) -> dict[str, Any]:
+def _as_json(choice: Choice, radii: Sequence[float]) -> dict[str, Any]:
     """What is said of a pilot, as JSON can hold it."""
-    best, reference = own.best, own.reference
+    best, reference = choice.best, choice.reference
     return {
-        "pilot": own.pilot.name,
-        "inputs": own.inputs,
-        "pilot_inputs": len(own.pilot.rows),
-        "forecasts": [_entries(each, radii, own) for each in own.forecasts],
+        "pilot": choice.pilot.name,
+        "inputs": choice.inputs,
+        "pilot_inputs": len(choice.pilot.rows),
+        "forecasts": [_entries(option, radii, choice) for option in choice.forecasts],
         "recommended": {
             "n": best.procedure.n,
             "bound": best.procedure.bound,
-            "keeps": own.kept,
+            "keeps": choice.radius_share,
             "samples": best.samples / reference.samples,
             "samples_only_correct": best.samples_only_correct / reference.samples,
-            "minutes": own.minutes(best.samples),
+            "minutes": choice.minutes(best.samples),
         },
     }
 
 
-def _entries(each: Forecast, radii: Sequence[float], own: Choice) -> dict[str, Any]:
+def _entries(
+    option: Forecast, radii: Sequence[float], choice: Choice
+) -> dict[str, Any]:
     """A forecast as JSON can hold it."""
-    pairs = zip(radii, each.accuracy, strict=True)
+    pairs = zip(radii, option.accuracy, strict=True)
     return {
-        "n": each.procedure.n,
-        "bound": each.procedure.bound,
-        "tolerance": each.procedure.tolerance,
-        "average_radius": each.average_radius._asdict(),
+        "n": option.procedure.n,
+        "bound": option.procedure.bound,
+        "tolerance": option.procedure.tolerance,
+        "average_radius": option.average_radius._asdict(),
         "accuracy": {str(radius): share._asdict() for radius, share in pairs},
-        "samples": each.samples,
-        "samples_only_correct": each.samples_only_correct,
-        "minutes": own.minutes(each.samples),
+        "samples": option.samples,
+        "samples_only_correct": option.samples_only_correct,
+        "minutes": choice.minutes(option.samples),
     }
 
 
@@ -248,13 +259,13 @@ def _with_interval(expected: Expected) -> str:
     return f"{expected.mean:.3f} ({expected.low:.2f}-{expected.high:.2f})"
 
 
-def _is_fixed(each: Forecast, n: int) -> bool:
-    return each.procedure.n == n and each.procedure.tolerance is None
+def _is_fixed(option: Forecast, n: int) -> bool:
+    return option.procedure.n == n and option.procedure.tolerance is None
 
 
-def _flags(each: Forecast) -> str:
+def _flags(option: Forecast) -> str:
     """The run as the command line asks for it."""
-    if each.procedure.tolerance is None:
-        return f"--n {each.procedure.n}"
-    tolerance = f"{each.procedure.tolerance:g}"
-    return f"--n {each.procedure.n} --bound staged --tolerance {tolerance}"
+    if option.procedure.tolerance is None:
+        return f"--n {option.procedure.n}"
+    tolerance = f"{option.procedure.tolerance:g}"
+    return f"--n {option.procedure.n} --bound staged --tolerance {tolerance}"

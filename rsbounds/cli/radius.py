@@ -12,35 +12,38 @@ from typing import Any
 
 import numpy as np
 
-from rsbounds.cli import _methods
+from rsbounds._numerics.decimals import truncated
+from rsbounds._numerics.json_files import as_json
+from rsbounds.cli import _flags, _methods
 from rsbounds.confidence import lower_bound, pair_bounds
-from rsbounds.results import plain, truncated
 from rsbounds.schemes import METHODS, Scheme
 
 
 def add_options(parser: Any) -> None:
     """Add the options of ``rsbounds radius``."""
-    methods = parser.add_subparsers(dest="method", required=True, metavar="METHOD")
+    parser.add_commands("method", "METHOD")
     for name in filter(METHODS.is_own, METHODS):
-        _add_method(methods, METHODS[name])
-    parser.prepare = partial(_prepare, methods)
+        _add_method(parser, METHODS[name])
+    parser.prepare = partial(_prepare, parser)
 
 
-def _prepare(methods: Any, words: list[str]) -> list[str]:
+def _prepare(parser: Any, words: list[str]) -> list[str]:
     """Prepare the words, of which the first may be another package's method.
 
     Its code is loaded when it is named.
     """
     name = words[0] if words else ""
+    if name.startswith("--") and not "--help".startswith(name):
+        parser.error(f"METHOD comes before {name}, as in rsbounds radius gaussian ...")
     if name in METHODS and not METHODS.is_own(name):
-        _add_method(methods, METHODS[name])
+        _add_method(parser, METHODS[name])
     return words
 
 
-def _add_method(methods: Any, scheme: type[Scheme]) -> None:
+def _add_method(parser: Any, scheme: type[Scheme]) -> None:
     if not scheme.inputs:
         return
-    method = methods.add_parser(
+    method = parser.add_command(
         scheme.name,
         help=scheme.help,
         description=f"Certified radius: {scheme.help}.",
@@ -51,8 +54,8 @@ def _add_method(methods: Any, scheme: type[Scheme]) -> None:
     method.add_argument("--json", action="store_true", help="print a JSON object")
 
 
-def _evidence(parser: argparse.ArgumentParser) -> None:
-    top = parser.add_mutually_exclusive_group(required=True)
+def _evidence(parser: Any) -> None:
+    top = parser.add_choice()
     add = top.add_argument
     add(
         "--p-a",
@@ -62,7 +65,7 @@ def _evidence(parser: argparse.ArgumentParser) -> None:
     add(
         "--score",
         type=partial(_number, math.inf),
-        help="the same as a normal score, for those near 1",
+        help="the same as a normal score, for probabilities near 1",
     )
     add("--count", type=int, help="samples that fell on the top class, of --n")
     add = parser.add_argument
@@ -97,19 +100,19 @@ def _number(certain: float, text: str) -> float:
 def run(args: argparse.Namespace) -> None:
     """Run ``rsbounds radius``."""
     hidden = ("command", "func", "method", "json")
-    stated = {}
+    arguments = {}
     for name, value in vars(args).items():
         if name not in hidden and value is not None:
-            stated[name] = value
-    for name, value in stated.items():
+            arguments[name] = value
+    for name, value in arguments.items():
         if isinstance(value, float | list) and np.isnan(value).any():
-            raise ValueError(f"{_methods.flag(name)} must be a number; got nan")
+            raise ValueError(f"{_flags.flag(name)} must be a number; got nan")
     radius = truncated(float(METHODS[args.method].evaluate(vars(args), *_bounds(args))))
     if args.json:
-        entries = {name: plain(value) for name, value in stated.items()}
+        entries = {name: as_json(value) for name, value in arguments.items()}
         print(json.dumps({"radius": radius, "method": args.method, **entries}))
     else:
-        print(radius, args.method, *(f"{n}={value}" for n, value in stated.items()))
+        print(radius, args.method, *(f"{n}={value}" for n, value in arguments.items()))
 
 
 def _bounds(args: argparse.Namespace) -> tuple[Any, Any, bool]:
@@ -119,9 +122,9 @@ def _bounds(args: argparse.Namespace) -> tuple[Any, Any, bool]:
     for name in ("n", "alpha", "count_b"):
         value = getattr(args, name)
         if args.count is None and value is not None:
-            raise ValueError(f"{_methods.flag(name)} goes with --count")
+            raise ValueError(f"{_flags.flag(name)} goes with --count")
         if args.count is not None and value is None and name != "count_b":
-            raise ValueError(f"--count needs {_methods.flag(name)}")
+            raise ValueError(f"--count needs {_flags.flag(name)}")
     if args.p_a is not None:
         return args.p_a, args.p_b, False
     if args.count is None:

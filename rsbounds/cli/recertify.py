@@ -17,23 +17,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds import audit
+from rsbounds import trust
 from rsbounds._numerics.domains import DIMENSION
 from rsbounds._numerics.files import file_hash, require_folder
 from rsbounds._numerics.options import as_switch
 from rsbounds._numerics.text import shown
-from rsbounds.answers import Stages, TopClass, read_list, restored
-from rsbounds.audit import trust
-from rsbounds.certificate import FIXED_NOISE
-from rsbounds.certify import Job
+from rsbounds.answers import ANSWERS, TopClass, restored
+from rsbounds.answers.internal import Stages, read_list
+from rsbounds.audit.internal import contradictions
+from rsbounds.certificate import FIXED_NOISE, as_drawn
+from rsbounds.certify.internal import job_of
 from rsbounds.cli import _methods
+from rsbounds.cli._flags import flag
 from rsbounds.cli._output import Told, add_json, show
 from rsbounds.composite import Rule
 from rsbounds.confidence import BOUNDS
-from rsbounds.loading import guarded
+from rsbounds.loading.internal import guarded
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Row, read_rows, write
-from rsbounds.schemes import METHODS, Scheme
+from rsbounds.results import Manifest, Row
+from rsbounds.results.internal import read_rows, write
+from rsbounds.schemes import METHODS, Gaussian, Option, Scheme
 
 #: Numbers of the procedure that counts can be certified by again.
 NUMBERS = ("alpha", "bound", "runner_up")
@@ -64,7 +67,7 @@ def add_options(parser: Any) -> None:
     add(
         "--method-args",
         metavar="K=V,...",
-        help="arguments of CALLABLE, for such a --method",
+        help="arguments of CALLABLE, for --method MODULE:CALLABLE",
     )
     add(
         "--runner-up",
@@ -72,9 +75,36 @@ def add_options(parser: Any) -> None:
         metavar="{on,off}",
         help="bound the runner-up too (as in the file)",
     )
+    for option in _restated():
+        text = f"another {option.name} of the answer (that of the file)"
+        add(flag(option.name), type=_methods.converter(option.type), help=text)
     text = "a decision list over the noise levels of several runs of the same inputs"
     add("--rule", metavar="RULE.json", type=Path, help=text)
     add_json(parser)
+
+
+def _restated() -> list[Option]:
+    """The options of our answers that counts can be certified under again."""
+    answers = [ANSWERS[name] for name in ANSWERS if ANSWERS.is_own(name)]
+    return [
+        option
+        for answer in answers
+        for option in answer.options
+        if option.name in answer.restated
+    ]
+
+
+def _asked_again(args: argparse.Namespace, manifest: Manifest) -> dict[str, Any]:
+    """What the file's answer is to be asked otherwise."""
+    asked = {option.name: vars(args)[option.name] for option in _restated()}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    for name in asked:
+        if name not in manifest.answer:
+            raise ValueError(
+                f"{flag(name)} has no meaning for the answer "
+                f"{shown(manifest.answer['name'])}"
+            )
+    return asked
 
 
 def run(args: argparse.Namespace) -> None:
@@ -87,8 +117,9 @@ def run(args: argparse.Namespace) -> None:
     manifest, rows = _under_rule(args) if args.rule is not None else _by_answer(args)
     write(args.out, manifest.uncommitted(), rows)
     line = f"{args.out}: {len(rows)} rows certified again"
-    said = list(manifest.after_looking())
-    entries = {"out": str(args.out), "rows": len(rows), "after_looking": said}
+    line = "\n".join([line, *manifest.restated()])
+    warnings = list(manifest.after_looking())
+    entries = {"out": str(args.out), "rows": len(rows), "after_looking": warnings}
     show(args, [Told(line, entries)])
 
 
@@ -98,7 +129,8 @@ def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
         raise ValueError(f"several files need --rule; got {len(args.files)}")
     path, manifest, rows = _read(*args.files)
     scheme = _scheme(args, path, manifest)
-    answer = restored(manifest.answer, scheme)
+    asked = _asked_again(args, manifest)
+    answer = restored({**manifest.answer, **asked}, scheme)
     old = manifest.procedure
     looks = BOUNDS[old.bound].looks is not None
     if looks and args.bound not in (None, old.bound):
@@ -107,11 +139,18 @@ def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
             f"{args.bound!r}, for a number of samples fixed in advance, would have no "
             "level on its counts"
         )
-    given = {name: vars(args)[name] for name in NUMBERS}
-    given = {name: value for name, value in given.items() if value is not None}
-    procedure = replace(old, **given)
-    job = Job.without_model(answer, procedure)
+    if args.runner_up and "asked" in manifest.run:
+        raise ValueError(
+            f"--runner-up on has no meaning for {path}: its model has two classes, of "
+            "which the second has what the first leaves"
+        )
+    numbers = {name: vars(args)[name] for name in NUMBERS}
+    numbers = {name: value for name, value in numbers.items() if value is not None}
+    procedure = replace(old, **numbers)
+    job = job_of(answer, procedure)
+    job.check()
     before = {name: getattr(old, name) for name in NUMBERS}
+    before |= {name: manifest.answer[name] for name in asked}
     step = {**_step(path), **before, "method": manifest.method}
 
     def again(row: Row) -> Row:
@@ -159,13 +198,15 @@ def _scheme(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
     scheme = METHODS[name].from_parameters(manifest.parameters)
     if METHODS.is_own(name):  # another package's scope is not the file's to state
         scheme.scope = manifest.scope
+    else:
+        scheme.scope = as_drawn(scheme.scope, manifest.scope)
     return scheme
 
 
 def _shape(manifest: Manifest) -> int | tuple[int, ...]:
     """The shape of an input, or its length where the file doesn't say more."""
-    stated = manifest.parameters
-    dim = math.ceil(DIMENSION.one("parameters.dim", stated.get("dim", 1)))
+    parameters = manifest.parameters
+    dim = math.ceil(DIMENSION.one("parameters.dim", parameters.get("dim", 1)))
     shape = manifest.data.get("shape", [])
     whole = isinstance(shape, list) and all(isinstance(n, int) for n in shape)
     return tuple(shape) if whole and shape and math.prod(shape) == dim else dim
@@ -173,17 +214,18 @@ def _shape(manifest: Manifest) -> int | tuple[int, ...]:
 
 def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme:
     """The scheme that code returns, which must be the file's."""
-    stated, what = manifest.parameters, f"--method {args.method}"
-    scheme = trust.by_code(
-        args.method, args.method_args, _shape(manifest), "slack" in stated
-    )
+    recorded, what = manifest.parameters, f"--method {args.method}"
+    scheme = trust.by_code(args.method, args.method_args, _shape(manifest))
     if isinstance(scheme, Rule):
         raise ValueError(f"{what} returns a rule: give it as --rule RULE.json")
-    own = {
-        k: v for k, v in scheme.parameters.items() if k != "code" or "code" in stated
+    if scheme.allows_for_rounding(recorded):
+        scheme = scheme.on_grid()
+    parameters = {
+        k: v for k, v in scheme.parameters.items() if k != "code" or "code" in recorded
     }
+    scheme.scope = as_drawn(scheme.scope, manifest.scope)
     scope = scheme.scope if scheme.name in METHODS else manifest.scope
-    again = replace(manifest, method=scheme.name, scope=scope, parameters=own)
+    again = replace(manifest, method=scheme.name, scope=scope, parameters=parameters)
     if differences := "; ".join(manifest.differences(again).values()):
         raise ValueError(f"{what} is not what {path} was made with: {differences}")
     return scheme
@@ -191,6 +233,9 @@ def _by_code(args: argparse.Namespace, path: Path, manifest: Manifest) -> Scheme
 
 def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     """The certificates of a decision list from one run for each of its noise levels."""
+    for option in _restated():
+        if vars(args)[option.name] is not None:
+            raise ValueError(f"{flag(option.name)} has no meaning with --rule")
     if (args.bound, args.method, args.runner_up) != (None, None, None):
         raise ValueError(
             "--bound, --method and --runner-up have no meaning with --rule"
@@ -245,7 +290,7 @@ def _under_rule(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:
     return new, [listed(rows) for rows in common(stages)]
 
 
-class Run(NamedTuple):
+class CertifiedFile(NamedTuple):
     """A result file with its manifest."""
 
     path: Path
@@ -253,7 +298,7 @@ class Run(NamedTuple):
     rows: list[Row]
 
 
-def _read(path: Path) -> Run:
+def _read(path: Path) -> CertifiedFile:
     """A run of one classifier, of a number of samples that was fixed in advance.
 
     ValueError for any other, whose counts earn nothing by a bound for so many samples,
@@ -266,18 +311,18 @@ def _read(path: Path) -> Run:
             "number of samples fixed in advance would have no level on its counts"
         )
     rows = read_rows(path)
-    for wrong in audit.contradictions(path, manifest, rows):
+    for wrong in contradictions(path, manifest, rows):
         raise ValueError(wrong.at(path))
-    return Run(path, manifest, rows)
+    return CertifiedFile(path, manifest, rows)
 
 
-def by_level(paths: Iterable[Path]) -> dict[float, Run]:
+def by_level(paths: Iterable[Path]) -> dict[float, CertifiedFile]:
     """Runs of fixed noise by their levels, in the order given.
 
     ValueError for another noise, two files of one level, or runs that differ in more
     than their model and its level.
     """
-    runs: dict[float, Run] = {}
+    runs: dict[float, CertifiedFile] = {}
     for path in paths:
         run = _read(path)
         if run.manifest.procedure.may_stop:
@@ -296,7 +341,7 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
             raise ValueError(
                 f"{path} answers {shown(answer)}: a rule needs runs of one class each"
             )
-        if method != "gaussian":
+        if method != Gaussian.name:
             raise ValueError(
                 f"{path} is of method {shown(method)}: a rule needs fixed noise"
             )
@@ -309,17 +354,17 @@ def by_level(paths: Iterable[Path]) -> dict[float, Run]:
             raise ValueError(f"{path} is the second file of noise level {level}")
         runs[level] = run
         first = next(iter(runs.values()))
-        own = {
+        of_first = {
             name: getattr(first.manifest, name)
             for name in ("parameters", "probe", "model")
         }
-        again = replace(run.manifest, **own)
+        again = replace(run.manifest, **of_first)
         if differences := "; ".join(first.manifest.differences(again).values()):
             raise ValueError(f"{path} is not of the run of {first.path}: {differences}")
     return runs
 
 
-def common(runs: Sequence[Run]) -> list[list[Row]]:
+def common(runs: Sequence[CertifiedFile]) -> list[list[Row]]:
     """The rows of each input that all runs have, in the order of the inputs.
 
     ValueError if an input is another in one of the runs, by its label or its hash, or
@@ -341,9 +386,11 @@ def common(runs: Sequence[Run]) -> list[list[Row]]:
 
 def dense(rows: Sequence[Row], width: int = 0) -> NDArray[np.int64]:
     """Counts that choose and that bound, shape (2, levels, classes)."""
-    each = [[row.select for row in rows], [row.counts for row in rows]]
-    width = max([width, *(len(counts) for level in each for counts in level)])
-    return np.array([[[*c, *[0] * (width - len(c))] for c in level] for level in each])
+    phases = [[row.select for row in rows], [row.counts for row in rows]]
+    width = max([width, *(len(counts) for level in phases for counts in level)])
+    return np.array(
+        [[[*c, *[0] * (width - len(c))] for c in level] for level in phases]
+    )
 
 
 def _step(path: Path) -> dict[str, Any]:

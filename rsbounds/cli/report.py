@@ -13,17 +13,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rsbounds import audit, results
+from rsbounds import reports, results
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import require_writable
+from rsbounds.answers import Flag
+from rsbounds.answers.internal import read_truth
 from rsbounds.cli._methods import numbers
 from rsbounds.cli._output import say_written
-from rsbounds.results import (
+from rsbounds.cli._reading import add_reading, reader
+from rsbounds.reports.internal import (
     MARK,
     PICTURE,
+    STYLES,
     TABLE,
     TABLES,
+    are_maps,
     as_files,
+    board,
+    card_places,
     picture_path,
     require_card,
     with_accuracies,
@@ -48,7 +55,7 @@ def add_options(parser: Any) -> None:
     )
     add(
         "--style",
-        choices=results.STYLES,
+        choices=STYLES,
         default="text",
         help="how the table is printed (text)",
     )
@@ -57,6 +64,10 @@ def add_options(parser: Any) -> None:
         action="store_true",
         help="rows for every class too, and for their spread",
     )
+    text = "each share with its interval of 95 %%, for inputs drawn at random"
+    add("--interval", action="store_true", help=text)
+    text = "mean and spread of files that differ in seedN in their names"
+    add("--seeds", action="store_true", help=text)
     add(
         "--no-notes",
         dest="notes",
@@ -69,14 +80,17 @@ def add_options(parser: Any) -> None:
         help="a table (.tex, .md), a plot (.pdf, .svg, .png) or a page (.html), by its "
         "ending",
     )
-    add("--plot", metavar="FILE.png", help="draw the curves (extra: plot)")
+    add("--plot", metavar="FILE.png", help="draw the curves, or maps (extra: plot)")
+    text = "of maps: the true ones, for the positions that are wrong in --plot"
+    add("--truth", metavar="FILE.npy", type=Path, help=text)
     add(
         "--html",
         metavar="FILE.html",
-        help="one self-contained page to look at",
+        help="one self-contained page to look at (extra: plot)",
     )
-    text = "a card of one file, with what verify proves: this, and FILE.md beside it"
+    text = "a card of one file, with what verify proves, and FILE.md (extra: plot)"
     add("--card", metavar="FILE.json", help=text)
+    add_reading(parser)
     add("--json", action="store_true", help="print a JSON object")
 
 
@@ -85,42 +99,66 @@ def run(args: argparse.Namespace) -> int:
     if any(path.endswith(".json") for path in args.files):
         return _cards(args)
     table = _placed(args)
-    files = [results.read(path) for path in args.files]
+    files = [reader(args)(path) for path in args.files]
     # all that may be refused comes first: what is printed or written is whole
     text = _text(args, files)
-    if args.plot is not None:
-        with_accuracies(files)
-    if args.plot is not None or args.html is not None:
-        as_files(files, rows=True)
+    _require_drawable(args, files)
     made, why = None, ""
     if args.card is not None:
         made, why = _card(args, files)
     for path, mark in ((args.plot, PICTURE), (args.html, MARK), (table, TABLE)):
         if path is not None:
             require_writable(path, mark)
+    if args.plot is not None:
+        _plot(args, files)  # which may refuse a file of flags
     _show(args, files, text, table)
     if args.plot is not None:
-        results.plot(files, args.plot)
         say_written(args, "the plot", picture_path(args.plot))
     if args.html is not None:
-        results.html(files, args.html)
+        reports.html(files, args.html)
         say_written(args, "the page", args.html)
     if made is not None:
-        markdown = results.write_card(made, args.card)
+        markdown = reports.write_card(made, args.card)
         say_written(args, f"the card{why}", args.card, markdown)
     return 0
+
+
+def _are_flags(files: Sequence[results.Results]) -> bool:
+    """Whether a plot is over thresholds: of one file of flags."""
+    return len(files) == 1 and files[0].answer == Flag.name
+
+
+def _require_drawable(
+    args: argparse.Namespace, files: Sequence[results.Results]
+) -> None:
+    if args.plot is not None and not _are_flags(files) and not are_maps(files):
+        with_accuracies(files)
+    if args.truth is not None and not (args.plot is not None and are_maps(files)):
+        raise ArgumentError("truth", "goes with --plot of one file of maps")
+    if args.plot is not None or args.html is not None:
+        as_files(files, rows=True)
+
+
+def _plot(args: argparse.Namespace, files: Sequence[results.Results]) -> None:
+    if _are_flags(files):
+        reports.plot_flags(files[0], args.plot)
+    else:
+        truth = None if args.truth is None else read_truth(args.truth)
+        reports.plot(files, args.plot, truth=truth)
 
 
 def _text(args: argparse.Namespace, files: Sequence[results.Results]) -> str:
     """The table of files, or their JSON."""
     if args.json:
-        return json.dumps([results.summary(file, args.radii) for file in files])
-    return results.table(
+        return json.dumps([reports.summary(file, args.radii) for file in files])
+    return reports.table(
         files,
         args.radii,
         style=args.style,
         classes=args.classes,
         notes=args.notes,
+        interval=args.interval,
+        seeds=args.seeds,
     )
 
 
@@ -168,16 +206,18 @@ def _card(
         raise ValueError(
             f"--card takes one result file; got {len(args.files)}: make a card of each"
         )
-    results.card_places(args.card)
+    card_places(args.card)
     verified: dict[str, Any] | None = None
     why = ", not verified: the file has no manifest"
     if files[0].manifest is not None:
         try:
-            verified = audit.verified(audit.verify(args.files[0]), args.files[0])
+            from rsbounds import audit  # loaded where a card asks for it
+
+            verified = audit.verify(args.files[0]).on_card(args.files[0])
             why = ""
         except (ImportError, ValueError) as error:
             why = f", not verified: {error}"
-    made = results.card(files[0], args.radii, verified=verified)
+    made = reports.card(files[0], args.radii, verified=verified)
     require_card(made)
     return made, why
 
@@ -191,10 +231,10 @@ def _cards(args: argparse.Namespace) -> int:
         )
     if args.out is not None:
         args.html = args.html or args.out
-    for name in ("radii", "classes", "plot", "card"):
+    for name in ("radii", "classes", "plot", "card", "columns", "norm"):
         if getattr(args, name):
             raise ValueError(f"--{name} takes result files; got {card}, a card")
-    cards = [results.read_card(path) for path in args.files]
+    cards = [reports.read_card(path) for path in args.files]
     if not (args.json or args.html):
         raise ValueError(
             "cards are shown side by side as a page: give --html FILE.html"
@@ -203,13 +243,15 @@ def _cards(args: argparse.Namespace) -> int:
         print(json.dumps(cards))
     if args.html is not None:
         checked = [_is_checked(*pair) for pair in zip(cards, args.files, strict=True)]
-        results.board(cards, args.html, checked=checked)
+        board(cards, args.html, checked=checked)
         say_written(args, "the page", args.html)
     return 0
 
 
 def _is_checked(card: dict[str, Any], path: str) -> bool:
     """Whether the card's result file lies beside it and gives all of it again."""
+    from rsbounds import audit  # loaded where a card asks for it
+
     place = Path(path)
     if Path(card["name"]).name != card["name"]:
         return False  # of another folder

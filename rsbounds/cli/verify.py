@@ -16,14 +16,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rsbounds import audit
-from rsbounds.answers import Answer, read_truth, restored
-from rsbounds.certificate import ASSERTED_ENVELOPE
-from rsbounds.cli import _engine, _methods
+from rsbounds import audit, trust
+from rsbounds.answers import Answer, restored
+from rsbounds.answers.internal import read_truth
+from rsbounds.audit.internal import verify_printed
+from rsbounds.certificate import ASSERTED_ENVELOPE, without_asserted_noise
+from rsbounds.cli import _engine, _flags, _given, _grid, _methods
 from rsbounds.cli._audited import NOISE, is_shaped, told
 from rsbounds.cli._output import add_json, show
-from rsbounds.results import Manifest, manifest_path, read_card
-from rsbounds.schemes import METHODS, Scheme, Transformed
+from rsbounds.cli._reading import add_reading
+from rsbounds.loading import Preprocess
+from rsbounds.reports import read_card
+from rsbounds.results import Manifest
+from rsbounds.results.internal import manifest_path
+from rsbounds.schemes import METHODS, Scheme
+from rsbounds.schemes.internal import Transformed
 
 
 def add_options(parser: Any) -> None:
@@ -46,13 +53,13 @@ def add_options(parser: Any) -> None:
         "--draw-seed",
         type=int,
         metavar="S",
-        help="choose the same random rows as an earlier answer, which names S",
+        help="choose the random rows of an earlier answer, which names S",
     )
     add(
         "--truth",
         metavar="FILE.npy",
         type=Path,
-        help="of segmentations: the true maps, to compare accuracy and mIoU with",
+        help="segmentations: true maps, to compare accuracy and mIoU with",
     )
     add(
         "--card",
@@ -65,7 +72,8 @@ def add_options(parser: Any) -> None:
     add(
         "--strict",
         action="store_true",
-        help="exit status 1 also where only printing rounded a radius up",
+        help="exit status 1 also where only printing rounded a radius up, or no count "
+        "earns it; not where arithmetic put it 1e-10 of itself too high",
     )
     text = "of a file without a manifest, as its paper states it"
     for name, kind in (
@@ -74,18 +82,17 @@ def add_options(parser: Any) -> None:
         ("--alpha", float),
     ):
         add(name, type=kind, help=text)
+    add_reading(parser)
     _engine.add_model(parser, required=False)
     _engine.add_data(
         parser, required=False, help="compare labels and hashes with the data: "
     )
     _engine.add_engine(parser)
-    _engine.add_sound_noise(parser)
+    _grid.add(parser)
     add("--device", help="where a torch model runs (cpu)")
-    group = parser.add_argument_group(
+    group = parser.add_group(
         "noise levels (with --data)",
-        "compared with sigma(x) at each input, and with the bounds that radii rest on; "
-        "pictures that the model's own steps resize or crop need --rerun and --model "
-        "too",
+        "compared with sigma(x) at each input, and with the bounds that radii rest on",
     )
     for option in _methods.of_all():
         if option.name in NOISE:
@@ -93,20 +100,23 @@ def add_options(parser: Any) -> None:
     group.add_argument(
         "--transform",
         metavar="FILE.py:CALLABLE",
-        help="the transformation of one's own whose parameter the noise moved",
+        help="your own transformation, whose parameter the noise moved",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run ``rsbounds verify``."""
-    given = (*NOISE, "transform")
-    noise = [name for name in given if getattr(args, name) is not None]
+    of_noise = (*NOISE, "transform")
+    noise = [name for name in of_noise if getattr(args, name) is not None]
     _require_together(args, noise)
     if not manifest_path(args.file).exists() and args.file.is_file():
         return _published(args)
     manifest = Manifest.read(args.file)
-    if args.sigma or args.n or args.alpha:
-        raise ValueError("--sigma, --n and --alpha are for a file without a manifest")
+    if args.sigma or args.n or args.alpha or args.columns or args.norm is not None:
+        raise ValueError(
+            "--sigma, --n, --alpha, --columns and --norm are for a file without a "
+            "manifest"
+        )
     if args.data is not None:
         _require_scale(args, manifest)
     if args.rerun is not None and manifest.method in METHODS:
@@ -121,8 +131,8 @@ def run(args: argparse.Namespace) -> int:
             **_compared(args, manifest, noise, stack),
         )
     if args.card is not None:
-        own = audit.check_card(read_card(args.card), args.file, beside=args.card)
-        result = replace(result, findings=result.findings + own)
+        of_card = audit.check_card(read_card(args.card), args.file, beside=args.card)
+        result = replace(result, findings=result.findings + of_card)
     return _show(args, result, manifest)
 
 
@@ -138,9 +148,15 @@ def _compared(
     loaded = _engine.load(args) if args.model is not None else None
     model = manifest.model if isinstance(manifest.model, dict) else {}
     opened = _engine.open_data(
-        args, loaded, model.get("labels"), method=manifest.method
+        args,
+        loaded,
+        model.get("labels"),
+        method=manifest.method,
+        preprocess=Preprocess.of(manifest.data.get("preprocessing")),
     )
     data = stack.enter_context(opened)
+    if loaded is not None:
+        loaded = _engine.of_data(loaded, data)
     x = _engine.first(data)
     scheme = None
     if args.transform is not None:
@@ -150,6 +166,7 @@ def _compared(
     compared |= {"data": data, "scheme": scheme}
     if loaded is not None:
         answer = _answer(manifest, scheme)
+        answer.scheme = _grid.drawn(args, answer.scheme)
         stages, describe = _engine.stages(args, loaded, answer, x)
         compared |= {
             "describe": describe,
@@ -171,27 +188,30 @@ def _published(args: argparse.Namespace) -> int:
             f"{args.file} has no manifest: give --sigma, --n and --alpha as its paper "
             "states them"
         )
-    result = audit.verify_printed(
-        args.file, sigma=args.sigma, n=args.n, alpha=args.alpha
+    result = verify_printed(
+        args.file,
+        sigma=args.sigma,
+        n=args.n,
+        alpha=args.alpha,
+        columns=args.columns,
+        norm=args.norm,
     )
     return _show(args, result, Manifest())
 
 
 def _show(args: argparse.Namespace, result: audit.Audit, manifest: Manifest) -> int:
     show(args, [*told(args, result, manifest)])
-    return int(result.fails or (args.strict and bool(result.findings)))
+    return int(result.fails_strictly if args.strict else result.fails)
 
 
 def _moved(args: argparse.Namespace, manifest: Manifest) -> Scheme:
     """The scheme of the file's law and of a transformation of one's own."""
-    from rsbounds.audit import trust  # which not every command needs
-
-    stated = METHODS[manifest.method].from_parameters(manifest.parameters)
-    if not isinstance(stated, Transformed):
+    recorded = METHODS[manifest.method].from_parameters(manifest.parameters)
+    if not isinstance(recorded, Transformed):
         raise ValueError(
             f"--transform has no meaning for a file of method {manifest.method}"
         )
-    return trust.moving(stated.scheme, args.transform)
+    return trust.moving(recorded.scheme, args.transform)
 
 
 def _scheme(
@@ -200,30 +220,31 @@ def _scheme(
     """The noise of the command line, made with the manifest's other options."""
     method = METHODS[manifest.method]
     names = {option.name for option in method.options}
-    stated = dict(manifest.parameters)
+    parameters = dict(manifest.parameters)
     flag = ""
     for name in NOISE:
         if getattr(args, name) is None:
             continue
-        flag = _methods.flag(name)
+        flag = _flags.flag(name)
         if name not in names:
             raise ValueError(
                 f"{flag} has no meaning for a file of method {manifest.method}"
             )
-        stated[name] = getattr(args, name)
+        parameters[name] = getattr(args, name)
     if args.levels_of is not None:
-        levels = stated.get("levels")
-        stated["sigma"] = levels.get("factor") if isinstance(levels, dict) else None
-    given = _methods.Given(shape, "slack" in stated)
-    if args.sigma_function and "lip" in names and manifest.scope != ASSERTED_ENVELOPE:
-        stated |= {"lip": None, "sigma_min": None}  # the network proves its own
-        function, _ = given.function(flag, args.sigma_function)
+        levels = parameters.get("levels")
+        parameters["sigma"] = levels.get("factor") if isinstance(levels, dict) else None
+    by_options = _given.GivenByOptions(shape)
+    scope = without_asserted_noise(manifest.scope)
+    if args.sigma_function and "lip" in names and scope != ASSERTED_ENVELOPE:
+        parameters |= {"lip": None, "sigma_min": None}  # the network proves its own
+        function, _ = by_options.function(flag, args.sigma_function)
         if not hasattr(function, "scheme"):
             raise ValueError(
                 f"scope is {manifest.scope!r} in {args.file}: {flag} proves no bounds"
             )
     options = {
-        option.name: stated.get(option.name, option.default)
+        option.name: parameters.get(option.name, option.default)
         for option in method.options
     }
     lacking = [name for name, value in options.items() if value is ...]
@@ -232,7 +253,8 @@ def _scheme(
             f"{flag} can't be compared: {args.file} doesn't say its "
             f"{', '.join(lacking)}"
         )
-    return method.from_options(options, given)
+    scheme = method.from_options(options, by_options)
+    return scheme.on_grid() if method.allows_for_rounding(parameters) else scheme
 
 
 def _require_together(args: argparse.Namespace, noise: list[str]) -> None:
@@ -243,7 +265,7 @@ def _require_together(args: argparse.Namespace, noise: list[str]) -> None:
         if args.rerun is None and getattr(args, name):
             raise ValueError(f"--{name} goes with --rerun")
     if noise and args.data is None:
-        raise ValueError(f"{_methods.flag(noise[0])} needs --data")
+        raise ValueError(f"{_flags.flag(noise[0])} needs --data")
     if args.draw_seed is not None and not args.draw_seed >= 0:
         raise ValueError(f"--draw-seed must be >= 0; got {args.draw_seed}")
 
@@ -275,17 +297,11 @@ def _require_same(args: argparse.Namespace, manifest: Manifest) -> None:
         ("noise", takes_noise and not shaped),
         ("levels_of", shaped),
         ("denoiser", "denoiser" in manifest.model),
-        # a run from Python says nothing of its sampler
-        ("sound_noise", manifest.engine.get("sound_noise", args.sound_noise)),
     ):
         if bool(getattr(args, name)) != bool(had):
             needs = "needs" if had else "takes no"
-            raise ValueError(
-                f"--rerun {needs} {_methods.flag(name)}, as {args.file} had"
-            )
-    grid = manifest.engine.get("grid", args.grid)
-    if args.grid != grid:
-        raise ValueError(f"--rerun needs --grid {grid}, as {args.file} had")
+            raise ValueError(f"--rerun {needs} {_flags.flag(name)}, as {args.file} had")
+    _grid.require_same(args, manifest)
 
 
 def _answer(manifest: Manifest, noise: Scheme | None) -> Answer:

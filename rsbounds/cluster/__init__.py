@@ -6,11 +6,11 @@ rows. A row is a function of seed and index, so that it doesn't matter which wor
 makes it, nor how often.
 """
 
-from rsbounds.cluster._deal import LostWorker, Workers
+from rsbounds.cluster._deal import Workers
 from rsbounds.cluster._processes import Processes
 from rsbounds.cluster._ray import Ray
 
-__all__ = ["LostWorker", "Processes", "Ray", "Workers"]
+__all__ = ["Processes", "Ray", "Workers"]
 
 
 def __dir__() -> list[str]:

@@ -1,20 +1,26 @@
 """Deal inputs to workers that stand for a model, and repeat those of a lost worker."""
 
+from __future__ import annotations
+
 import os
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
+from queue import SimpleQueue
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.certify import Build, Counts, Here, Outcome, Work
+from rsbounds.certify.internal import Build, Counts, Here, Outcome, Work
 from rsbounds.procedure import Procedure
 
 AHEAD = 2  # calls that a worker has at most: one to do, one to go on with at once
 TRIES = 5  # times that a call may lose its worker
 HANDFUL = 64  # inputs of one call at most
 SECONDS = 0.5  # that a call of several inputs is to take
+
+
+Ticket = TypeVar("Ticket")
 
 
 class LostWorker(Exception):
@@ -26,18 +32,26 @@ class Executor(Protocol):
 
     The new worker has the number of the lost one.
 
-    ``call`` starts a method of :class:`rsbounds.certify.Here` and gives a ticket,
-    ``finished`` waits until a call has ended and gives those that have, ``result`` is
-    what it returned, or its ValueError, or :class:`LostWorker`; ``close`` ends all
-    workers, whatever they are doing.
+    ``call`` starts a method of :class:`rsbounds.certify.internal.Here` and gives a
+    ticket, ``finished`` waits until a call has ended and gives those that have, each
+    once, in a time that does not grow with the calls that run; ``result`` is what one
+    returned, or its ValueError, or :class:`LostWorker`; ``close`` ends all workers,
+    whatever they are doing.
     """
 
     count: int
 
     def call(self, worker: int, name: str, *args: Any) -> Hashable: ...
-    def finished(self, tickets: Sequence[Any]) -> Iterable[Any]: ...
+    def finished(self) -> Iterable[Any]: ...
     def result(self, ticket: Any) -> Any: ...
     def close(self) -> None: ...
+
+
+def those_in(queue: SimpleQueue[Ticket]) -> Iterator[Ticket]:
+    """Wait until there is one, and give those that are there."""
+    yield queue.get()
+    for _ in range(queue.qsize()):
+        yield queue.get()
 
 
 class _Call(NamedTuple):
@@ -47,17 +61,20 @@ class _Call(NamedTuple):
 
 
 class Dealt:
-    """The :class:`rsbounds.certify.Work` of an executor's workers.
+    """The :class:`rsbounds.certify.internal.Work` of an executor's workers.
 
     A worker takes part as soon as it answers for the first time. When no input is left,
     those who are idle repeat what others still have: nobody waits for a straggler or a
-    lost machine.
+    lost machine. What an input costs here does not grow with the number of workers.
     """
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._running: dict[Hashable, _Call] = {}
         self._machines: dict[int, Sequence[Mapping[str, Any]]] = {}
+        self._load: Counter[int] = Counter()  # calls of each worker
+        # workers that take more, by their load; dicts are sets in order
+        self._open: Sequence[dict[int, None]] = [{} for _ in range(AHEAD)]
         self._lost: Counter[Any] = Counter()
         for worker in range(executor.count):
             self._start(worker, "machines")
@@ -78,85 +95,68 @@ class Dealt:
                     counts: Counts = value
                     return counts
 
-    def outcomes(
+    def carried_out(
         self, indices: Iterable[int], alone: Callable[[], bool]
-    ) -> Iterator[Outcome]:
-        left = deque(indices)
-        missing = dict.fromkeys(left)  # a set in order
-        repeated: set[int] = set()
-        size = 1
-        while missing:
-            self._deal(left, missing, repeated, size, alone)
-            for call, outcomes in self._ended():
-                if call.name != "several":
-                    continue
-                size = _handful(outcomes)
-                for outcome in outcomes:
-                    if outcome.index in missing:
-                        del missing[outcome.index]
-                        yield outcome
-                # a call ends early where an input fails: the rest begins with that one
-                rest = call.args[0][len(outcomes) :]
-                left.extendleft(i for i in reversed(rest) if i in missing)
+    ) -> Iterator[Sequence[Outcome]]:
+        inputs = _Missing(indices)
+        while inputs.missing:
+            self._deal(inputs, alone)
+            arrived: list[Outcome] = []
+            try:
+                for call, outcomes in self._ended():
+                    if call.name == "several":
+                        arrived += inputs.done(call.args[0], outcomes)
+            except ValueError:
+                yield arrived  # what came before a call that failed is kept
+                raise
+            yield arrived
 
-    def _deal(
-        self,
-        left: deque[int],
-        missing: Mapping[int, None],
-        repeated: set[int],
-        size: int,
-        alone: Callable[[], bool],
-    ) -> None:
-        """Give the free workers the next inputs, ``size`` at most.
+    def _deal(self, inputs: _Missing, alone: Callable[[], bool]) -> None:
+        """Give the free workers the next inputs.
 
-        When none is left, a worker gets a missing input that nobody has repeated yet.
+        When none is left, a worker without any gets a missing input that nobody has
+        repeated yet.
         """
         worker = self._free()
         while worker is not None:
             by_itself = alone()
-            if left:
+            if inputs.left:
                 # at most half of everyone's share, so that all end at about one time
-                most = min(size, len(left) // (2 * self._executor.count))
-                count = 1 if by_itself else max(most, 1)
-                handed = tuple(left.popleft() for _ in range(count))
+                share = len(inputs.left) // (2 * self._executor.count)
+                handed = inputs.following(1 if by_itself else share)
             else:
-                again = self._repeatable(worker, missing, repeated)
-                if again is None:
+                handed = () if self._load[worker] else inputs.again()
+                if not handed:
                     return
-                repeated.add(again)
-                handed = (again,)
             self._start(worker, "several", handed, by_itself)
             worker = self._free()
-
-    def _repeatable(
-        self, worker: int, missing: Iterable[int], repeated: set[int]
-    ) -> int | None:
-        """The first missing input that nobody repeats.
-
-        None for a worker that still has inputs of its own to do.
-        """
-        for call in self._running.values():
-            if call.worker == worker and call.name == "several" and call.args[0]:
-                return None
-        return next((i for i in missing if i not in repeated), None)
 
     def _start(self, worker: int, name: str, *args: Any) -> None:
         ticket = self._executor.call(worker, name, *args)
         self._running[ticket] = _Call(worker, name, args)
+        self._now_has(worker, self._load[worker] + 1)
+
+    def _now_has(self, worker: int, load: int) -> None:
+        """A worker has so many calls; it takes part once it has answered."""
+        before = self._load[worker]
+        self._load[worker] = load
+        if before < AHEAD:
+            self._open[before].pop(worker, None)
+        if load < AHEAD and worker in self._machines:
+            self._open[load][worker] = None
 
     def _free(self) -> int | None:
         """The worker with the least to do, unless that is enough."""
-        load = Counter(call.worker for call in self._running.values())
-        worker = min(self._machines, key=lambda w: load[w])
-        return worker if load[worker] < AHEAD else None
+        return next((w for workers in self._open for w in workers), None)
 
     def _ended(self) -> Iterator[tuple[_Call, Any]]:
         """Wait for calls to end and return their results.
 
         The calls of lost workers are begun again.
         """
-        for ticket in list(self._executor.finished(list(self._running))):
+        for ticket in self._executor.finished():
             call = self._running.pop(ticket)
+            self._now_has(call.worker, self._load[call.worker] - 1)
             try:
                 value = self._executor.result(ticket)
             except LostWorker as error:
@@ -164,6 +164,7 @@ class Dealt:
                 continue
             if call.name == "machines":
                 self._machines[call.worker] = value
+                self._now_has(call.worker, self._load[call.worker])
             yield call, value
 
     def _begin_again(self, call: _Call, error: LostWorker) -> None:
@@ -184,6 +185,44 @@ class Dealt:
                 f"{what} ended its worker {TRIES} times ({error}): out of memory?"
             ) from None
         self._start(call.worker, call.name, *call.args)
+
+
+class _Missing:
+    """The inputs of a run: those that nobody has yet, and those without an outcome."""
+
+    def __init__(self, indices: Iterable[int]) -> None:
+        self.left = deque(indices)
+        self.missing = dict.fromkeys(self.left)  # a set in order
+        self._size = 1  # inputs of one call
+        self._unrepeated: deque[int] | None = None
+
+    def following(self, most: int) -> tuple[int, ...]:
+        """The next inputs, one at least."""
+        count = max(min(self._size, most), 1)
+        return tuple(self.left.popleft() for _ in range(count))
+
+    def again(self) -> tuple[int, ...]:
+        """The first missing input that was not given again before; none is empty."""
+        if self._unrepeated is None:
+            self._unrepeated = deque(self.missing)
+        while self._unrepeated:
+            index = self._unrepeated.popleft()
+            if index in self.missing:
+                return (index,)
+        return ()
+
+    def done(
+        self, handed: Sequence[int], outcomes: Sequence[Outcome]
+    ) -> Iterator[Outcome]:
+        """The outcomes that are the first of their inputs."""
+        self._size = _handful(outcomes)
+        for outcome in outcomes:
+            if outcome.index in self.missing:
+                del self.missing[outcome.index]
+                yield outcome
+        # a call ends early where an input fails: the rest begins with that one
+        rest = handed[len(outcomes) :]
+        self.left.extendleft(i for i in reversed(rest) if i in self.missing)
 
 
 def _handful(outcomes: Sequence[Outcome]) -> int:
@@ -207,7 +246,7 @@ class Member:
         self._here: Here | None = None
 
     def do(self, name: str, *args: Any) -> Any:
-        """Call a method of the worker's :class:`rsbounds.certify.Here`."""
+        """Call a method of the worker's :class:`rsbounds.certify.internal.Here`."""
         if self._here is None:
             os.chdir(self._directory)
             self._here = Here.built(*self._recipe)

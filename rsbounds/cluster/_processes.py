@@ -7,16 +7,17 @@ import os
 import signal
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from queue import SimpleQueue
 from typing import Any
 
 from rsbounds._numerics.checks import count as whole_count
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.certify import Build
-from rsbounds.cluster._deal import LostWorker, Member, Workers
+from rsbounds.certify.internal import Build
+from rsbounds.cluster._deal import LostWorker, Member, Workers, those_in
 
 
 class Processes(Workers):
@@ -76,10 +77,16 @@ class Pools:
         self._environments = environments
         self._member = member
         self._pools: dict[int, ProcessPoolExecutor] = {}
+        self._done: SimpleQueue[Future[Any]] = SimpleQueue()
         self._context = multiprocessing.get_context("spawn")
         self._alive, self._end = self._context.Pipe(duplex=False)
 
     def call(self, worker: int, name: str, *args: Any) -> Future[Any]:
+        future = self._submitted(worker, name, *args)
+        future.add_done_callback(self._done.put)
+        return future
+
+    def _submitted(self, worker: int, name: str, *args: Any) -> Future[Any]:
         if worker in self._pools:
             try:
                 return self._pools[worker].submit(_do, name, *args)
@@ -95,8 +102,8 @@ class Pools:
         with _inherited(self._environments[worker]):
             return pool.submit(_do, name, *args)  # which starts the process
 
-    def finished(self, tickets: Sequence[Future[Any]]) -> Iterable[Future[Any]]:
-        return wait(tickets, return_when=FIRST_COMPLETED).done
+    def finished(self) -> Iterable[Future[Any]]:
+        return those_in(self._done)
 
     def result(self, ticket: Future[Any]) -> Any:
         try:

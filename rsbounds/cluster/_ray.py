@@ -8,16 +8,17 @@ import os
 import signal
 import socket
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import Any
 
 from rsbounds._numerics.checks import count as whole_count
 from rsbounds._numerics.domains import NOT_NEGATIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
-from rsbounds.certify import Build
-from rsbounds.cluster._deal import LostWorker, Member, Workers
+from rsbounds.certify.internal import Build
+from rsbounds.cluster._deal import LostWorker, Member, Workers, those_in
 
 # bytes of object store of a cluster of our own: only rows pass through it
 STORE = 100 * 2**20
@@ -99,17 +100,19 @@ class Actors:
     ) -> None:
         self.count = count
         self._ray = ray
+        self._done: SimpleQueue[Any] = SimpleQueue()
         made = ray.remote(Actor).options(
             max_restarts=-1, max_task_retries=RETRIES, **options
         )
         self._actors = [made.remote(member) for _ in range(count)]
 
     def call(self, worker: int, name: str, *args: Any) -> Any:
-        return self._actors[worker].do.remote(name, *args)
+        ticket = self._actors[worker].do.remote(name, *args)
+        ticket.future().add_done_callback(lambda _: self._done.put(ticket))
+        return ticket
 
-    def finished(self, tickets: Sequence[Any]) -> Iterable[Any]:
-        done: Iterable[Any] = self._ray.wait(tickets, num_returns=1)[0]
-        return done
+    def finished(self) -> Iterable[Any]:
+        return those_in(self._done)
 
     def result(self, ticket: Any) -> Any:
         errors = self._ray.exceptions

@@ -7,34 +7,21 @@ radius. All raise ValueError for an argument outside its domain, and
 for shapes, counts, stages, classes or samplers that do not fit the rule or each other.
 """
 
-from rsbounds.composite.estimate import (
-    CompositeCertificate,
-    certify_counts,
-)
-from rsbounds.composite.estimate import certify_drawn as certify_drawn
-from rsbounds.composite.estimate import checked_stage as checked_stage
-from rsbounds.composite.fitting import Fit, fit
+from rsbounds.composite.estimate import certify_counts
+from rsbounds.composite.fitting import fit
 from rsbounds.composite.geometry import classify, radius, route_radius
-from rsbounds.composite.measure import WorstRatio, worst_ratio
-from rsbounds.composite.planning import Plan, plan
 from rsbounds.composite.rule import Cond, Rule
 from rsbounds.composite.sampled import certify
 
 __all__ = [
-    "CompositeCertificate",
     "Cond",
-    "Fit",
-    "Plan",
     "Rule",
-    "WorstRatio",
     "certify",
     "certify_counts",
     "classify",
     "fit",
-    "plan",
     "radius",
     "route_radius",
-    "worst_ratio",
 ]
 
 

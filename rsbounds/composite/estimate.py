@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import Array, as_integers
 from rsbounds._numerics.counts import total
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.levels import warn_of_confidence
 from rsbounds._numerics.rounding import EPS, product
 from rsbounds.certificate import ABSTAIN, COMPOSITE, Certificate
 from rsbounds.composite.geometry import less
@@ -26,6 +27,7 @@ from rsbounds.composite.rule import Cond, Rule
 from rsbounds.confidence.bound import End, divided, half
 from rsbounds.confidence.counts import arguments, end
 from rsbounds.procedure import Procedure, require_procedure
+from rsbounds.schemes.internal import Composite
 
 #: Counts of one stage's classes, drawn where they are asked for.
 CountsOf = Callable[[int], NDArray[np.int64]]
@@ -102,6 +104,14 @@ def certify_counts(
     (2, 0, 5200, 'item 0 fires: score, stage 0')
     """
     require_procedure(procedure)
+    warn_of_confidence(procedure.alpha, stacklevel=2)
+    return certified_counts(rule, select, counts, procedure)
+
+
+def certified_counts(
+    rule: Rule, select: Any, counts: Any, procedure: Procedure
+) -> CompositeCertificate:
+    """What :func:`certify_counts` returns, of a procedure that was checked."""
     select = checked_select(rule, select)
     levels, classes = select.shape
     if isinstance(counts, np.ndarray) and counts.ndim:
@@ -109,10 +119,12 @@ def certify_counts(
     if not isinstance(counts, Sequence) or len(counts) != levels:
         raise ArgumentError("counts", f"must be of {levels} stages; got {counts!r:.60}")
     checked: list[NDArray[np.int64] | None] = []
-    for k, given in enumerate(counts):
+    for k, of_stage in enumerate(counts):
         name = f"counts[{k}]"
         checked.append(
-            None if given is None else checked_stage(name, given, classes, procedure.n)
+            None
+            if of_stage is None
+            else checked_stage(name, of_stage, classes, procedure.n)
         )
 
     def counts_of(stage: int) -> NDArray[np.int64]:
@@ -198,7 +210,7 @@ def estimate(
         count=int(counts[chosen.cls]),
         n=n,
         sigma=rule.sigmas[deciding.stage],
-        method="composite",
+        method=Composite.name,
         scope=COMPOSITE,
         z_b=float(upper),
         select=tuple(select[deciding.stage].tolist()),

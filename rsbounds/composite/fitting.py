@@ -19,8 +19,9 @@ from rsbounds._numerics.checks import (
     count,
 )
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.levels import warn_of_confidence
 from rsbounds._numerics.records import Record
-from rsbounds.composite.estimate import certify_counts
+from rsbounds.composite.estimate import certified_counts
 from rsbounds.composite.geometry import radius
 from rsbounds.composite.measure import worst_ratio
 from rsbounds.composite.rule import Cond, Rule
@@ -146,6 +147,7 @@ def fit(
     (2, True)
     """
     drawn, classes, levels = _arguments(counts, labels, sigmas)
+    warn_of_confidence(alpha, stacklevel=2)
     chosen = drawn
     if select is not None:
         chosen, _, _ = _arguments(select, labels, sigmas, "select")
@@ -171,7 +173,7 @@ def fit(
     def certified(rule: Rule) -> Array:
         radii = np.zeros(len(drawn))
         for i in range(len(drawn)):
-            result = certify_counts(rule, chosen[i], drawn[i], procedure)
+            result = certified_counts(rule, chosen[i], drawn[i], procedure)
             if result.predict == classes[i]:
                 radii[i] = result.radius
         return radii

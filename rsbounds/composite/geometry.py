@@ -149,23 +149,23 @@ def through_items(fires: Array, blocks: Array) -> Array:
 
 
 def item_terms(
-    rule: Rule, own: Array, cls: NDArray[np.int64], others: Array | None = None
+    rule: Rule, scores: Array, cls: NDArray[np.int64], others: Array | None = None
 ) -> tuple[Array, Array]:
     """(f, w), shape (cases, items): how far the items are from failing and from firing.
 
-    ``own`` has the scores of the class whose coordinate it is, ``others`` (the same by
+    ``scores`` are those of the class whose coordinate it is, ``others`` (the same by
     default) those it is compared with in a margin; both of shape (cases, K, C).
     """
-    cases = len(own)
+    cases = len(scores)
     rows = np.arange(cases)
     if others is None:
-        others = own
+        others = scores
     fires = np.full((cases, len(rule.items)), np.inf)
     blocks = np.empty_like(fires)
     for i, item in enumerate(rule.items):
-        shortfall = np.full((cases, own.shape[-1]), -np.inf)
+        shortfall = np.full((cases, scores.shape[-1]), -np.inf)
         for q in item:
-            low, high = coordinate(rule, q, own, others)
+            low, high = coordinate(rule, q, scores, others)
             excess = less(low, q.threshold)[rows, cls]
             fires[:, i] = np.minimum(fires[:, i], excess)
             shortfall = np.maximum(shortfall, less(q.threshold, high))
@@ -174,10 +174,12 @@ def item_terms(
     return fires, blocks
 
 
-def coordinate(rule: Rule, q: Cond, own: Array, others: Array) -> tuple[Array, Array]:
+def coordinate(
+    rule: Rule, q: Cond, scores: Array, others: Array
+) -> tuple[Array, Array]:
     """The condition's coordinate for each class, rounded down and up."""
     sigma = rule.sigmas[q.stage]
-    z = own[..., q.stage, :]
+    z = scores[..., q.stage, :]
     if q.kind == "set":
         return _set_value(sigma, z, q.classes or ())
     r = product(sigma, z)
@@ -221,7 +223,7 @@ def _set_value(sigma: float, z: Array, classes: tuple[int, ...]) -> tuple[Array,
 
 
 def _largest_other(z: Array) -> Array:
-    """For each class the largest score of another one."""
+    """The largest score of another class, for each class."""
     top = z.argmax(axis=-1, keepdims=True)
     first = np.take_along_axis(z, top, axis=-1)
     rest = z.copy()

@@ -42,7 +42,7 @@ def worst_ratio(radii: Any, constants: Any, *, least: float = 0.05) -> WorstRati
 
     Examples
     --------
-    >>> from rsbounds.composite import worst_ratio
+    >>> from rsbounds.composite.internal import worst_ratio
     >>> worst_ratio([0.4, 0.4, 2.0, 0.0], [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 2.0, 2.0]])
     WorstRatio(ratio=0.5, radius=0.4, accuracy=0.25, union=0.5)
     """

@@ -15,7 +15,7 @@ from rsbounds._numerics.counts import total
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.composite.geometry import coordinate, item_terms, through_items
 from rsbounds.composite.rule import Cond, Rule, checked_rule
-from rsbounds.confidence.counts import MAX_N, clopper_pearson, lower_bound, score
+from rsbounds.confidence.counts import MAX_N, arguments, clopper_pearson, score
 
 OPTIMISM = 0.05  # error probability of the bounds that choose the items, for each class
 
@@ -54,7 +54,8 @@ def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Pla
 
     Examples
     --------
-    >>> from rsbounds.composite import Cond, Rule, plan
+    >>> from rsbounds.composite import Cond, Rule
+    >>> from rsbounds.composite.internal import plan
     >>> rule = Rule([1.0, 0.5], [[Cond("score", 0)], [Cond("margin", 1)]])
     >>> chosen = plan(rule, [[20, 40, 40], [90, 5, 5]])
     >>> chosen.cls, chosen.items
@@ -69,7 +70,7 @@ def plan(rule: Rule, select: Any, n: int = 100_000, alpha: float = 0.001) -> Pla
     cls, through = candidate_items(rule, z)
     best = int(through.argmax())
     needed = max(through[best], 0.0)
-    reach = float(lower_bound(n, n, alpha, scores=True))
+    reach = float(score(*clopper_pearson(*arguments(n, n, alpha))))
     hopeful = hopeful_items(rule, counts, drawn, cls=cls, reach=reach)
     items = []
     for item, radius in enumerate(hopeful):

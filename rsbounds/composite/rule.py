@@ -46,9 +46,9 @@ class Cond:
         threshold = number("threshold", self.threshold)
         object.__setattr__(self, "threshold", threshold)
         if (self.kind == "set") != (self.classes is not None):
-            given = "none" if self.classes is None else self.classes
+            shown = "none" if self.classes is None else self.classes
             raise ArgumentError(
-                "classes", f"must be given for kind 'set' alone; got {given}"
+                "classes", f"must be given for kind 'set' alone; got {shown}"
             )
         if self.classes is not None:
             classes = tuple(as_integers("classes", self.classes).ravel().tolist())
@@ -120,8 +120,8 @@ class Rule:
         """The rule that :meth:`to_dict` wrote, or ValueError."""
         keys = {"format", "sigmas", "items"}
         # files that were fitted say to what
-        given = set(data) - {"fitted"} if isinstance(data, Mapping) else None
-        if given != keys or data["format"] != FORMAT:
+        names = set(data) - {"fitted"} if isinstance(data, Mapping) else None
+        if names != keys or data["format"] != FORMAT:
             raise ArgumentError(
                 "data",
                 f"of a rule must be an object with {sorted(keys)}, format {FORMAT}; "

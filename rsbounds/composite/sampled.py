@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.levels import warn_of_confidence
 from rsbounds.composite.estimate import (
     CompositeCertificate,
     CountsOf,
@@ -18,7 +19,8 @@ from rsbounds.composite.estimate import (
 )
 from rsbounds.composite.rule import Rule, checked_rule
 from rsbounds.procedure import Procedure, require_procedure
-from rsbounds.sampling import Draws, Phase, Sampler, as_sampler, require_law
+from rsbounds.sampling import Draws, Phase, Sampler, as_sampler
+from rsbounds.sampling.internal import require_law
 
 DEFAULTS = Procedure()
 
@@ -69,6 +71,7 @@ def certify(
     (0, 1, True)
     """
     require_procedure(procedure)
+    warn_of_confidence(procedure.alpha, stacklevel=2)
     index = count("index", index)
     sigmas = checked_rule(rule).sigmas
     experts = experts_of(samplers, len(sigmas))

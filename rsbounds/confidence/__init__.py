@@ -1,6 +1,6 @@
 """From counts and scores to bounds on probabilities, rounded outward.
 
-`counts`: Clopper-Pearson and its randomized form; `exact`: all outcomes evaluated;
+`counts`: Clopper-Pearson; `exact`: all outcomes evaluated;
 `soft`: scores in [0, 1], by their `histogram`; `sequential`: tests and bounds that hold
 at all sample sizes at once;
 `distribution`: a certificate from the distribution of a score; `bound` and `bounds`:
@@ -8,17 +8,9 @@ top class and runner-up together, by name. Arguments outside their domain and sh
 that do not broadcast raise ValueError.
 """
 
-from rsbounds.confidence.bound import (
-    Bound,
-    End,
-    Look,
-    Looks,
-    Pair,
-)
-from rsbounds.confidence.bound import opposite_uniform as opposite_uniform
+from rsbounds.confidence.bound import Bound, End
 from rsbounds.confidence.bounds import BOUNDS, pair_bounds
-from rsbounds.confidence.counts import lower_bound, upper_bound
-from rsbounds.confidence.counts import randomized_lower_bound as randomized_lower_bound
+from rsbounds.confidence.counts import interval, lower_bound, upper_bound
 from rsbounds.confidence.distribution import CDFCertificate
 from rsbounds.confidence.histogram import ScoreHistogram
 from rsbounds.confidence.sequential import (
@@ -33,13 +25,11 @@ __all__ = [
     "Bound",
     "CDFCertificate",
     "End",
-    "Look",
-    "Looks",
-    "Pair",
     "ScoreHistogram",
     "SequentialTest",
     "anytime_lower_bound",
     "anytime_upper_bound",
+    "interval",
     "lower_bound",
     "pair_bounds",
     "soft_lower_bound",

@@ -127,9 +127,8 @@ def part_of(alpha: float, share: Fraction) -> float:
     return level
 
 
-#: (successes or histogram, n, alpha, u) -> the lower end, of arguments that were
-#: checked; u is None unless the bound needs a uniform number.
-Lower = Callable[[Any, NDArray[np.int64], Array, float | None], End]
+#: (successes or histogram, n, alpha) -> the lower end, of arguments that were checked.
+Lower = Callable[[Any, NDArray[np.int64], Array], End]
 
 
 @dataclass(frozen=True)
@@ -144,11 +143,8 @@ class Bound:
         What it reads: counts of the classes, or one `ScoreHistogram` for each class, or
         counts of the classes over all outcomes of a noise that has n, all alike.
     lower : callable
-        ``lower(successes, n, alpha, u)`` is the `End` of one class: a lower bound of
+        ``lower(successes, n, alpha)`` is the `End` of one class: a lower bound of
         its probability at level 1 - alpha, from its count or histogram.
-    uniform : bool
-        Whether it needs a uniform number, fixed before the counts are seen. ``lower``
-        gets it as ``u``; bounds that need none get None.
     at_any_time : bool
         Whether it holds at all numbers of samples at once, so that the samples may
         decide when to stop.
@@ -162,7 +158,6 @@ class Bound:
     name: str
     evidence: Literal["counts", "scores", "outcomes"]
     lower: Lower
-    uniform: bool = False
     at_any_time: bool = False
     most_alpha: float = 1.0
     looks: Looks | None = None
@@ -179,16 +174,6 @@ class Bound:
             "alpha", alpha, 0.0, self.most_alpha, closed=closed, towards=-np.inf
         )
 
-    def check_uniform(self, u: Any) -> float | None:
-        """The uniform number as a float; None for a bound that needs none."""
-        if not self.uniform:
-            return None
-        if u is None:
-            raise ArgumentError(
-                "u", f"must be a uniform number in (0, 1] for {self.name!r}; got None"
-            )
-        return number("u", u, 0.0, 1.0, closed="right")
-
     def pair(
         self,
         evidence: Any,
@@ -197,7 +182,6 @@ class Bound:
         alpha: float,
         *,
         runner_up: bool,
-        u: float | None = None,
     ) -> Pair:
         """Bounds that hold together with probability at least 1 - alpha.
 
@@ -216,10 +200,6 @@ class Bound:
         runner_up : bool
             Whether the largest other class has a bound of its own, alpha/2 and alpha/2;
             otherwise p_b stands for 1 - p_a, and all of alpha is p_a's.
-        u : float, optional
-            For bounds with ``uniform`` alone: a uniform number in (0, 1], such as ``1 -
-            generator.random()``, fixed before the counts are seen, another for each
-            input. The other bounds ignore it.
 
         Raises
         ------
@@ -228,9 +208,7 @@ class Bound:
         """
         first, others, trials = self._split(evidence, top, n)
         level = operand("alpha", self.check_alpha(alpha))
-        return self._pair(
-            first, others, trials, level, runner_up, self.check_uniform(u)
-        )
+        return self._pair(first, others, trials, level, runner_up)
 
     def of_two_counts(
         self,
@@ -240,7 +218,6 @@ class Bound:
         alpha: float,
         *,
         runner_up: bool,
-        u: float | None,
     ) -> Pair:
         """:meth:`pair` of the counts of class A and of the largest other class.
 
@@ -248,9 +225,7 @@ class Bound:
         """
         trials = np.int64(n)
         level = np.float64(alpha)
-        return self._pair(
-            np.int64(first), [np.int64(second)], trials, level, runner_up, u
-        )
+        return self._pair(np.int64(first), [np.int64(second)], trials, level, runner_up)
 
     def _pair(
         self,
@@ -259,21 +234,16 @@ class Bound:
         trials: Any,
         level: Any,
         runner_up: bool,
-        u: float | None,
     ) -> Pair:
         """The bounds of class A and of each of the others that may matter."""
         if not runner_up:
-            alone = self.lower(first, trials, level, u)
+            alone = self.lower(first, trials, level)
             z_a = float(alone.z)
             return Pair(z_a=z_a, z_b=-z_a, p_a=float(alone.p), p_b=float(alone.q))
         level = _half_of_one(level)
-        lower = self.lower(first, trials, level, u)
-        # both are uniform; the level needs no independence, and opposites spread the
-        # pair least
-        opposite = None if u is None else opposite_uniform(u)
+        lower = self.lower(first, trials, level)
         uppers = [
-            self.lower(self._misses(other, trials), trials, level, opposite)
-            for other in others
+            self.lower(self._misses(other, trials), trials, level) for other in others
         ]
         # the largest upper bound covers the runner-up, whichever class it is
         z_b, p_b = capped_end(lower, min(uppers, key=attrgetter("z")))
@@ -304,11 +274,11 @@ class Bound:
             raise ValueError(f"the bound {self.name!r} does not hold at any time")
         first, others, trials = self._split(evidence, top, n)
         level = operand("alpha", self.check_alpha(alpha))
-        most = -float(self.lower(self._misses(first, trials), trials, level, None).z)
+        most = -float(self.lower(self._misses(first, trials), trials, level).z)
         if not runner_up:
             return most, -most
         # the runner-up's probability is at least that of any other class
-        least = max(float(self.lower(c, trials, level, None).z) for c in others)
+        least = max(float(self.lower(c, trials, level).z) for c in others)
         return most, min(least, -most)
 
     def _split(
@@ -328,11 +298,6 @@ def check_entry(entry: Any) -> None:
     """ValueError for what can't be an entry of the list of bounds."""
     if not isinstance(entry, Bound):
         raise ValueError(f"must be a rsbounds.confidence.Bound; got {entry!r:.60}")
-
-
-def opposite_uniform(u: float) -> float:
-    """1 - u on the same grid in (0, 1]: of the multiples of 2^-53 each has another."""
-    return 1.0 - float(u) + 2.0**-53
 
 
 def half(alpha: Any) -> Array:

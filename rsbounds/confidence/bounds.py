@@ -8,9 +8,10 @@ import numpy as np
 
 from rsbounds._numerics.checks import broadcast, choice, every, flag
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.levels import warn_of_confidence
 from rsbounds._numerics.registry import Registry
 from rsbounds.confidence.bound import Bound, capped_end, check_entry, half
-from rsbounds.confidence.counts import CLOPPER_PEARSON, RANDOMIZED, arguments
+from rsbounds.confidence.counts import CLOPPER_PEARSON, arguments
 from rsbounds.confidence.exact import EXACT
 from rsbounds.confidence.sequential import ANYTIME
 from rsbounds.confidence.soft import BETTING, CHERNOFF, MAURER_PONTIL
@@ -22,7 +23,6 @@ BOUNDS: Registry[Bound] = Registry(
     "rsbounds.bounds",
     [
         CLOPPER_PEARSON,
-        RANDOMIZED,
         ANYTIME,
         STAGED,
         EXACT,
@@ -91,9 +91,10 @@ def pair_bounds(
     count_a, count_b, n = broadcast(count_a=count_a, count_b=count_b, n=n)
     if not every(count_a <= n - count_b):
         raise ValueError("count_a + count_b must be <= n; got a larger sum")
+    warn_of_confidence(alpha, stacklevel=2)
     level = half(alpha)
-    lower = bound.lower(count_a, n, level, None)
-    upper = bound.lower(n - count_b, n, level, None)
+    lower = bound.lower(count_a, n, level)
+    upper = bound.lower(n - count_b, n, level)
     z_b, p_b = capped_end(lower, upper)
     if flag("scores", scores):
         return lower.z[()], z_b[()]

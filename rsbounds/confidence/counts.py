@@ -4,13 +4,12 @@ The lower bound at level 1 - alpha is the p with P(Bin(n, p) >= count) = alpha. 
 solved in whichever of p and q = 1 - p is smaller, so both keep their relative
 precision, and at the point returned the tail is below alpha by more than the error
 bound that is computed with it (docs/theory/confidence.md). The upper bound is the same
-thing for the failures. The randomized bound has the level exactly, at the price of a
-random number.
+thing for the failures.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +25,16 @@ from rsbounds._numerics.checks import (
     operand,
 )
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.levels import warn_of_confidence
 from rsbounds._numerics.rounding import EPS, round_down, round_up
 from rsbounds._numerics.scores import NDTRI_ERROR, ndtri
 from rsbounds._numerics.threads import apply
 from rsbounds.confidence.bound import Bound, End
 from rsbounds_ext import kernels
-from rsbounds_ext.kernels import evaluate
+from rsbounds_ext.kernels import evaluate, scalar
 
 MAX_N = 10**15
+_WHOLE = frozenset({int, np.int64})
 
 
 def lower_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
@@ -54,9 +55,10 @@ def lower_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
     Returns
     -------
     float or ndarray
-        At most the exact bound; the smaller of p and 1 - p is within 1e-11 (relative)
-        of the exact one (1e-10 for alpha above 1 - 1e-14), or of the least normal
-        double. ``count = 0`` gives 0 (score -inf) and ``count = n`` the closed form
+        At most the exact bound. The score is that of a p whose smaller side, p or
+        1 - p, is within 1e-11 (relative) of the exact one (1e-10 for alpha above 1 -
+        1e-14), or of the least normal double; p itself is within that or 1e-15.
+        ``count = 0`` gives 0 (score -inf) and ``count = n`` the closed form
         alpha**(1/n).
 
     Notes
@@ -77,8 +79,14 @@ def lower_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
     >>> print(f"{lower_bound(100_000, 100_000, 0.001, scores=True):.9f}")
     3.811456563
     """
-    p, q = clopper_pearson(*arguments(count, n, alpha))
-    return (score(p, q) if flag("scores", scores) else p)[()]
+    scores = flag("scores", scores)
+    kernel = kernels.share_lower_score if scores else kernels.share_lower
+    number = _of_numbers(kernel, count, n, alpha)
+    if number is None:
+        p, q = clopper_pearson(*arguments(count, n, alpha))
+        number = (score(p, q) if scores else p)[()]
+    warn_of_confidence(alpha, stacklevel=2)
+    return number
 
 
 def upper_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
@@ -94,9 +102,51 @@ def upper_bound(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Any:
     >>> print(f"{upper_bound(0, 1000, 0.001):.8f}")
     0.00688395
     """
+    scores = flag("scores", scores)
+    kernel = kernels.share_upper_score if scores else kernels.share_upper
+    number = _of_numbers(kernel, count, n, alpha)
+    if number is None:
+        count, n, alpha = arguments(count, n, alpha)
+        p, q = clopper_pearson(n - count, n, alpha)
+        number = (-score(p, q) if scores else q)[()]
+    warn_of_confidence(alpha, stacklevel=2)
+    return number
+
+
+def _of_numbers(kernel: Any, count: Any, n: Any, alpha: Any) -> Any:
+    """What the checked way returns for most numbers; None where it must be asked."""
+    if type(count) not in _WHOLE or type(n) not in _WHOLE:
+        return None
+    number = scalar(kernel, count, n, alpha)
+    return number if number is not None and number == number else None
+
+
+class Interval(NamedTuple):
+    """Both ends of a confidence interval: lower rounded down, upper rounded up."""
+
+    lower: Any
+    upper: Any
+
+
+def interval(count: Any, n: Any, alpha: Any, *, scores: bool = False) -> Interval:
+    """Clopper-Pearson interval: both bounds, each with half of `alpha`.
+
+    The true probability is outside with probability at most `alpha`. The ends are
+    `lower_bound` and `upper_bound` at alpha/2; parameters, accuracy, errors and
+    reference as there.
+
+    Examples
+    --------
+    >>> from rsbounds.confidence import interval
+    >>> lower, upper = interval(9, 10, 0.05)
+    >>> print(f"{lower:.8f} {upper:.8f}")
+    0.55498388 0.99747142
+    """
     count, n, alpha = arguments(count, n, alpha)
-    p, q = clopper_pearson(n - count, n, alpha)
-    return (-score(p, q) if flag("scores", scores) else q)[()]
+    warn_of_confidence(alpha, stacklevel=2)
+    half = 0.5 * alpha
+    lower = lower_bound(count, n, half, scores=scores)
+    return Interval(lower, upper_bound(count, n, half, scores=scores))
 
 
 def arguments(
@@ -122,31 +172,33 @@ def arguments(
 
 @np.errstate(under="ignore")  # bounds may be smaller than any double
 def clopper_pearson(
-    count: NDArray[Any], n: NDArray[Any], alpha: Array, u: Any = 1.0
+    count: NDArray[Any], n: NDArray[Any], alpha: Array
 ) -> tuple[Array, Array]:
-    """(p, q): the lower bound rounded down and its complement rounded up.
-
-    With u < 1 for 0 < count < n: of P(X > count) + u P(X = count) = alpha.
-    """
+    """(p, q): the lower bound rounded down and its complement rounded up."""
     full = count == n
     inner = (count > 0) & (count < n)
     if are_numbers((count, n, alpha)):
         if inner:
-            return signed(evaluate(kernels.binomial_bound, count, n, alpha, u))
+            return signed(evaluate(kernels.binomial_bound, count, n, alpha))
         return _of_all(n, alpha) if full else (np.zeros(()), np.ones(()))
     p = np.zeros(count.shape)
     q = np.ones(count.shape)
     p[full], q[full] = _of_all(n[full], alpha[full])
-    solved = apply(
-        kernels.binomial_bound,
-        count[inner] * 1.0,
-        n[inner] * 1.0,
-        alpha[inner],
-        np.broadcast_to(u, p.shape)[inner],
-        cost=5.0,
-    )
-    p[inner], q[inner] = signed(solved)
+    p[inner], q[inner] = signed(_solved(count[inner], n[inner], alpha[inner]))
     return p, q
+
+
+def _solved(count: NDArray[Any], n: NDArray[Any], alpha: Array) -> Array:
+    """The kernel's bounds, each count once where the other numbers are one."""
+    one_law = count.size > 1 and (n == n[0]).all() and (alpha == alpha[0]).all()
+    if not one_law:
+        law = count * 1.0, n * 1.0, alpha
+        return np.asarray(apply(kernels.binomial_bound, *law, cost=5.0))
+    distinct, place = np.unique(count, return_inverse=True)
+    bounds = apply(
+        kernels.binomial_bound, distinct * 1.0, float(n[0]), float(alpha[0]), cost=5.0
+    )
+    return np.asarray(bounds)[place]
 
 
 def signed(x: Any) -> tuple[Array, Array]:
@@ -182,98 +234,4 @@ def score(p: Array, q: Array) -> Array:
     return round_down(either(near, z, -z), NDTRI_ERROR)
 
 
-def randomized_lower_bound(
-    count: Any, n: Any, alpha: Any, seed: Any, *, scores: bool = False
-) -> Any:
-    """Randomized Clopper-Pearson lower bound: never below `lower_bound`.
-
-    The p with P(X > count) + U P(X = count) = alpha for X ~ Bin(n, p) and one uniform U
-    for each element, drawn from ``seed``. It lies between the Clopper-Pearson bounds
-    for ``count`` and for ``count + 1``, and errs with probability exactly alpha, where
-    Clopper-Pearson errs less often.
-
-    Parameters
-    ----------
-    count, n, alpha, scores
-        As in `lower_bound`.
-    seed : int or sequence of int or numpy.random.Generator
-        Source of U. Fix it before the counts are seen, one for each input (say
-        ``[seed, index]``): choosing among several draws has no level.
-
-    Returns
-    -------
-    float or ndarray
-        At most the exact bound, and at least the Clopper-Pearson bound.
-
-    Notes
-    -----
-    With ``count = n`` the equation reads U p^n = alpha: with probability alpha it has
-    no solution below 1, and an infinite radius would be certified. There the bound is
-    capped at alpha**(1/(n + 1)), the bound that one more success would have given. A
-    cap can only lower the bound, so the level stands.
-
-    References
-    ----------
-    W. L. Stevens, Fiducial limits of the parameter of a discontinuous distribution,
-    Biometrika 37 (1950). V. Voracek, Treatment of statistical estimation problems in
-    randomized smoothing for adversarial robustness, NeurIPS 2024.
-
-    Examples
-    --------
-    >>> from rsbounds.confidence import randomized_lower_bound
-    >>> print(f"{randomized_lower_bound(990, 1000, 0.001, [7, 0]):.6f}")  # not .976036
-    0.976802
-    """
-    count, n, alpha = arguments(count, n, alpha)
-    try:
-        generator = np.random.default_rng(seed)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError("seed", f"must seed a generator: {error}") from None
-    u = 1.0 - np.asarray(generator.random(count.shape))
-    result = randomized_end(count, n, alpha, u)
-    return (result.z if flag("scores", scores) else result.p)[()]
-
-
-@np.errstate(under="ignore")  # bounds may be smaller than any double
-def randomized_end(count: NDArray[Any], n: NDArray[Any], alpha: Array, u: Array) -> End:
-    """The lower bound in all its forms, for the uniforms ``u`` in (0, 1]."""
-    p, q = map(np.array, clopper_pearson(count, n, alpha))
-    full = count == n
-    none = count == 0
-    inner = ~full & ~none
-
-    # all successes: u p^n = alpha, capped by the bound of one success more
-    log_alpha = np.log(alpha[full])
-    log_u = np.log(u[full])
-    error = 4.0 * EPS * (np.abs(log_alpha) + np.abs(log_u)) / n[full]
-    cap = round_down(log_alpha / (n[full] + 1.0), 4.0 * EPS)
-    p_full, q_full = from_log(np.minimum((log_alpha - log_u) / n[full] - error, cap))
-    p[full] = np.maximum(p[full], p_full)
-    q[full] = np.minimum(q[full], q_full)
-
-    # none: (1 - u) (1 - p)^n = 1 - alpha, where that has a solution above 0
-    above = none & (u < alpha)
-    log_alpha = np.log1p(-alpha[above])
-    log_u = np.log1p(-u[above])
-    error = 4.0 * EPS * (np.abs(log_alpha) + np.abs(log_u)) / n[above]
-    log_q = np.minimum((log_alpha - log_u) / n[above] + error, 0.0)
-    q[above] = np.minimum(round_up(np.exp(log_q), 2.0 * EPS), 1.0)
-    p[above] = round_down(-np.expm1(log_q), 2.0 * EPS)
-
-    # the others: never below the bound that is not randomized
-    more_p, less_q = clopper_pearson(count[inner], n[inner], alpha[inner], u[inner])
-    p[inner] = np.maximum(p[inner], more_p)
-    q[inner] = np.minimum(q[inner], less_q)
-    return End(z=score(p, q), p=p, q=q)
-
-
-def _clopper_pearson(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
-    return end(k, n, alpha)
-
-
-def _randomized(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
-    return randomized_end(k, n, alpha, np.asarray(u))
-
-
-CLOPPER_PEARSON = Bound("clopper-pearson", "counts", _clopper_pearson)
-RANDOMIZED = Bound("randomized", "counts", _randomized, uniform=True)
+CLOPPER_PEARSON = Bound("clopper-pearson", "counts", end)

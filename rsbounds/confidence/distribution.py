@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, as_floats, broadcast, number
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.levels import warn_of_confidence
 from rsbounds._numerics.records import Record
 from rsbounds._numerics.rounding import EPS, product, round_down, round_up
 from rsbounds._numerics.search import bisect
 from rsbounds.confidence.bound import divided
-from rsbounds.confidence.counts import lower_bound
+from rsbounds.confidence.counts import arguments, end
 from rsbounds.confidence.histogram import ScoreHistogram, require_histogram
 from rsbounds_ext import kernels
 
@@ -110,8 +111,9 @@ class CDFCertificate(Record):
         if not t.size:
             raise ArgumentError("thresholds", "must hold at least one; got none")
         alpha = number("alpha", alpha, 0.0, 1.0, closed="neither", towards=-np.inf)
+        warn_of_confidence(alpha, stacklevel=2)
         level = divided(alpha, t.size)
-        z = lower_bound(histogram.at_least(t), histogram.n, level, scores=True)
+        z = end(*arguments(histogram.at_least(t), histogram.n, level)).z
         return cls(thresholds=t, scores=z)
 
     def lower_mean(self, distance: Any, sigma: Any) -> Any:

@@ -17,7 +17,7 @@ from rsbounds.confidence.bound import Bound, End
 from rsbounds.confidence.counts import score
 
 
-def _exact(count: Any, n: NDArray[np.int64], alpha: Array, u: float | None) -> End:
+def _exact(count: Any, n: NDArray[np.int64], alpha: Array) -> End:
     """The share itself, its complement and its score, to the safe side."""
     share = np.asarray(count / n)
     rest = np.asarray((n - count) / n)

@@ -70,9 +70,10 @@ class SequentialTest:
 
         Arrays broadcast.
 
-        Rounded down, by 1e-12 or so where it is above 0 and hits and misses are below
-        1e4, by a little more than 1/trials beyond. Where hits/trials is far below p0
-        the wealth is below 1, and -inf is returned. ValueError for other counts.
+        Rounded down, by 5e-12 and 5e-14 of it where it is above 0 and hits and misses
+        are below 1e4, by a little more than 1/trials beyond. Where hits/trials is far
+        below p0 the wealth is below 1, and -inf is returned. ValueError for other
+        counts.
         """
         hits, trials, _ = arguments(hits, trials, self.alpha, "hits", "trials")
         with np.errstate(all="ignore"):
@@ -155,7 +156,7 @@ def anytime_end(hits: NDArray[Any], trials: NDArray[Any], alpha: Array) -> End:
     return End(score(p, q), p, q)
 
 
-def _lower(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
+def _lower(k: Any, n: NDArray[Any], alpha: Array) -> End:
     return anytime_end(*arguments(k, n, alpha))
 
 

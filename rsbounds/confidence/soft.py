@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array, choice, flag, number
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.levels import warn_of_confidence
 from rsbounds._numerics.rounding import EPS, round_up
 from rsbounds._numerics.search import Accepted, bisect
 from rsbounds.confidence.bound import Bound, End
@@ -71,6 +72,7 @@ def soft_lower_bound(
     betting       0.8967
     """
     result = soft_end(histogram, alpha, method)
+    warn_of_confidence(alpha, stacklevel=2)
     return (result.z if flag("scores", scores) else result.p)[()]
 
 
@@ -96,6 +98,7 @@ def soft_upper_bound(
     """
     require_histogram(histogram)
     result = soft_end(histogram.complement(), alpha, method)
+    warn_of_confidence(alpha, stacklevel=2)
     return (-result.z if flag("scores", scores) else result.q)[()]
 
 
@@ -206,7 +209,6 @@ class _Lower:
         histogram: ScoreHistogram,
         n: NDArray[np.int64],
         alpha: Array,
-        u: float | None,
     ) -> End:
         return soft_end(histogram, alpha, self.method)
 

@@ -26,12 +26,12 @@ LOOKS = Looks(
 )
 
 
-def _of_the_last(k: Any, n: NDArray[Any], alpha: Array, u: float | None) -> End:
+def _of_the_last(k: Any, n: NDArray[Any], alpha: Array) -> End:
     """The lower end of the last look, from the counts of all n samples."""
     _, share = LOOKS.shares[-1]
     levels = [part_of(level, share) for level in np.ravel(alpha).tolist()]
     level = np.reshape(levels, np.shape(alpha))
-    return CLOPPER_PEARSON.lower(k, n, level, u)
+    return CLOPPER_PEARSON.lower(k, n, level)
 
 
 STAGED = Bound("staged", "counts", _of_the_last, looks=LOOKS)

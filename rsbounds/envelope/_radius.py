@@ -76,10 +76,11 @@ def radius(
         The radius, broadcast over the arguments: the certificate was evaluated there
         with its error bound added, so it is never above the true value, and within
         1e-11 of it (relative; 1e-10 where p_b < 1e-200; beside a floor, below 1e-153
-        sigma, it may be half of it, or 0). Where sigma alone all but rules
-        certification out and the distance hardly counts, the radius is at least that of
-        a budget z_a - z_b smaller by 2e-12 of itself. 0 where p_a <= p_b; inf where p_a
-        = 1 and p_b = 0. NaN in, NaN out with the invalid flag.
+        sigma and for scores less than 1e-100 apart, it may be half of it, or 0). Where
+        sigma alone all but rules certification out and the distance hardly counts, the
+        radius is at least that of a budget z_a - z_b smaller by 2e-12 of itself. 0
+        where p_a <= p_b; inf where p_a = 1 and p_b = 0. NaN in, NaN out with the
+        invalid flag.
 
     Examples
     --------

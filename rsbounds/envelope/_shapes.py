@@ -40,7 +40,7 @@ class Compiled(Record, ABC):
 
     @abstractmethod
     def _parameters(self) -> tuple[Floats, ...]:
-        """In the order of the kernels' last arguments."""
+        """The parameters, in the order of the kernels' last arguments."""
 
     def _levels(self) -> tuple[Floats, Floats]:
         """The smallest and the largest sigma that it allows anywhere."""
@@ -49,14 +49,16 @@ class Compiled(Record, ABC):
     def _keep(self, name: str, closed: str, towards: float) -> None:
         """Check a parameter and keep it."""
         value = getattr(self, name)
-        kept: Any = operand(name, value, 0.0, closed=closed, nan=False, towards=towards)
-        if kept.ndim:
+        checked: Any = operand(
+            name, value, 0.0, closed=closed, nan=False, towards=towards
+        )
+        if checked.ndim:
             # a caller who changes the array later would change what was checked
-            kept = np.array(kept)
-            kept.setflags(write=False)
+            checked = np.array(checked)
+            checked.setflags(write=False)
         else:
-            kept = float(kept)
-        object.__setattr__(self, name, kept)
+            checked = float(checked)
+        object.__setattr__(self, name, checked)
 
 
 def _at(sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
@@ -223,9 +225,9 @@ class TableEnvelope(Record):
 
     def __post_init__(self) -> None:
         # each to the side on which the envelope is wider
-        distance = self._kept("distance", -np.inf)
-        low = self._kept("low", -np.inf)
-        high = self._kept("high", np.inf)
+        distance = self._as_read_only("distance", -np.inf)
+        low = self._as_read_only("low", -np.inf)
+        high = self._as_read_only("high", np.inf)
         if not distance.shape == low.shape == high.shape or distance.ndim != 1:
             shapes = f"distance {distance.shape}, low {low.shape}, high {high.shape}"
             raise ValueError(
@@ -239,12 +241,12 @@ class TableEnvelope(Record):
                 "decrease: the envelope is not monotone"
             )
 
-    def _kept(self, name: str, towards: float) -> Array:
+    def _as_read_only(self, name: str, towards: float) -> Array:
         value = as_floats(name, getattr(self, name), 0.0, nan=False, towards=towards)
-        kept = np.array(np.atleast_1d(value))
-        kept.setflags(write=False)
-        object.__setattr__(self, name, kept)
-        return kept
+        frozen = np.array(np.atleast_1d(value))
+        frozen.setflags(write=False)
+        object.__setattr__(self, name, frozen)
+        return frozen
 
     def bounds(self, sigma0: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
         """Smallest and largest sigma at `distance`; (0, inf) beyond the table."""

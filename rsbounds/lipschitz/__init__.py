@@ -18,7 +18,6 @@ from rsbounds.lipschitz._ratio import (
     normalize_scores,
     p_min_search,
     ratio,
-    ratio_derivative,
 )
 
 __all__ = [
@@ -28,7 +27,6 @@ __all__ = [
     "p_min_search",
     "radius",
     "ratio",
-    "ratio_derivative",
 ]
 
 

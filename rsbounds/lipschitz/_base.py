@@ -217,7 +217,7 @@ def _tail(s: Array) -> Any:
 
 
 def _tail_within(s: Array, error: float) -> Any:
-    """The same moved by its relative error, `error` for each unit of the logarithm."""
+    """The tail moved by its relative error, `error` for each unit of the logarithm."""
     log = _log_tail(s)
     return np.exp(log) * (1 + error * (1 - log))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
 from rsbounds._numerics.checks import Array, Floats, as_floats, broadcast, number
 from rsbounds._numerics.errors import ArgumentError
@@ -140,7 +140,7 @@ def _p_min(dim: float, lowest: float) -> float:
             return lowest
         z = np.sort(np.concatenate([z, middle]))
         values = kernels.lipschitz_ratio(z, dim)
-    return float(ndtr(-np.min(failed)))
+    return float(scipy.special.ndtr(-np.min(failed)))
 
 
 def constant(

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import count
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import file_hash, opened
 from rsbounds._numerics.text import shown
-from rsbounds.frameworks import in_pieces, labels_of
+from rsbounds.frameworks.internal import in_pieces, labels_of
 from rsbounds.loading._loaded import Loaded, Request
 from rsbounds.loading.callables import guarded
 from rsbounds.loading.packages import need
@@ -54,11 +55,12 @@ _TRUSTED = {
 
 
 def onnx(request: Request) -> Loaded:
-    """Load a network from an ONNX file: one input, the first output, by onnxruntime.
+    """Load a network from an ONNX file: one input, one output, by onnxruntime.
 
-    ``args``: ``providers``, names of onnxruntime's, joined by "+"
-    (CPUExecutionProvider); ``threads`` of an operator (onnxruntime's choice). A file
-    whose first axis has a fixed length runs in pieces of that length, the last one
+    ``args``: ``output``, the name of the scores (the first output, or the only one of
+    shape (N, classes) in floating point); ``providers``, names of onnxruntime's, joined
+    by "+" (CPUExecutionProvider); ``threads`` of an operator (onnxruntime's choice). A
+    file whose first axis has a fixed length runs in pieces of that length, the last one
     filled up with zeros.
     """
     where = request.where
@@ -72,12 +74,14 @@ def onnx(request: Request) -> Loaded:
     runtime = need("onnxruntime", where)
     library = need("onnx", where)
     providers = str(args.pop("providers", "CPUExecutionProvider")).split("+")
+    wanted = args.pop("output", None)
     options = runtime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = count("threads", args.pop("threads", 0))
     if args:
         raise ValueError(
-            f"{where} takes the arguments providers and threads; got {list(args)}"
+            f"{where} takes the arguments output, providers and threads; got "
+            f"{list(args)}"
         )
     session = guarded(
         where, lambda: runtime.InferenceSession(path, options, providers=providers)
@@ -91,12 +95,14 @@ def onnx(request: Request) -> Loaded:
     length = inputs[0].shape[0] if inputs[0].shape else None
     dtype = _TYPES[inputs[0].type]
     entry = inputs[0].name
-    output = session.get_outputs()[0].name
+    outputs = session.get_outputs()
+    output = _scores_of(where, outputs, wanted)
 
     def run(batch: NDArray[Any]) -> Any:
         return session.run([output], {entry: batch})[0]
 
-    def model(batch: NDArray[np.float32]) -> NDArray[Any]:
+    def model(batch: NDArray[Any]) -> NDArray[Any]:
+        _require_shape(inputs[0], batch.shape[1:])
         rows = length if isinstance(length, int) else max(len(batch), 1)
         return in_pieces(run, np.ascontiguousarray(batch, dtype), rows)
 
@@ -111,7 +117,52 @@ def onnx(request: Request) -> Loaded:
         "onnxruntime": runtime.__version__,
         "providers": session.get_providers(),
     }
+    if output != outputs[0].name:
+        describe["output"] = output
     return Loaded(model, describe=describe)
+
+
+def _require_shape(declared: Any, shape: tuple[int, ...]) -> None:
+    """ArgumentError for an input of another shape than a network's input states."""
+    wanted = tuple(declared.shape or ())[1:]
+    fits = len(wanted) == len(shape) and all(
+        fixed == side or not isinstance(fixed, int)
+        for fixed, side in zip(wanted, shape, strict=True)
+    )
+    if not fits:
+        listed = ", ".join(map(str, wanted))
+        raise ArgumentError(
+            "x",
+            f"has shape {shape}, and the network's input {shown(declared.name)} takes "
+            f"({listed})",
+        )
+
+
+def _scores_of(where: str, outputs: Sequence[Any], wanted: Any) -> str:
+    """The name of the output that holds scores; ValueError where it isn't clear."""
+    names = [str(output.name) for output in outputs]
+    if wanted is not None:
+        if wanted not in names:
+            raise ArgumentError(
+                "output",
+                f"must be of {shown(', '.join(names))}; got {shown(wanted)}",
+            )
+        return str(wanted)
+    if outputs[0].type in _TYPES:
+        return names[0]
+    scores = [
+        str(output.name)
+        for output in outputs
+        if output.type in _TYPES and len(output.shape or ()) == 2
+    ]
+    if len(scores) == 1:
+        return scores[0]
+    listed = ", ".join(f"{o.name}: {o.type} {o.shape}" for o in outputs)
+    raise ValueError(
+        f"{where} has as its first output no scores of shape (N, classes) in floating "
+        f"point; got {shown(listed)}: name that of the scores, output=NAME among the "
+        "model's arguments (estimators are exported with zipmap=False)"
+    )
 
 
 def _beside(message: Any) -> Iterator[str]:

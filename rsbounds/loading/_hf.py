@@ -23,13 +23,12 @@ from rsbounds.loading._loaded import Loaded, Request
 from rsbounds.loading.callables import guarded, reason
 from rsbounds.loading.images import Preprocess, decode, number_classes, read_image
 from rsbounds.loading.packages import need
-from rsbounds.loading.rows import CorruptInput, Data
+from rsbounds.loading.rows import INPUTS, LABELS, CorruptInput, Data, column_of
+from rsbounds.loading.texts import Tokenizer
 
 # in the order of Pillow's numbers
 _FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
 _AGREE = 0.02  # of the range of pixels, on average: two resizers differ by about 0.002
-_X = ("image", "img", "pixel_values", "x", "input_ids", "tokens")
-_Y = ("label", "labels", "fine_label", "y")
 
 
 def hf(request: Request) -> Loaded:
@@ -53,7 +52,7 @@ def hf(request: Request) -> Loaded:
             "model's arguments allows"
         )
     is_text = _is_text(config_file)
-    enclosing = {
+    enclosing: dict[str, Any] = {
         name: request.args.pop(name)
         for name in ("prefix", "suffix")
         if is_text and name in request.args
@@ -74,12 +73,23 @@ def hf(request: Request) -> Loaded:
     labels = guarded(where, lambda: [str(names[i]) for i in range(len(names))])
     request.require_classes(len(labels))
     version = importlib.metadata.version("transformers")
-    describe = {"architecture": type(built).__name__, "transformers": version}
+    describe: dict[str, Any] = {
+        "architecture": type(built).__name__,
+        "transformers": version,
+    }
     if is_text:
         from rsbounds.loading._text import TextClassifier
 
+        tokenizer = _tokenizer(where, name, settings)
+        if tokenizer is not None:
+            enclosing = {
+                "prefix": tokenizer.prefix,
+                "suffix": tokenizer.suffix,
+                **enclosing,
+            }
+            describe["tokenizer"] = tokenizer.describe()
         tokens = TextClassifier(built, **enclosing)
-        return Loaded(tokens, labels=labels, describe=describe)
+        return Loaded(tokens, labels=labels, describe=describe, tokenizer=tokenizer)
     mean, std, preprocess = _processor(where, name, settings)
     return Loaded(
         built,
@@ -157,6 +167,25 @@ def online(endpoint: str) -> bool:
     return True
 
 
+def _holds(where: str, name: str, file: str, settings: dict[str, Any]) -> bool:
+    """Whether a model has a file of this name."""
+    found = need("transformers.utils", where).cached_file(
+        name,
+        file,
+        local_files_only=settings["local_files_only"],
+        _raise_exceptions_for_missing_entries=False,
+        _raise_exceptions_for_connection_errors=False,
+    )
+    return found is not None
+
+
+def _tokenizer(where: str, name: str, settings: dict[str, Any]) -> Tokenizer | None:
+    """The tokenizer that comes with a text classifier, if one does."""
+    if not _holds(where, name, "tokenizer_config.json", settings):
+        return None
+    return Tokenizer.load(name, **settings)
+
+
 def _processor(
     where: str, name: str, settings: dict[str, Any]
 ) -> tuple[Any, Any, Preprocess | None]:
@@ -167,14 +196,7 @@ def _processor(
     refused.
     """
     auto = need("transformers", where).AutoImageProcessor
-    file = need("transformers.utils", where).cached_file(
-        name,
-        "preprocessor_config.json",
-        local_files_only=settings["local_files_only"],
-        _raise_exceptions_for_missing_entries=False,
-        _raise_exceptions_for_connection_errors=False,
-    )
-    if file is None:
+    if not _holds(where, name, "preprocessor_config.json", settings):
         return 0.0, 1.0, None
     where = f"{where}: its image processor"
     theirs = guarded(where, lambda: auto.from_pretrained(name, **settings))
@@ -228,6 +250,20 @@ def _side(where: str, size: Any) -> int | tuple[int, int]:
     raise ValueError(f"{where} has the size {dict(size)}, which is not supported")
 
 
+def _type_of_numbers(feature: Any) -> np.dtype[Any] | None:
+    """The type that a column's numbers are stored in; rows come as lists of Python's.
+
+    None where it names no type of NumPy's.
+    """
+    while hasattr(feature, "feature") or isinstance(feature, list):
+        feature = feature[0] if isinstance(feature, list) else feature.feature
+    try:
+        dtype: np.dtype[Any] = np.dtype(feature.dtype)
+    except (AttributeError, TypeError):
+        return None
+    return dtype
+
+
 class HfData(Data):
     """Rows of one split: a column of images or of arrays, and one of labels.
 
@@ -257,8 +293,8 @@ class HfData(Data):
                     f"{name} has the splits {shown(', '.join(rows))}: say hf:...:SPLIT"
                 )
             ((split, rows),) = rows.items()
-        x = _column(name, rows.column_names, _X)
-        y = _column(name, rows.column_names, _Y)
+        x = column_of(name, rows.column_names, INPUTS)
+        y = column_of(name, rows.column_names, LABELS)
         feature = rows.features[x]
         # an image's bytes and path, in files that don't name the column's type
         unnamed = isinstance(feature, Mapping) and set(feature) == {"bytes", "path"}
@@ -266,6 +302,7 @@ class HfData(Data):
         if self._image:
             rows = rows.cast_column(x, datasets.Image(decode=False))
         numbers, rule = _numbers(f"{name}: {y}", rows, y, labels)
+        self._dtype = None if self._image else _type_of_numbers(feature)
         self._rows = rows
         self._x = x
         self._preprocess = preprocess
@@ -287,17 +324,15 @@ class HfData(Data):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def _read(self, i: int) -> tuple[bytes | None, NDArray[Any], int]:
+    def _read(self, i: int) -> tuple[NDArray[Any], int]:
         try:
             stored = self._rows[i][self._x]
             if not self._image:
-                x = np.asarray(stored)
-                x = x.astype(np.float32) if x.dtype == np.float64 else x
-                return None, x, self.label(i)
+                return np.asarray(stored, self._dtype), self.label(i)
             raw = stored["bytes"]
             if raw is None:
                 raw = read_image(self._inside(Path(stored["path"])))
-            return raw, decode(raw, self._preprocess), self.label(i)
+            return decode(raw, self._preprocess), self.label(i)
         except Exception as error:
             raise CorruptInput(f"{self.name}: input {i}: {reason(error)}") from error
 
@@ -360,13 +395,3 @@ def _open(
         ) from error
     finally:
         config.HF_HUB_OFFLINE = offline
-
-
-def _column(name: str, columns: Sequence[str], wanted: Sequence[str]) -> str:
-    for column in wanted:
-        if column in columns:
-            return column
-    raise ValueError(
-        f"{name} must have a column {', '.join(wanted[:-1])} or {wanted[-1]}; "
-        f"got {shown(', '.join(columns))}"
-    )

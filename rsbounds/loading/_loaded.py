@@ -27,7 +27,7 @@ class Request:
 
     @property
     def where(self) -> str:
-        """For messages."""
+        """The place of the model, as messages name it."""
         return shown(self.spec)
 
     def require_classes(self, classes: int) -> None:
@@ -49,8 +49,8 @@ class Loaded:
     ----------
     model : torch.nn.Module, callable or estimator
         Maps a batch (count, *shape of x) to scores (count, classes), arrays or tensors,
-        or to something with ``logits``; or a model of another framework, as
-        :func:`rsbounds.frameworks.as_function` takes it.
+        or to what :func:`rsbounds.frameworks.scores_in` finds them in; or a model of
+        another framework, as :func:`rsbounds.frameworks.as_function` takes it.
     mean, std : float or sequence of float, optional
         Of each channel, for pixels in [0, 1]: the model expects (x - mean)/std. The
         model that :func:`load_model` returns normalises by itself, and takes x in its
@@ -61,6 +61,8 @@ class Loaded:
         Names of the classes in their order, or the numbers that data label them with.
     describe : mapping
         For the manifest: what makes this model another one (hashes, versions).
+    tokenizer : optional
+        Of a text classifier, by which :func:`open_data` makes its inputs.
     """
 
     model: Any
@@ -69,13 +71,7 @@ class Loaded:
     preprocess: Preprocess | None = None
     labels: Sequence[Any] | None = None
     describe: Mapping[str, Any] = field(default_factory=dict)
-
-
-def logits(returned: Any) -> Any:
-    """The scores in what a model returned: its ``logits``, if it has any."""
-    if isinstance(returned, Mapping):
-        return returned.get("logits", returned)
-    return getattr(returned, "logits", returned)
+    tokenizer: Any = None
 
 
 def span(input_range: Any) -> tuple[float, float]:

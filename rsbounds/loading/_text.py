@@ -46,6 +46,7 @@ class TextClassifier(nn.Module):
         Without a mask all are there but the padding at the end.
         """
         ids = ids.long()
+        self._require_known(ids)
         if attention_mask is not None:
             there = attention_mask.bool()
             ids = ids.masked_fill(~there, self.padding or 0)
@@ -57,6 +58,16 @@ class TextClassifier(nn.Module):
             there = shown.flip(1).cumsum(1).flip(1) > 0
         ids, there = self._enclosed(ids, there)
         return self.net(input_ids=ids, attention_mask=there.long())
+
+    def _require_known(self, ids: torch.Tensor) -> None:
+        """Raise ArgumentError for a number that is no token of the model."""
+        size = getattr(self.net.config, "vocab_size", None)
+        if size is None or not ids.numel() or 0 <= ids.min() <= ids.max() < size:
+            return
+        wrong = ids[(ids < 0) | (ids >= size)][0].item()
+        raise ArgumentError(
+            "data", f"must be tokens of the model, 0 to {size - 1}; got {wrong}"
+        )
 
     def _enclosed(
         self, ids: torch.Tensor, there: torch.Tensor
@@ -76,8 +87,8 @@ class TextClassifier(nn.Module):
 
 
 def _tokens(name: str, value: Any) -> tuple[int, ...]:
-    given: Sequence[int] = [value] if isinstance(value, int) else value
-    tokens = as_integers(name, given) if len(given) else as_integers(name, [0])[:0]
+    numbers: Sequence[int] = [value] if isinstance(value, int) else value
+    tokens = as_integers(name, numbers) if len(numbers) else as_integers(name, [0])[:0]
     if tokens.ndim != 1:
         raise ArgumentError(name, f"must be token numbers; got {value!r}")
     return tuple(tokens.tolist())

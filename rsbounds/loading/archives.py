@@ -6,7 +6,6 @@ maps no members of npz files.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import shutil
 import struct
@@ -31,10 +30,10 @@ from rsbounds.loading.rows import (
     CorruptInput,
     Data,
     class_numbers,
+    require_label_each,
     require_scale,
 )
 
-_HASHED = 2**24  # bytes read at once
 _MOST = 10**8  # inputs of one run
 _ZEROS = "zeros will do for values and maps, which do not use them"
 
@@ -61,24 +60,14 @@ class Stored(NamedTuple):
         return self.rows(0, self.shape[0] if self.shape else 1)
 
 
-def inputs(path: Path) -> NDArray[np.float32]:
-    """Read the array ``x`` of an npz file at once: finite inputs, as float32."""
+def inputs(path: Path) -> NDArray[np.float64]:
+    """Read the array ``x`` of an npz file at once: finite inputs, as float64."""
     with ExitStack() as files:
         (stored,) = stored_arrays(path, files, "x")
         _require_inputs(shown(path), stored, "f")
         x = stored.rows(0, stored.shape[0])
     largest = float(np.finfo(np.float32).max)
-    return as_floats(f"{shown(path)}: x", x, -largest, largest, nan=False).astype(
-        np.float32
-    )
-
-
-def _hint(shape: tuple[int, ...]) -> str:
-    """What may be meant by labels of several axes."""
-    if len(shape) < 2:
-        return ""
-    one_hot = "one-hot? y.argmax(axis=1) are labels; " if len(shape) == 2 else ""
-    return f" ({one_hot}values and maps do not use y: zeros will do)"
+    return as_floats(f"{shown(path)}: x", x, -largest, largest, nan=False, exact=True)
 
 
 class ArrayData(Data):
@@ -101,11 +90,7 @@ class ArrayData(Data):
             _require_inputs(name, self._x, "fiub" if whole else "fiu")
             if not whole:
                 require_scale(name, self._x.dtype, scale)
-            if y.shape != self._x.shape[:1]:
-                raise ValueError(
-                    f"{name}: y must have one label for each of the {self._x.shape[0]} "
-                    f"inputs; got shape {y.shape}{_hint(y.shape)}"
-                )
+            require_label_each(name, y.shape, self._x.shape[0])
             labels = class_numbers(f"{name}: y", y.rows(0, y.shape[0]), classes)
             self._files = files.pop_all()
         super().__init__(
@@ -114,14 +99,13 @@ class ArrayData(Data):
             labels,
             whole=whole,
             kind=path.suffix.removeprefix("."),
-            shape=list(self._x.shape[1:]),
             dtype=self._x.dtype.str,
         )
 
     def __len__(self) -> int:
         return self._x.shape[0]
 
-    def _read(self, i: int) -> tuple[None, NDArray[Any], int]:
+    def _read(self, i: int) -> tuple[NDArray[Any], int]:
         assert self.labels is not None
         try:
             (x,) = self._x.rows(i, 1)
@@ -129,18 +113,7 @@ class ArrayData(Data):
             raise CorruptInput(
                 f"{self.name}: input {i} can't be read: {reason(error)}"
             ) from error
-        return None, x, int(self.labels[i])
-
-    def _contents(self) -> str:
-        """A hash of every input: a file is read quickly from its first to its last."""
-        contents = hashlib.sha256()
-        rows = len(self)
-        bytes_of_row = math.prod(self._x.shape[1:]) * self._x.dtype.itemsize
-        step = max(_HASHED // bytes_of_row, 1)
-        with self._lock:
-            for start in range(0, rows, step):
-                contents.update(self._x.rows(start, min(step, rows - start)).data)
-        return contents.hexdigest()
+        return x, int(self.labels[i])
 
     def close(self) -> None:
         """Close the files."""
@@ -254,8 +227,8 @@ def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype[Any],
         )
     # before anything is allocated: a header may claim more than there is
     length = file.tell() - start
-    held = length + math.prod(shape) * dtype.itemsize
-    if min(shape, default=1) < 0 or held != size:
+    bytes_needed = length + math.prod(shape) * dtype.itemsize
+    if min(shape, default=1) < 0 or bytes_needed != size:
         raise ValueError(f"{size} bytes where its header says {dtype} {shape}")
     if math.prod(shape[1:]) > LARGEST or (shape and shape[0] > _MOST):
         raise ValueError(

@@ -68,17 +68,26 @@ def call(argument: str, spec: str, **arguments: Any) -> Any:
             f"{type(function).__name__} itself: write def load(): return "
             f"{shown(attribute)}",
         )
+    _check_call(argument, spec, function, arguments)
+    with naming(argument):
+        return guarded(what, lambda: function(**arguments))
+
+
+def _check_call(
+    argument: str, spec: str, function: Callable[..., Any], arguments: dict[str, Any]
+) -> None:
+    """Refuse a function that does not take what it is called with."""
     try:
         inspect.signature(function).bind(**arguments)
     except TypeError as error:
-        given = f"the arguments {', '.join(arguments)}" if arguments else "no argument"
-        raise ArgumentError(
-            argument, f"{what} is called with {given}; {shown(error)}"
-        ) from error
+        passed = f"the arguments {', '.join(arguments)}" if arguments else "no argument"
+        message = f"{shown(spec)} is called with {passed}; {shown(error)}"
+        if not arguments:  # such as a function of a batch, which is the model itself
+            itself = shown(spec.rpartition(":")[2])
+            message += f" (to give it as it is, write def load(): return {itself})"
+        raise ArgumentError(argument, message) from error
     except ValueError:  # a builtin that does not tell its arguments
         pass
-    with naming(argument):
-        return guarded(what, lambda: function(**arguments))
 
 
 @contextmanager
@@ -129,8 +138,8 @@ def guarded(what: str, call: Callable[..., T], *arguments: Any) -> T:
         place = _place(error)
         if isinstance(error, ArgumentError) and not place:
             # this package refused an argument: no code of the user's failed
-            said = f": {error}" if error.name != "x" else f" {error.problem}"
-            raise ValueError(f"{shown(what)}{shown(said)}") from error
+            problem = f": {error}" if error.name != "x" else f" {error.problem}"
+            raise ValueError(f"{shown(what)}{shown(problem)}") from error
         raise ValueError(f"{shown(what)} failed: {reason(error)}{place}") from error
 
 
@@ -152,7 +161,8 @@ def _place(error: BaseException) -> str:
 
 def reason(error: BaseException) -> str:
     """An exception's type and its whole message on one line."""
-    message = shown(" ".join(str(error).split()))
+    texts = (str(error), *getattr(error, "__notes__", ()))
+    message = shown(" ".join(" ".join(texts).split()))
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 

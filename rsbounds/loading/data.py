@@ -3,31 +3,40 @@
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import getitem
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rsbounds._numerics import threads
 from rsbounds._numerics.checks import count, on_host
 from rsbounds._numerics.domains import POSITIVE
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.frames import category_columns
+from rsbounds._numerics.frames import category_columns, require_numbers_kept
 from rsbounds._numerics.text import shown
 from rsbounds.loading import matrices, ragged
+from rsbounds.loading._forms import unknown_data
+from rsbounds.loading._sheet import TABLES
 from rsbounds.loading.archives import ArrayData, member_names
 from rsbounds.loading.callables import call, guarded
 from rsbounds.loading.images import FolderData, Preprocess
 from rsbounds.loading.rows import (
+    INPUTS,
+    LABELS,
     CorruptInput,
     Data,
     Item,
     class_number,
+    class_numbers,
+    column_of,
     is_sparse,
-    stored_array,
+    require_label_each,
+    unmatched,
 )
+from rsbounds.loading.texts import read_texts
 
 
 def open_data(
@@ -38,6 +47,8 @@ def open_data(
     scale: float | None = None,
     whole: bool = False,
     download: bool = False,
+    tokenizer: Any = None,
+    target: str | None = None,
 ) -> Data:
     """Open a data set by its place, or of arrays; inputs are read when they are used.
 
@@ -66,6 +77,16 @@ def open_data(
         categories, bits. For noise whose inputs they may be (``noise.whole``).
     download : bool
         Whether a data set that is not on disk may be fetched.
+    tokenizer : str, path or tokenizer of transformers, optional
+        The data are texts, a file or frame of two columns or (texts, labels), and
+        become the numbers of their tokens, without those that a model puts around them.
+        A directory, a name in the cache, or that of a :class:`Loaded`. The attribute
+        ``tokenizer`` of the data has the number of [MASK], ``mask``, which
+        ``schemes.mask(..., hidden=)`` takes, and ``decode``, which
+        :func:`rsbounds.sampling.on_strings` takes. Words that it doesn't know are told
+        in a RuntimeWarning.
+    target : str, optional
+        Of a file of texts the column of the classes.
 
     Raises
     ------
@@ -97,6 +118,8 @@ def open_data(
         )
     if isinstance(data, Data):
         return data
+    if tokenizer is not None:
+        return read_texts(data, tokenizer, target, classes=labels)
     if not isinstance(data, str | os.PathLike):
         sequence = SequenceData(
             _pairs(data), "data", preprocess, scale, labels, whole=whole
@@ -131,7 +154,7 @@ def _of_place(
         return _archive(Path(text), scale, labels, whole=whole)
     if text.endswith(".npy"):
         return ArrayData(Path(text), scale, labels, whole=whole)
-    if text.endswith(".csv"):
+    if text.endswith(TABLES):
         raise ArgumentError(
             "data",
             f"must be read by read_table, which is told the column of the classes; got "
@@ -143,11 +166,7 @@ def _of_place(
             f"{shown(text)} is a directory: say imagefolder:{shown(text)} or hf:...",
         )
     if ":" not in text:
-        raise ArgumentError(
-            "data",
-            "must be FILE.npz, FILE.npy, imagefolder:DIR, hf:ID_OR_DIRECTORY[:SPLIT], "
-            f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(text)!r}",
-        )
+        raise unknown_data(text)
     pairs = _pairs(call("data", text))
     return SequenceData(pairs, shown(text), preprocess, scale, labels, whole=whole)
 
@@ -170,22 +189,12 @@ def _pairs(data: Any) -> Any:
     """The pairs of arrays (x, y); those of a sequence are taken as they are."""
     if isinstance(data, tuple) and len(data) == 2 and is_array(data[1]):
         x, y = by_position(data[0]), by_position(data[1])
-        if np.ndim(y) != 1:
-            hint = ""
-            if np.ndim(y) > 1 and np.size(y) > len(y):
-                hint = ": maps are given to the answer, Maps(scheme, truth=...)"
-            raise ValueError(
-                f"data: y must be a label for each input; got shape {np.shape(y)}{hint}"
-            )
         if is_sparse(x):
             raise ValueError(
                 "data: a sparse matrix is one input, a graph; give pairs [(x, y)], or "
                 "the path of a file whose rows are the inputs"
             )
-        if len(x) != len(y):
-            raise ValueError(
-                f"data: x and y must have one length; got {len(x)} and {len(y)}"
-            )
+        require_label_each("data", np.shape(y), len(x))
         return _Pairs(x, y)
     return by_position(data)
 
@@ -198,7 +207,23 @@ def by_position(table: Any) -> Any:
     """
     if isinstance(table, np.ndarray) or not hasattr(table, "to_numpy"):
         return table
-    return table.to_numpy()
+    array = table.to_numpy()
+    if hasattr(table, "columns"):
+        _require_types_of_numpy(table, array)
+    require_numbers_kept("data", table, array)
+    return array
+
+
+def _require_types_of_numpy(frame: Any, array: NDArray[Any]) -> None:
+    """ArgumentError for a frame of numbers that has become an array of objects."""
+    kinds = {getattr(dtype, "kind", "O") for dtype in frame.dtypes}
+    if array.dtype == object and kinds <= set("iuf"):
+        types = ", ".join(sorted({str(dtype) for dtype in frame.dtypes}))
+        raise ArgumentError(
+            "data",
+            f"must have columns of NumPy's types; got {types}: "
+            "data.astype('float64'), once nothing is missing",
+        )
 
 
 def is_array(y: Any) -> bool:
@@ -240,6 +265,8 @@ class SequenceData(Data):
             got = "arrays" if isinstance(pairs, _Pairs) else type(pairs).__name__
             if hasattr(pairs, "dataset"):
                 got += ", which loads batches: give its dataset"
+            elif hasattr(pairs, "__iter__") and not sequence:
+                got += ", which has no length: give list(data), or part of it"
             elif sequence and not len(pairs):
                 got += " without any"
             raise ValueError(
@@ -250,6 +277,7 @@ class SequenceData(Data):
         self._length = len(pairs)
         self._preprocess = preprocess
         self._classes = classes
+        self._names = _class_names(pairs, classes)
         description = preprocess and preprocess.description
         super().__init__(
             name,
@@ -263,22 +291,28 @@ class SequenceData(Data):
     def __len__(self) -> int:
         return self._length
 
-    def _shape(self) -> list[int] | None:
-        shapes = []
-        for i in (0, len(self) - 1):
-            try:
-                with self._lock:
-                    stored, x, _ = self._read(i)
-            except ValueError:  # an error only if it is to be certified
-                return None
-            if stored is not None or is_sparse(x):  # a picture may be cropped later
-                return None
-            shapes.append(list(x.shape))
-        return shapes[0] if shapes[0] == shapes[1] else None
+    def _divisor(self) -> float | None:
+        if self._scale is not None:
+            return self._scale
+        try:
+            return 255.0 if _is_picture(self._pair(0)[0]) else None
+        except ValueError:  # an error only if it is to be certified
+            return None
 
-    def _read(self, i: int) -> tuple[bytes | None, Any, int]:
+    def _all_labels(self) -> NDArray[np.int64] | None:
+        if not isinstance(self._pairs, _Pairs):
+            return None
+        try:
+            return class_numbers(self.name, on_host("y", self._pairs.y), self._classes)
+        except ValueError:  # an error only where one is to be certified
+            return None
+
+    def _pair(self, i: int) -> Any:
         what = f"{self.name}: input {i}"
-        pair = guarded(what, getitem, self._pairs, i)
+        pair: Any = guarded(what, getitem, self._pairs, i)
+        if isinstance(pair, Mapping):
+            names = list(pair)
+            pair = tuple(pair[column_of(what, names, of)] for of in (INPUTS, LABELS))
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             length = f" of length {len(pair)}" if hasattr(pair, "__len__") else ""
             hint = ""
@@ -287,22 +321,45 @@ class SequenceData(Data):
             raise ValueError(
                 f"{what} must be a pair (x, y); got {type(pair).__name__}{length}{hint}"
             )
-        x, y = pair
+        return pair
+
+    def _read(self, i: int) -> tuple[Any, int]:
+        what = f"{self.name}: input {i}"
+        x, y = self._pair(i)
+        if self._names is not None:  # its number is the data's, not the model's
+            place = class_number(f"{what}: label", y, None)
+            y = guarded(what, getitem, self._names, place)
         label = class_number(f"{what}: label", y, self._classes)
         if type(x) is np.ndarray or is_sparse(x):
-            return None, x, label
-        images = sys.modules.get(
-            "PIL.Image"
-        )  # without it there is no image of Pillow's
-        if images is None or not isinstance(x, images.Image):
-            array = guarded(what, lambda: np.asarray(on_host(what, x)))
-            return None, array, label
+            return x, label
+        if not _is_picture(x):
+            numbers = on_host(what, x)
+            return guarded(what, lambda: np.asarray(numbers)), label
         try:
             pixels = (self._preprocess or Preprocess())(x)
         except Exception as error:
             raise CorruptInput(f"{what}: {error}") from error
         scaled = pixels / np.float32(255) if self._scale is None else pixels
-        return stored_array(pixels), scaled, label
+        return scaled, label
+
+
+def _class_names(pairs: Any, labels: Sequence[Any] | None) -> list[str] | None:
+    """What a data set's numbers of classes stand for, among a model's names.
+
+    None where it doesn't say, as torchvision's do in ``classes``, or by other names.
+    """
+    names = getattr(pairs, "classes", None)
+    if not labels or not isinstance(names, list | tuple):
+        return None
+    texts = [name for name in names if isinstance(name, str)]
+    are_known = len(texts) == len(names) and set(texts) <= set(labels)
+    return texts if are_known else None
+
+
+def _is_picture(x: Any) -> bool:
+    """Whether it is an image of Pillow's."""
+    images = sys.modules.get("PIL.Image")  # without it there is none
+    return images is not None and isinstance(x, images.Image)
 
 
 def check_labels(
@@ -312,6 +369,9 @@ def check_labels(
     labels = data.labels
     if labels is None:
         return
+    if data.ordered_classes not in (0, classes):
+        numbered = data.ordered_classes
+        raise ValueError(unmatched(data.name, numbered, classes, data.step))
     if indices is not None:
         labels = labels[np.fromiter(indices, dtype=np.int64)]
     wrong = labels >= classes
@@ -331,8 +391,8 @@ def check_labels(
 
 def counted_from_one(labels: Any, classes: int) -> str:
     """What to say of labels that seem to begin at 1; "" of others."""
-    given = np.asarray(labels)
-    if given.size and given.max() == classes and given.min() >= 1:
+    numbers = np.asarray(labels)
+    if numbers.size and numbers.max() == classes and numbers.min() >= 1:
         return ": labels are counted from 0"
     return ""
 

@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_floats, choice
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
+from rsbounds.frameworks import scores_in
 from rsbounds.loading._hf import located, reachable
-from rsbounds.loading._loaded import Loaded, logits, span
+from rsbounds.loading._loaded import Loaded, span
 from rsbounds.loading.callables import call, fingerprint, guarded, naming
 from rsbounds.loading.packages import need
 from rsbounds.loading.parameters import is_torch, parameters_hash
@@ -61,18 +62,18 @@ class Classifier(nn.Module):
 
     @property
     def query_levels(self) -> Any:
-        """Those of a network that asks two queries of its input as it is, else None."""
+        """The levels of the network's two queries of its input as it is, or None."""
         return getattr(self.net, "query_levels", None) if self.shift is None else None
 
     def forward(self, x: torch.Tensor) -> Any:
         """Scores (count, classes) of a batch (count, *shape of x)."""
         if self.shift is not None and self.spread is not None:
             x = (x - self.shift.to(x.dtype)) / self.spread.to(x.dtype)
-        return logits(self.net(x))
+        return scores_in(self.net(x))
 
 
 class MaskedClassifier(Classifier):
-    """The same of a ``net`` that takes an ``attention_mask``."""
+    """A classifier whose ``net`` takes an ``attention_mask``."""
 
     def forward(
         self, x: torch.Tensor, attention_mask: torch.Tensor | None = None
@@ -80,7 +81,7 @@ class MaskedClassifier(Classifier):
         """Scores (count, classes) of a batch, of which the mask says what is there."""
         if attention_mask is None:
             return super().forward(x)
-        return logits(self.net(x, attention_mask=attention_mask))
+        return scores_in(self.net(x, attention_mask=attention_mask))
 
 
 def takes_mask(net: Any) -> bool:
@@ -223,7 +224,7 @@ class Denoised(nn.Module):
         elif self.prediction == "v_prediction":
             clean = self._a * y - self._b * predicted
         clean = (clean.clamp(-1, 1) + 1) * self._half + self._low
-        return logits(self.classifier(clean))
+        return scores_in(self.classifier(clean))
 
 
 def timestep(alphas_cumprod: Any, level: float) -> int:

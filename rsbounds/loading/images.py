@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from rsbounds._numerics.files import opened
 from rsbounds._numerics.text import shown
 from rsbounds.loading.callables import reason
 from rsbounds.loading.packages import need
-from rsbounds.loading.rows import CorruptInput, Data
+from rsbounds.loading.rows import CorruptInput, Data, unmatched
 
 INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos", "box", "hamming")
 ENDINGS = (
@@ -35,6 +35,8 @@ ENDINGS = (
     ".gif",
 )
 LARGEST_FILE = 2**28  # bytes of one encoded image
+#: Folders that are parts of a data set where they hold folders themselves.
+_PARTS = ("train", "training", "val", "valid", "validation", "test", "testing")
 _DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")
 
 
@@ -117,9 +119,29 @@ class Preprocess:
     def _half(self, rest: int) -> int:
         return rest // 2 if self.rounding == "down" else round(rest / 2)
 
+    @classmethod
+    def of(cls, description: Mapping[str, Any] | None) -> Self | None:
+        """The steps that a manifest describes; None for none.
+
+        ValueError for what describes none.
+        """
+        if description is None:
+            return None
+        names = {field.name for field in fields(cls)}
+        if unknown := description.keys() - names:
+            raise ArgumentError(
+                "preprocessing",
+                f"must be of {', '.join(sorted(names))}; got {min(unknown)!r:.60}",
+            )
+        steps: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in description.items()
+        }
+        return cls(**steps)
+
     @property
     def description(self) -> dict[str, Any]:
-        """For a manifest."""
+        """The steps by name, as a manifest holds them."""
         return {
             k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()
         }
@@ -180,8 +202,16 @@ def _resized(size: tuple[int, int], resize: int | tuple[int, int]) -> tuple[int,
     return resize * width // height, resize
 
 
+#: What to do where folders don't say which of the model's classes they are.
+BY_FOLDER = (
+    "name each folder by its class's number (0, 1, ...) or by the model's name for it"
+)
+
+
 class FolderData(Data):
     """Images below DIR/CLASS/, in the order of their paths."""
+
+    step = BY_FOLDER
 
     def __init__(
         self,
@@ -194,6 +224,7 @@ class FolderData(Data):
         classes = sorted(
             e.name for e in os.scandir(root) if e.is_dir() and e.name[0] != "."
         )
+        _require_classes(name, root, classes)
         numbers, rule = number_classes(name, classes, labels)
         images = {folder: _images(root / folder) for folder in classes}
         self._files = [file for folder in classes for file in images[folder]]
@@ -215,17 +246,34 @@ class FolderData(Data):
             pillow=need("PIL", "an image").__version__,
             preprocessing=preprocess and preprocess.description,
         )
+        self.ordered_classes = len(classes) if rule == "order" else 0
 
     def __len__(self) -> int:
         return len(self._files)
 
-    def _read(self, i: int) -> tuple[bytes, NDArray[Any], int]:
+    def _read(self, i: int) -> tuple[NDArray[Any], int]:
         path = self._files[i]
         try:
-            raw = read_image(path)
-            return raw, decode(raw, self._preprocess), self.label(i)
+            return decode(read_image(path), self._preprocess), self.label(i)
         except (ValueError, OSError) as error:
             raise CorruptInput(f"{shown(path)}: {error}") from error
+
+
+def _require_classes(name: str, root: Path, classes: Sequence[str]) -> None:
+    """ValueError where the folders are parts of a data set, not its classes."""
+    parts = [folder for folder in classes if folder.lower() in _PARTS]
+    if not parts or not all(_has_folders(root / part) for part in parts):
+        return
+    place = shown(root / parts[-1])
+    raise ValueError(
+        f"{name} must hold a folder for each class; {' and '.join(parts)} hold folders "
+        f"of their own, as parts of a data set do: say which, imagefolder:{place}"
+    )
+
+
+def _has_folders(folder: Path) -> bool:
+    with os.scandir(folder) as entries:
+        return any(entry.is_dir() for entry in entries)
 
 
 def number_classes(
@@ -241,10 +289,7 @@ def number_classes(
     if labels is not None and set(classes) <= set(labels):
         return {c: list(labels).index(c) for c in classes}, "name"
     if labels is not None and len(labels) != len(classes):
-        raise ValueError(
-            f"{name} has {len(classes)} classes and the model {len(labels)}: name each "
-            "folder by its class's number (0, 1, ...) or by the model's name for it"
-        )
+        raise ValueError(unmatched(name, len(classes), len(labels), BY_FOLDER))
     return {c: i for i, c in enumerate(sorted(classes))}, "order"
 
 

@@ -1,6 +1,5 @@
 """Sparse matrices in CSR form, as ``scipy.sparse.save_npz`` writes them."""
 
-import hashlib
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 from rsbounds._numerics.checks import as_integers
 from rsbounds._numerics.text import shown
 from rsbounds.loading.archives import Stored, stored_arrays
-from rsbounds.loading.rows import LARGEST, Data, class_numbers, stored_matrix
+from rsbounds.loading.rows import LARGEST, Data, class_numbers
 
 MEMBERS = frozenset({"indices", "indptr", "data", "shape", "format"})
 
@@ -38,15 +37,14 @@ class MatrixData(Data):
                         f"{shown(beside)} must have one label, or one for each of the "
                         f"{rows} rows; got shape {y.shape}"
                     )
-                given = y.all()
-            labels = class_numbers(shown(beside), given, classes)
+                stored = y.all()
+            labels = class_numbers(shown(beside), stored, classes)
         self._by_rows = len(labels) == rows
         super().__init__(
             name,
             None,
             labels,
             kind="csr",
-            shape=list(self._matrix.shape),
             by_rows=self._by_rows,
         )
 
@@ -54,16 +52,13 @@ class MatrixData(Data):
         assert self.labels is not None
         return len(self.labels)
 
-    def _read(self, i: int) -> tuple[None, Any, int]:
+    def _read(self, i: int) -> tuple[Any, int]:
         assert self.labels is not None
         x = self._matrix[[i]] if self._by_rows else self._matrix
-        return None, x, int(self.labels[i])
-
-    def _contents(self) -> str:
-        return hashlib.sha256(stored_matrix(self._matrix)).hexdigest()
+        return x, int(self.labels[i])
 
 
-class _Parts(NamedTuple):
+class _MatrixParts(NamedTuple):
     """Where the arrays of a matrix are stored, and its shape."""
 
     shape: tuple[int, int]
@@ -99,7 +94,7 @@ def _matrix(path: Path, name: str) -> Any:
     return matrix
 
 
-def _parts(path: Path, name: str, files: ExitStack) -> _Parts:
+def _parts(path: Path, name: str, files: ExitStack) -> _MatrixParts:
     """The arrays of a matrix, as their headers promise them: nothing long is read."""
     form, shape, starts = stored_arrays(path, files, "format", "shape", "indptr")
     _require_rows_first(name, form)
@@ -122,7 +117,7 @@ def _parts(path: Path, name: str, files: ExitStack) -> _Parts:
             f"{name}: data must be at most {LARGEST} numbers; got {data.dtype} of "
             f"shape {data.shape}"
         )
-    return _Parts((rows, columns), starts, indices, data)
+    return _MatrixParts((rows, columns), starts, indices, data)
 
 
 def _require_rows_first(name: str, form: Stored) -> None:

@@ -17,8 +17,10 @@ from rsbounds._numerics.checks import as_floats, broadcast, count, on_host
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import file_hash
 from rsbounds._numerics.text import shown
-from rsbounds.frameworks import as_function, is_estimator, is_regressor, labels_of
-from rsbounds.loading._loaded import Loaded, Request, logits, span
+from rsbounds.frameworks import as_function, scores_in
+from rsbounds.frameworks.internal import is_estimator, is_regressor, labels_of
+from rsbounds.loading._forms import unknown_model
+from rsbounds.loading._loaded import Loaded, Request, span
 from rsbounds.loading.callables import call, fingerprint, naming
 from rsbounds.loading.checkpoints import load_weights
 from rsbounds.loading.images import Preprocess
@@ -102,11 +104,7 @@ def load_model(
             options["num_classes"] = count("num_classes", options["num_classes"], 2)
         load = _backend(prefix)
     elif not all(spec.rpartition(":")):
-        raise ArgumentError(
-            "model",
-            f"must be {', '.join(f'{backend}:NAME' for backend in _BACKENDS)}, "
-            f"MODULE:CALLABLE or path/to/file.py:CALLABLE; got {shown(spec)!r}",
-        )
+        raise unknown_model(spec)
     request = Request(
         spec=spec,
         name=name,
@@ -171,13 +169,13 @@ def _load(load: Callable[[Request], Loaded], request: Request, prefix: str) -> L
 
 def _changed(preprocess: Preprocess | None, changes: Mapping[str, Any]) -> Preprocess:
     """What images go through, otherwise than the model says."""
-    stated = preprocess or Preprocess()
-    unknown_names = changes.keys() - stated.description.keys()
+    by_model = preprocess or Preprocess()
+    unknown_names = changes.keys() - by_model.description.keys()
     if unknown_names:
         raise ArgumentError(
             "preprocess", f"has no {', '.join(map(repr, sorted(unknown_names)))}"
         )
-    return replace(stated, **changes)
+    return replace(by_model, **changes)
 
 
 def _backend(prefix: str) -> Callable[[Request], Loaded]:
@@ -224,7 +222,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from rsbounds.loading import parse_arguments
+    >>> from rsbounds.loading.internal import parse_arguments
     >>> parse_arguments("depth=50,mean=(.5,.5,.5),act=relu,pretrained=False")
     {'depth': 50, 'mean': (0.5, 0.5, 0.5), 'act': 'relu', 'pretrained': False}
     """
@@ -255,7 +253,8 @@ class ArrayClassifier:
     """Scores of a model at ``(x - shift) / spread``, as a NumPy array.
 
     ``model`` is as :func:`rsbounds.frameworks.as_function` takes it; with ``outputs``
-    its outputs are wanted, not its vote. Without ``shift`` and ``spread``, of shape
+    its outputs are wanted, not its vote; ``columns`` makes the frame that it takes of a
+    batch. Without ``shift`` and ``spread``, of shape
     (channels, 1, 1) or (), x goes in as it is.
     """
 
@@ -266,19 +265,29 @@ class ArrayClassifier:
         spread: NDArray[Any] | None = None,
         *,
         outputs: bool = False,
+        columns: Callable[[Any], Any] | None = None,
     ) -> None:
         self.model = model
+        self.columns = columns
         # whether values were wanted is known when it is called
         self._regressor = is_regressor(model) and not outputs
-        self.function = as_function(model, outputs=outputs or self._regressor)
+        self.function = as_function(
+            model, outputs=outputs or self._regressor, columns=columns
+        )
         self.shift = shift
         self.spread = spread
 
     def of_outputs(self) -> ArrayClassifier:
-        """The same of the model's outputs as they are."""
-        return ArrayClassifier(self.model, self.shift, self.spread, outputs=True)
+        """This model with its outputs as they are, instead of its vote."""
+        return ArrayClassifier(
+            self.model, self.shift, self.spread, outputs=True, columns=self.columns
+        )
 
-    def __call__(self, batch: NDArray[np.float32]) -> NDArray[Any]:
+    def of_columns(self, columns: Callable[[Any], Any]) -> ArrayClassifier:
+        """This model, given what ``columns`` makes of a batch."""
+        return ArrayClassifier(self.model, self.shift, self.spread, columns=columns)
+
+    def __call__(self, batch: NDArray[Any]) -> NDArray[Any]:
         """Scores (count, classes) of a batch (count, *shape of x)."""
         if self._regressor:
             raise ValueError(
@@ -287,7 +296,9 @@ class ArrayClassifier:
             )
         if self.shift is not None and self.spread is not None:
             batch = (batch - self.shift) / self.spread
-        return np.asarray(on_host("the model's scores", logits(self.function(batch))))
+        return np.asarray(
+            on_host("the model's scores", scores_in(self.function(batch)))
+        )
 
 
 def _normalised(

@@ -17,7 +17,7 @@ _DEEPEST = 12
 #: Packages whose functions and objects are not looked into.
 _OTHERS = {"numpy", "scipy", "torch", "jax", "keras", "tensorflow", "rsbounds_ext"}
 
-Held = tuple[str, NDArray[Any]]
+NamedArray = tuple[str, NDArray[Any]]
 
 
 def is_torch(model: Any) -> bool:
@@ -62,7 +62,7 @@ def _arrays_hash(model: Any) -> str | None:
     return None if found == none else found
 
 
-def held_arrays(model: Any) -> Iterator[Held]:
+def held_arrays(model: Any) -> Iterator[NamedArray]:
     """Yield the arrays that a model holds, and where they lie.
 
     They are sought in a module, a Keras model, an estimator, a function's closure,
@@ -71,23 +71,25 @@ def held_arrays(model: Any) -> Iterator[Held]:
     Numbers alone, outside of arrays, are not among them: counters change as a model
     runs.
     """
-    yield from _held(model, "model", {}, _DEEPEST)
+    yield from _arrays_in(model, "model", {}, _DEEPEST)
 
 
-def _held(node: Any, path: str, seen: dict[int, Any], left: int) -> Iterator[Held]:
+def _arrays_in(
+    node: Any, path: str, seen: dict[int, Any], left: int
+) -> Iterator[NamedArray]:
     if id(node) in seen or not left or isinstance(node, ModuleType | type):
         return
     # kept, not only its id: a state made for this would hand its id on to the next one
     seen[id(node)] = node
-    own = _own_arrays(node, path)
-    if own is not None:
-        yield from own
+    arrays = _arrays_of(node, path)
+    if arrays is not None:
+        yield from arrays
         return
     for name, part in _parts(node):
-        yield from _held(part, f"{path}.{name}", seen, left - 1)
+        yield from _arrays_in(part, f"{path}.{name}", seen, left - 1)
 
 
-def _own_arrays(node: Any, path: str) -> list[Held] | None:
+def _arrays_of(node: Any, path: str) -> list[NamedArray] | None:
     """The arrays that a tensor, an array or a network is; None for anything else."""
     if isinstance(node, np.ndarray):
         return _fields(node, path)
@@ -116,13 +118,13 @@ def _of_tensor(tensor: Any) -> NDArray[Any]:
     return array
 
 
-def _fields(array: NDArray[Any], path: str) -> list[Held]:
+def _fields(array: NDArray[Any], path: str) -> list[NamedArray]:
     """An array, or those of its fields: what lies between fields is anything."""
     if array.dtype.names:
         return [
-            held
+            named
             for name in array.dtype.names
-            for held in _fields(array[name], f"{path}.{name}")
+            for named in _fields(array[name], f"{path}.{name}")
         ]
     return [] if array.dtype.hasobject else [(path, array)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,11 +19,11 @@ from rsbounds.loading.rows import (
     CorruptInput,
     Data,
     class_numbers,
+    require_label_each,
     require_scale,
 )
 
 MEMBERS = frozenset({"values", "offsets", "y"})
-_AT_ONCE = 2**21  # values hashed at once
 
 
 class RaggedData(Data):
@@ -61,11 +60,7 @@ class RaggedData(Data):
                     f"{y.shape}"
                 )
             self._offsets = _checked(name, offsets.rows(0, offsets.shape[0]), shape[0])
-            if y.shape[0] != len(self._offsets) - 1:
-                raise ValueError(
-                    f"{name}: y must have one label for each of the "
-                    f"{len(self._offsets) - 1} inputs; got shape {y.shape}"
-                )
+            require_label_each(name, y.shape, len(self._offsets) - 1)
             labels = class_numbers(f"{name}: y", y.rows(0, y.shape[0]), classes)
             self._files = files.pop_all()
         super().__init__(
@@ -80,7 +75,7 @@ class RaggedData(Data):
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
-    def _read(self, i: int) -> tuple[None, NDArray[Any], int]:
+    def _read(self, i: int) -> tuple[NDArray[Any], int]:
         assert self.labels is not None
         start, end = self._offsets[i : i + 2].tolist()
         try:
@@ -89,17 +84,7 @@ class RaggedData(Data):
             raise CorruptInput(
                 f"{self.name}: input {i} can't be read: {reason(error)}"
             ) from error
-        return None, x, int(self.labels[i])
-
-    def _contents(self) -> str:
-        """A hash of every input."""
-        contents = hashlib.sha256(self._offsets.astype("<i8").tobytes())
-        count = self._values.shape[0]
-        with self._lock:
-            for start in range(0, count, _AT_ONCE):
-                step = min(_AT_ONCE, count - start)
-                contents.update(self._values.rows(start, step).data)
-        return contents.hexdigest()
+        return x, int(self.labels[i])
 
     def close(self) -> None:
         """Close the file."""

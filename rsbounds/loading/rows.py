@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import as_integers, count, flag
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.text import shown
 
 LARGEST = 2**28  # numbers of one input, 1 GiB in float32: as many as Pillow thinks safe
 NUMBERS_OF_TEXT = (
@@ -38,11 +39,12 @@ class Item:
     index, label : int
         Its place in the data, from 0, and its class.
     x : ndarray, sparse matrix or None
-        float32; int64 for whole numbers that are taken as they are; in CSR form where a
-        sparse matrix was stored. None where it can't be decoded.
+        float32 or float64, as it was stored; int64 for whole numbers that are taken as
+        they are; in CSR form where a sparse matrix was stored. None where it can't be
+        decoded.
     digest : str or None
-        SHA-256 of what was stored (an array's type, shape and bytes, or an image file's
-        bytes) and of the label.
+        SHA-256 of ``x``, its shape and its numbers whatever their type, and of the
+        label: the same wherever the input is stored.
     problem : str, optional
         Why it can't be decoded.
     """
@@ -65,9 +67,19 @@ class Data(AbstractContextManager["Data"], ABC):
         All labels, where they can be known without reading the inputs.
     categories : mapping
         The columns of a table that hold codes of categories: place and name.
+    reserved : mapping
+        The numbers that no input has and noise must not show by chance, such as that of
+        [SEP]: number and name.
+    ordered_classes : int
+        How many classes there are where they are numbered in the order of their names
+        alone, which must then be all of the model's; else 0.
+    step : str
+        What to do where they aren't.
 
     With ``whole`` inputs of whole numbers need no scale: they stay what they are.
     """
+
+    step = ""
 
     def __init__(
         self,
@@ -81,6 +93,8 @@ class Data(AbstractContextManager["Data"], ABC):
         self.name = name
         self.labels = labels
         self.categories: Mapping[int, str] = {}
+        self.reserved: Mapping[int, str] = {}
+        self.ordered_classes = 0
         self._whole = flag("whole", whole) and scale is None
         if self._whole:
             facts["whole"] = True
@@ -100,14 +114,14 @@ class Data(AbstractContextManager["Data"], ABC):
         """How inputs are read, with hashes of labels and contents, for the manifest."""
         facts = {
             "rows": len(self),
-            "scale": self._scale,
+            "scale": self._divisor(),
             **self._facts,
             "x": self._contents(),
         }
         if (shape := self._shape()) is not None:
             facts["shape"] = shape
-        if self.labels is not None:
-            stored = self.labels.astype("<i8").tobytes()
+        if (labels := self._all_labels()) is not None:
+            stored = labels.astype("<i8").tobytes()
             facts["labels"] = hashlib.sha256(stored).hexdigest()
         return facts
 
@@ -116,15 +130,24 @@ class Data(AbstractContextManager["Data"], ABC):
         """Number of inputs."""
 
     @abstractmethod
-    def _read(self, i: int) -> tuple[bytes | None, Any, int]:
-        """Return input i as stored (None: its numbers), as numbers, and its label.
+    def _read(self, i: int) -> tuple[Any, int]:
+        """Return the numbers of input i before scaling, and its label."""
 
-        The numbers are those before scaling.
-        """
+    def _divisor(self) -> float | None:
+        """What stored numbers are divided by; None where nothing divides them."""
+        return self._scale
+
+    def _all_labels(self) -> NDArray[np.int64] | None:
+        """All labels, where no input is read for them."""
+        return self.labels
 
     def _shape(self) -> list[int] | None:
-        """Shape of the first and the last input; None where it can't be told."""
-        return None
+        """Shape of the first and the last input; None unless they have one."""
+        try:
+            first, last = (self.item(i).x.shape for i in (0, len(self) - 1))
+        except ValueError:  # an error only if it is to be certified
+            return None
+        return list(first) if first == last else None
 
     def _contents(self) -> str:
         """Hash of inputs spread over the data.
@@ -141,7 +164,9 @@ class Data(AbstractContextManager["Data"], ABC):
         return contents.hexdigest()
 
     def item(self, i: int) -> Item:
-        """Read input i: float32, divided by the scale, finite; or whole numbers.
+        """Read input i: finite, divided by the scale; or whole numbers.
+
+        In float32 or float64, as it is stored.
 
         Raises
         ------
@@ -150,12 +175,9 @@ class Data(AbstractContextManager["Data"], ABC):
         """
         i = self._place(i)
         with self._lock:
-            stored, x, label = self._read(i)
-        sparse = is_sparse(x)
-        numbers = x if sparse else self._numbers(i, x)
-        if stored is None:
-            stored = stored_matrix(x) if sparse else stored_array(x)
-        digest = hashlib.sha256(stored)
+            x, label = self._read(i)
+        numbers = x if is_sparse(x) else self._numbers(i, x)
+        digest = hashlib.sha256(content_of(numbers))
         digest.update(f" label {label}".encode())
         return Item(i, numbers, label, digest.hexdigest())
 
@@ -203,11 +225,9 @@ class Data(AbstractContextManager["Data"], ABC):
             )
         if x.dtype.kind != "f":
             require_scale(self.name, x.dtype, self._scale)
-        with np.errstate(over="ignore"):
-            x = x.astype(np.float32)
-        if self._scale not in (None, 1):
-            x /= np.float32(self._scale)
-        good = np.isfinite(x)
+        x = self._scaled(i, x)
+        with np.errstate(over="ignore"):  # which many models run in
+            good = np.isfinite(x.astype(np.float32, copy=False))
         if not good.all():
             raise CorruptInput(
                 f"{self.name}: input {i} must be finite; {int((~good).sum())} of "
@@ -215,45 +235,130 @@ class Data(AbstractContextManager["Data"], ABC):
             )
         return x
 
+    def _scaled(self, i: int, x: NDArray[Any]) -> NDArray[Any]:
+        """Numbers in the type in which noise is added, divided by the scale.
+
+        Types of two bytes and float32 become float32, which holds them; all others
+        float64, and what that does not hold is refused.
+        """
+        dtype: np.dtype[Any] = np.dtype(np.float64)
+        if x.dtype.itemsize <= 2 or x.dtype == np.float32:
+            dtype = np.dtype(np.float32)
+        converted = x.astype(dtype)
+        may_round = x.dtype.itemsize >= 8 and x.dtype != dtype
+        if may_round and not _are_equal(x, converted):
+            raise CorruptInput(
+                f"{self.name}: input {i} must be numbers that float64 holds; got "
+                f"{x.dtype} with more digits: round them first"
+            )
+        scale = self._scale
+        if scale in (None, 1):
+            return converted
+        if dtype.type(scale) != scale:  # the quotient is rounded, the scale is not
+            return (converted.astype(np.float64) / scale).astype(dtype)
+        converted /= dtype.type(scale)
+        return converted
+
+
+def _are_equal(x: NDArray[Any], narrow: NDArray[Any]) -> bool:
+    """Whether each number is that of another array, a NaN where it is one."""
+    wide = x.astype(np.longdouble)
+    return bool(((wide == narrow) | (wide != wide)).all())
+
+
+#: Names of columns of inputs and of labels, in data of Hugging Face and as items.
+INPUTS = ("image", "img", "pixel_values", "x", "input_ids", "tokens")
+LABELS = ("label", "labels", "fine_label", "y")
+
+
+def column_of(name: str, columns: Sequence[Any], wanted: Sequence[str]) -> str:
+    """The first of the wanted columns that is there; ValueError without one."""
+    for column in wanted:
+        if column in columns:
+            return column
+    raise ValueError(
+        f"{name} must have a column {', '.join(wanted[:-1])} or {wanted[-1]}; got "
+        f"{shown(', '.join(map(str, columns)))}"
+    )
+
+
+_NO_LABELS = (
+    "values and maps do not use y: zeros will do, true maps go to Maps(scheme, "
+    "truth=...)"
+)
+
+
+def require_label_each(name: str, shape: tuple[int, ...], inputs: int) -> None:
+    """ValueError unless labels of this shape are one for each input."""
+    if shape == (inputs,):
+        return
+    hint = ""
+    if shape == (inputs, 1):
+        hint = " (ravel? y.ravel() are labels)"
+    elif len(shape) == 2:
+        hint = f" (one-hot? y.argmax(axis=1) are labels; {_NO_LABELS})"
+    elif len(shape) > 2:
+        hint = f" ({_NO_LABELS})"
+    raise ValueError(
+        f"{name}: y must have one label for each of the {inputs} inputs; got shape "
+        f"{shape}{hint}"
+    )
+
 
 def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np.int64]:
     """Labels as class numbers: their places among ``labels``, where they occur there.
 
     ``labels`` that are text name the classes that numbers stand for, so numbers stay.
     """
-    given = np.asarray(y)
-    if not labels or (given.dtype.kind != "U" and isinstance(labels[0], str)):
-        if given.dtype.kind == "U" and given.size:
+    values = np.asarray(y)
+    if values.dtype.kind == "b" and not any(isinstance(k, bool) for k in labels or ()):
+        raise ArgumentError(
+            name,
+            "must be numbers of classes; got True and False: y.astype(int) makes 1 and "
+            "0 of them",
+        )
+    if not labels or (values.dtype.kind != "U" and isinstance(labels[0], str)):
+        if values.dtype.kind == "U" and values.size:
             raise ArgumentError(
                 name,
                 "must be numbers of classes, where the model names none; got "
-                f"{str(given.ravel()[0])!r:.40}: number them, or return the model as "
+                f"{str(values.ravel()[0])!r:.40}: number them, or return the model as "
                 "rsbounds.loading.Loaded(model, labels=[...])",
             )
-        is_real = given.dtype.kind == "f" and np.isfinite(given).all()
-        if is_real and (given != np.floor(given)).any():
+        is_real = values.dtype.kind == "f" and np.isfinite(values).all()
+        if is_real and (values != np.floor(values)).any():
             raise ArgumentError(
                 name,
                 "must be a whole number, that of a class; got "
-                f"{given.ravel()[0]}: for real outputs pass the inputs alone, in a "
+                f"{values.ravel()[0]}: for real outputs pass the inputs alone, in a "
                 "file zeros as y",
             )
-        return as_integers(name, given)
+        return as_integers(name, values)
     places = {label: i for i, label in enumerate(labels)}
-    for label in np.unique(given).tolist():
+    for label in np.unique(values).tolist():
         if label not in places:
             known = ", ".join(map(repr, labels[:9]))
             raise ArgumentError(
                 name, f"must be of the model's classes {known}; got {label!r:.40}"
             )
-    numbers = [places[label] for label in given.ravel().tolist()]
-    return np.array(numbers, np.int64).reshape(given.shape)
+    numbers = [places[label] for label in values.ravel().tolist()]
+    return np.array(numbers, np.int64).reshape(values.shape)
+
+
+def unmatched(name: str, classes: int, wanted: int, step: str) -> str:
+    """What to say of classes whose order alone can't tell which of the model's."""
+    return f"{name} has {classes} classes and the model {wanted}: {step}"
 
 
 def class_number(name: str, y: Any, labels: Sequence[Any] | None) -> int:
     """One label as the number of its class, >= 0."""
     if type(y) in (int, np.int64) and y >= 0 and not labels:
         return int(y)
+    if shape := np.shape(y):
+        raise ArgumentError(
+            name,
+            f"must be one number; got shape {shape}: of one-hot labels give y.argmax()",
+        )
     if labels or not isinstance(y, int | np.int64) or isinstance(y, bool):
         y = class_numbers(name, y, labels)[()]
     return count(name, y)
@@ -278,16 +383,18 @@ def is_sparse(x: Any) -> bool:
     return hasattr(x, "tocsr")
 
 
-def stored_matrix(x: Any) -> bytes:
-    """What is hashed of a sparse matrix: its shape, and its arrays in CSR form."""
+def content_of(x: Any) -> bytes:
+    """What is hashed of an input: its shape and its numbers, whatever their type."""
+    if not is_sparse(x):
+        return f"{x.shape} ".encode() + _exactly(x)
     matrix = x.tocsr().sorted_indices()
-    places = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
-    arrays = b"".join(stored_array(part) for part in (*places, matrix.data))
-    return f"csr {matrix.shape} ".encode() + arrays
+    places = matrix.indptr, matrix.indices
+    arrays = b"".join(part.astype("<i8").tobytes() for part in places)
+    return f"csr {matrix.shape} ".encode() + arrays + _exactly(matrix.data)
 
 
-def stored_array(x: Any) -> bytes:
-    """What is hashed of an array: its type, shape and numbers, little-endian."""
-    array: NDArray[Any] = np.asarray(x, order="C")
-    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return f"{array.dtype.str} {array.shape} ".encode() + array.tobytes()
+def _exactly(x: NDArray[Any]) -> bytes:
+    """Numbers as float64, which holds those of every type but large whole ones."""
+    if x.dtype.kind in "iu" and (x != x.astype(np.float64)).any():
+        return b"whole " + x.astype("<i8").tobytes()
+    return x.astype("<f8").tobytes()

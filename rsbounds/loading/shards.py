@@ -46,10 +46,12 @@ def _element() -> tuple[int, int, str] | None:
     if not {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT"} <= os.environ.keys():
         return None
     defaults = {"ID": "", "COUNT": "", "MIN": "0", "STEP": "1"}
-    given = [os.environ.get(f"SLURM_ARRAY_TASK_{k}", v) for k, v in defaults.items()]
-    place = ", ".join(given)  # what the error shows, unless it is i/N
-    if all(re.fullmatch(r"[0-9]{1,18}", value) for value in given):
-        task, count, low, step = map(int, given)
+    variables = [
+        os.environ.get(f"SLURM_ARRAY_TASK_{k}", v) for k, v in defaults.items()
+    ]
+    place = ", ".join(variables)  # what the error shows, unless it is i/N
+    if all(re.fullmatch(r"[0-9]{1,18}", value) for value in variables):
+        task, count, low, step = map(int, variables)
         i, rest = divmod(task - low, max(step, 1))
         if step and not rest:  # else the elements are not equally far apart
             place = f"{i}/{count}"

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import csv
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, as_floats, check
+from rsbounds._numerics.checks import Array, as_floats, check, choice
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.records import Record
-from rsbounds._numerics.text import shown
-from rsbounds.loading.rows import Data, class_numbers
+from rsbounds.loading._sheet import GAP, sheet_of
+from rsbounds.loading.rows import class_numbers
 
 #: The columns of a table, by their names.
 Columns = Mapping[str, NDArray[Any]]
-#: What stands in a column of text where a table has nothing: a value as others are.
-MISSING = ""
+#: What stands for a missing number, by the names of columns.
+Filled = Mapping[str, float]
+#: The rules by which missing numbers are filled in.
+RULES: Mapping[str, Callable[[NDArray[Any]], Any]] = {
+    "median": np.median,
+    "mean": np.mean,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,19 +43,26 @@ class Table(Record):
         By which the numbers are divided.
     values : mapping
         The values of each category, in the order of their numbers.
-    x, y : ndarray of float32, shape (rows, columns), and of int64, shape (rows,)
+    x, y : ndarray of float64, shape (rows, columns), and of int64, shape (rows,)
         Inputs and classes.
     classes : tuple
         What the classes stand for.
+    missing : str or None
+        The rule by which numbers that are missing are filled in.
+    fills : mapping
+        What stands for a missing number, for each column that may miss some. The
+        category "NAME missing" of such a column says whether it does.
     """
 
     numbers: tuple[str, ...]
     categories: tuple[str, ...]
     units: Array
     values: Mapping[str, tuple[Any, ...]]
-    x: NDArray[np.float32]
+    x: NDArray[np.float64]
     y: NDArray[np.int64]
     classes: tuple[Any, ...]
+    missing: str | None = None
+    fills: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def alphabets(self) -> list[int]:
@@ -101,15 +110,15 @@ class Table(Record):
     def columns(self, batch: Any) -> dict[str, NDArray[Any]]:
         """A batch of noisy rows by columns, in the table's own units and values."""
         rows = np.asarray(batch)
-        own: dict[str, NDArray[Any]] = {}
+        by_name: dict[str, NDArray[Any]] = {}
         for place, name in enumerate(self.numbers):
-            own[name] = rows[:, place].astype(np.float64) * self.units[place]
+            by_name[name] = rows[:, place].astype(np.float64) * self.units[place]
         for place, name in enumerate(self.categories, start=len(self.numbers)):
             # noise may show a second value where a column has one
             values = np.array(self.values[name])
             places = np.minimum(rows[:, place].astype(np.int64), len(values) - 1)
-            own[name] = values[places]
-        return own
+            by_name[name] = values[places]
+        return by_name
 
 
 def read_table(
@@ -119,15 +128,20 @@ def read_table(
     categories: Sequence[str] = (),
     units: Mapping[str, float] | None = None,
     like: Table | None = None,
+    missing: str | None = None,
+    separator: str | None = None,
+    decimal: str = ".",
 ) -> Table:
     """Read a table of numbers and categories; its columns are split by their kind.
 
     Parameters
     ----------
     source : path or DataFrame
-        ``FILE.csv`` with a line of names, or a frame. Of a file the columns whose
-        entries are all numbers are numbers, of a frame those of a type of numbers;
-        all others are categories.
+        ``FILE.csv`` (or ``.csv.gz``) with a line of names, ``FILE.parquet`` (by pandas
+        and pyarrow), or a frame. Columns whose entries are all numbers are numbers, of
+        a frame those of a type of numbers; columns of text are categories, codes such
+        as 01234 among them. One in which some entries are numbers and others aren't is
+        refused, and so is a column without a name: it may number the rows.
     target : str
         The column of the classes.
     categories : sequence of str
@@ -137,12 +151,22 @@ def read_table(
         Units of columns of numbers, > 0; by default the standard deviation of each.
     like : Table, optional
         A table, such as that of the training rows, whose kinds, units, values and
-        classes are taken in place of the other arguments.
+        classes are taken in place of the other arguments, and its rule for gaps.
+    missing : {"median", "mean"}, optional
+        The rule by which missing numbers are filled in, from those of their column; a
+        category of its own, "NAME missing", says where. In a column of text what is
+        missing is the category "missing". By default a missing number is refused.
+    separator : str, optional
+        What separates the entries of a CSV file, one character or "tab"; by default a
+        comma.
+    decimal : {".", ","}
+        What stands in its numbers before the decimals.
 
     Raises
     ------
     ValueError
-        If a column is missing or holds what it can't, or a number is missing.
+        If a column is missing or holds what it can't, or a number is missing and no
+        rule is stated.
 
     Examples
     --------
@@ -158,18 +182,29 @@ def read_table(
     >>> table.x.tolist()
     [[3.0, 0.0], [5.0, 1.0], [4.0, 0.0]]
     """
-    columns = _columns(source)
+    sheet = sheet_of(source, separator, decimal)
+    _require_no_index(sheet.columns)
+    columns: Columns = sheet.columns
     _require_columns("target", [target], columns)
     inputs = [name for name in columns if name != target]
     _require_columns("categories", categories, inputs)
+    if like is not None:
+        missing = like.missing
+    if missing is not None:
+        choice("missing", missing, tuple(RULES))
+    columns = sheet.known(target, categories, _of_text(like), gaps=missing is not None)
     numbers = [name for name in inputs if name not in categories]
     numbers = [name for name in numbers if columns[name].dtype.kind in "iuf"]
     _require_columns("units", units or {}, numbers)
+    fills = _fills(columns, numbers, missing) if like is None else like.fills
+    columns = _filled(columns, fills)
     if like is None:
         like = _kinds(columns, target, categories, units or {})
-    missing = {*like.numbers, *like.categories} - set(columns)
-    if missing:
-        raise ArgumentError("data", f"must have the column {min(missing)!r:.60}")
+        like = replace(like, missing=missing, fills=fills)
+    absent = {*like.numbers, *like.categories} - set(columns)
+    if absent:
+        raise ArgumentError("data", f"must have the column {min(absent)!r:.60}")
+    sheet.require_classes(target)
     parts = [_numbers(columns[name], name) for name in like.numbers]
     with np.errstate(over="ignore"):
         scaled = [part / unit for part, unit in zip(parts, like.units, strict=True)]
@@ -177,30 +212,12 @@ def read_table(
         scaled.append(_places(columns[name], like.values[name], name))
     if not scaled:
         raise ArgumentError("data", f"must have columns beside {target!r:.60}")
+    x = np.stack(scaled, axis=1)
     with np.errstate(over="ignore"):
-        x = np.stack(scaled, axis=1).astype(np.float32)
-    check("data", x, np.isfinite(x), "finite in float32, in units of its columns")
+        good = np.isfinite(x.astype(np.float32))
+    check("data", x, good, "finite in float32, in units of its columns")
     y = _classes(columns[target], like.classes, target)
-    return Table(
-        like.numbers, like.categories, like.units, like.values, x, y, like.classes
-    )
-
-
-class TableData(Data):
-    """The rows of a table, for certification."""
-
-    def __init__(self, table: Table, name: str) -> None:
-        self.table = table
-        super().__init__(
-            shown(name), None, table.y, kind="table", shape=list(table.x.shape[1:])
-        )
-        self.categories = dict(enumerate(table.categories, start=len(table.numbers)))
-
-    def __len__(self) -> int:
-        return len(self.table.x)
-
-    def _read(self, i: int) -> tuple[None, NDArray[Any], int]:
-        return None, self.table.x[i], int(self.table.y[i])
+    return replace(like, x=x, y=y)
 
 
 def _require_columns(
@@ -216,56 +233,65 @@ def _require_columns(
             )
 
 
-def _columns(source: Any) -> Columns:
-    if hasattr(source, "columns") and hasattr(source, "to_numpy"):
-        return {str(name): _of_frame(source[name]) for name in source.columns}
-    if not isinstance(source, str | os.PathLike):
-        raise ArgumentError(
-            "data", f"must be FILE.csv or a frame; got {type(source).__name__}"
-        )
-    try:
-        with Path(source).open(encoding="utf-8-sig", newline="") as file:
-            names, *rows = list(csv.reader(file)) or [[]]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ArgumentError(
-            "data", f"{shown(source)} must be a CSV file in UTF-8; {error}"
-        ) from None
-    rows = [row for row in rows if row]
-    if not rows or len(set(names)) != len(names):
-        raise ArgumentError(
-            "data", f"{shown(source)} must have a line of names, each once, and rows"
-        )
-    for number, row in enumerate(rows, start=2):
-        if len(row) != len(names):
+def _require_no_index(columns: Columns) -> None:
+    """ArgumentError for a column without a name, as pandas writes row numbers.
+
+    It would become an input of the model, with noise on it.
+    """
+    for place, name in enumerate(columns, start=1):
+        if not name.strip() or name.startswith("Unnamed: "):
             raise ArgumentError(
                 "data",
-                f"{shown(source)}, line {number}, must have {len(names)} entries; "
-                f"got {len(row)}",
+                f"must have a name for each column; column {place} has none: if it "
+                "numbers the rows, write the table without it (to_csv(index=False)), "
+                "else name it",
             )
-    return {name: _of_text([row[i] for row in rows]) for i, name in enumerate(names)}
 
 
-def _of_frame(series: Any) -> NDArray[Any]:
-    """A column as numbers where its type is one of numbers, else as text."""
-    values = series.to_numpy()
-    if values.dtype.kind in "iuf":
-        return np.asarray(values)
-    return np.array(list(map(_text, series)), dtype=object)
+def _fills(columns: Columns, numbers: Sequence[str], rule: str | None) -> Filled:
+    """What stands for a missing number, in each column that misses some."""
+    if rule is None:
+        return {}
+    known = {name: columns[name][~np.isnan(columns[name])] for name in numbers}
+    for name, column in known.items():
+        if not column.size:
+            raise ArgumentError(
+                "data", f"must have a number in column {name!r:.60}; all are missing"
+            )
+    return {
+        name: float(RULES[rule](column))
+        for name, column in known.items()
+        if len(column) < len(columns[name])
+    }
 
 
-def _text(value: Any) -> str:
-    """A value of a frame as text; what frames have for nothing is ``MISSING``."""
-    text = str(value)
-    is_gap = text in ("None", "nan", "NaT", "<NA>") and not isinstance(value, str)
-    return MISSING if is_gap else text
+def _filled(columns: Columns, fills: Filled) -> Columns:
+    """The columns without gaps in those of numbers, and where there were some."""
+    filled = dict(columns)
+    for name, fill in fills.items():
+        indicator = f"{name} missing"
+        if indicator in columns:
+            raise ArgumentError(
+                "data", f"must have no column {indicator!r:.60}, a name that is made"
+            )
+        column = columns.get(name, np.array([]))
+        if all(value == GAP for value in column):  # no cell says that it holds numbers
+            column = np.full(len(column), np.nan)
+        if name in columns and column.dtype.kind in "iuf":
+            gaps = np.isnan(column)
+            filled[name] = np.where(gaps, fill, column)
+            filled[indicator] = np.where(gaps, "yes", "no")
+    return filled
 
 
-def _of_text(entries: Sequence[str]) -> NDArray[Any]:
-    """A column as numbers where all of its entries are, else as text."""
-    try:
-        return np.array([float(entry) if entry else np.nan for entry in entries])
-    except ValueError:
-        return np.array(entries, dtype=object)
+def _of_text(like: Table | None) -> list[str]:
+    """Categories of another table that are text, though this one's may look else."""
+    values = {} if like is None else like.values
+    return [
+        name
+        for name, in_column in values.items()
+        if any(isinstance(v, str) for v in in_column)
+    ]
 
 
 def _kinds(
@@ -286,13 +312,19 @@ def _kinds(
         for name in others
         if name not in of_numbers
     }
-    own = {name: _deviation(columns[name], name) for name in of_numbers} | dict(units)
+    unit_of = {name: _deviation(columns[name], name) for name in of_numbers} | dict(
+        units
+    )
     chosen = as_floats(
-        "units", [own[name] for name in of_numbers], 0.0, closed="neither", nan=False
+        "units",
+        [unit_of[name] for name in of_numbers],
+        0.0,
+        closed="neither",
+        nan=False,
     )
     classes = tuple(np.unique(columns[target]).tolist())
     ordered = sorted(values, key=lambda name: max(len(values[name]), 2))
-    nothing = np.zeros((0, 0), np.float32), np.zeros(0, np.int64)
+    nothing = np.zeros((0, 0)), np.zeros(0, np.int64)
     return Table(
         tuple(of_numbers), tuple(ordered), np.asarray(chosen), values, *nothing, classes
     )
@@ -303,8 +335,8 @@ def _numbers(column: NDArray[Any], name: str) -> Array:
         raise ArgumentError(
             "data", f"must have numbers in column {name!r:.60}; got {column[0]!r:.40}"
         )
-    numbers = column.astype(np.float64)
     with _in_column(name):
+        numbers = as_floats("data", column, exact=True)
         check("data", numbers, np.isfinite(numbers), "finite: fill gaps")
     return numbers
 
@@ -350,9 +382,4 @@ def _classes(
     with _in_column(target):
         if column.dtype.kind in "iuf":
             return class_numbers("data", column, None)
-        gaps = np.flatnonzero(column == MISSING)
-        if gaps.size:
-            raise ArgumentError(
-                "data", f"must have a class in every row; got none in row {gaps[0]}"
-            )
         return class_numbers("data", column.astype(str), list(classes))

@@ -4,11 +4,12 @@ Every argument is taken exactly: a float is the double that it is, ``"0.1"`` is 
 tenth, an mpmath number is itself. ``dps`` is the number of decimal digits asked for;
 the result is an mpmath number, right to about that many digits (relative; scores and
 offsets that are nearly 0: absolute). Nothing is rounded outward, and arrays are not
-taken.
+taken. Otherwise an entry's arguments are those of the fast function that it names.
 
 Probabilities enter as normal scores (``ndtri`` makes them): ``z_a`` and ``z_b`` are the
-scores of the bounds on the top class and on every other class, and ``z_b=None`` stands
-for ``-z_a``. A radius for a noise level that varies is the smaller of the two from
+scores of ``p_a`` and ``p_b``, the bounds on the top class and on every other class, and
+``z_b=None`` stands for ``-z_a``; ``z`` and ``z_min`` are those of ``p`` and ``p_min``.
+A radius for a noise level that varies is the smaller of the two from
 ``envelope_branches``. The ball and the noncentral chi-square have two methods that
 share no formula but the definition, ``method="contour"`` and ``method="series"``; the
 default is the cheaper.
@@ -20,10 +21,8 @@ Examples
 >>> nstr(oracle.ncx2_logsf(3e8, 150528, 1e6, dps=40), 25)
 '-132965022.7473507875440899'
 >>> z_a = oracle.ndtri("0.99", dps=40)
->>> envelope = oracle.semi_elastic("0.25", "0.01")
->>> low, high = oracle.envelope_branches(z_a, "0.25", envelope, 784)
->>> nstr(min(low, high), 18)
-'0.578750685928353039'
+>>> nstr(oracle.worst_score("0.5", -z_a, "0.25", "0.248", 784), 18)
+'-0.30379065612155241'
 """
 
 from rsbounds.oracle._affine import affine_gap, affine_low, affine_masses
@@ -61,6 +60,16 @@ from rsbounds.oracle._envelope import (
     semi_elastic,
     sigma_range,
     worst_score,
+)
+from rsbounds.oracle._inverses import (
+    ncx2_df,
+    ncx2_df_exp,
+    ncx2_df_sf,
+    ncx2_df_sf_exp,
+    ncx2_nc,
+    ncx2_nc_exp,
+    ncx2_nc_sf,
+    ncx2_nc_sf_exp,
 )
 from rsbounds.oracle._normal import log_ndtr, ndtr, ndtri, ndtri_exp, score
 from rsbounds.oracle._radii import (
@@ -101,11 +110,19 @@ __all__ = [
     "lower_complement",
     "lower_score",
     "ncx2_cdf",
+    "ncx2_df",
+    "ncx2_df_exp",
+    "ncx2_df_sf",
+    "ncx2_df_sf_exp",
     "ncx2_isf",
     "ncx2_isf_exp",
     "ncx2_logcdf",
     "ncx2_logpdf",
     "ncx2_logsf",
+    "ncx2_nc",
+    "ncx2_nc_exp",
+    "ncx2_nc_sf",
+    "ncx2_nc_sf_exp",
     "ncx2_pdf",
     "ncx2_ppf",
     "ncx2_ppf_exp",

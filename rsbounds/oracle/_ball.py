@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 from mpmath import mp
 
-from rsbounds.oracle._entry import checked
+from rsbounds.oracle._entry import checked, exact
 from rsbounds.oracle._normal import (
     GUARD,
     Mpf,
     Real,
-    exact,
     log_complement,
     log_tails,
     ndtri_exp,
@@ -45,21 +44,8 @@ def ball_tails(
 ) -> Tails:
     """Both log tails and the log density of |Z - s e1|^2 at (s + u)^2.
 
-    At s = inf the tails are the normal ones and the density is NaN.
-
-    Parameters
-    ----------
-    u : real
-        Offset of the ball's radius from s.
-    dim : real
-        Dimension, at least 1.
-    s : real
-        Distance of the ball's centre from the law's, at least 0; may be
-        inf.
-    dps : int
-        Decimal digits of the result.
-    method : {"contour", "series"}, optional
-        How it is computed; by default by the cheaper.
+    At s = inf the tails are the normal ones and the density is NaN. Arguments as of
+    :func:`rsbounds.special.ball_score`.
     """
     with mp.workdps(dps + GUARD):
         u, dim, s = exact(u), exact(dim), exact(s)
@@ -80,18 +66,7 @@ def ncx2_tails(
 ) -> Tails:
     """Both log tails and the log density of the noncentral chi-square at x.
 
-    Parameters
-    ----------
-    x : real
-        Point of the law; below 0 it stands for 0.
-    df : real
-        Degrees of freedom, above 0.
-    nc : real
-        Noncentrality, at least 0.
-    dps : int
-        Decimal digits of the result.
-    method : {"contour", "series"}, optional
-        How it is computed; by default by the cheaper.
+    Arguments as of :func:`rsbounds.special.ncx2_logcdf`; x below 0 stands for 0.
     """
     return chi_square_tails(x, df, nc, dps=dps, method=method)
 
@@ -247,19 +222,7 @@ def ball_score(
 ) -> Mpf:
     """Phi^-1 P(|Z - s e1| <= s + u), Z ~ N(0, I_dim).
 
-    Parameters
-    ----------
-    u : real
-        Offset of the ball's radius from s.
-    dim : real
-        Dimension, at least 1.
-    s : real
-        Distance of the ball's centre from the law's, at least 0; may be
-        inf.
-    dps : int
-        Decimal digits of the result.
-    method : {"contour", "series"}, optional
-        How it is computed; by default by the cheaper.
+    Arguments as of :func:`rsbounds.special.ball_score`.
     """
     if mp.isinf(s):
         return exact(u)
@@ -271,17 +234,7 @@ def ball_score(
 def ball_offset(z: Real, dim: Real, s: Real, *, dps: int = 30) -> Mpf:
     """The inverse of ``ball_score`` in u.
 
-    Parameters
-    ----------
-    z : real
-        Normal score, finite or infinite.
-    dim : real
-        Dimension, at least 1.
-    s : real
-        Distance of the ball's centre from the law's, at least 0; may be
-        inf.
-    dps : int
-        Decimal digits of the result.
+    Arguments as of :func:`rsbounds.special.ball_offset`.
     """
     with mp.workdps(dps + GUARD):
         z, dim, s = exact(z), exact(dim), exact(s)
@@ -350,16 +303,7 @@ def ncx2_pdf(x: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
 def ncx2_ppf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Quantile x of the noncentral chi-square with log P(X <= x) = log_p.
 
-    Parameters
-    ----------
-    log_p : real
-        Logarithm of a probability, at most 0.
-    df : real
-        Degrees of freedom, above 0.
-    nc : real
-        Noncentrality, at least 0.
-    dps : int
-        Decimal digits of the result.
+    Arguments as of :func:`rsbounds.special.ncx2_ppf_exp`.
     """
     return _quantile(ndtri_exp(log_p, dps=dps + GUARD), df, nc, dps)
 
@@ -368,16 +312,7 @@ def ncx2_ppf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
 def ncx2_isf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Quantile x of the noncentral chi-square with log P(X > x) = log_p.
 
-    Parameters
-    ----------
-    log_p : real
-        Logarithm of a probability, at most 0.
-    df : real
-        Degrees of freedom, above 0.
-    nc : real
-        Noncentrality, at least 0.
-    dps : int
-        Decimal digits of the result.
+    Arguments as of :func:`rsbounds.special.ncx2_isf_exp`.
     """
     with mp.workdps(dps + GUARD):
         return _quantile(-ndtri_exp(log_p, dps=dps + GUARD), df, nc, dps)
@@ -387,16 +322,7 @@ def ncx2_isf_exp(log_p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
 def ncx2_ppf(p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Quantile x of the noncentral chi-square with P(X <= x) = p.
 
-    Parameters
-    ----------
-    p : real
-        Probability in [0, 1].
-    df : real
-        Degrees of freedom, above 0.
-    nc : real
-        Noncentrality, at least 0.
-    dps : int
-        Decimal digits of the result.
+    Arguments as of :func:`rsbounds.special.ncx2_ppf`.
     """
     with mp.workdps(dps + 2 * GUARD):
         return ncx2_ppf_exp(mp.log(exact(p)), df, nc, dps=dps)
@@ -406,16 +332,7 @@ def ncx2_ppf(p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
 def ncx2_isf(p: Real, df: Real, nc: Real, *, dps: int = 30) -> Mpf:
     """Quantile x of the noncentral chi-square with P(X > x) = p.
 
-    Parameters
-    ----------
-    p : real
-        Probability in [0, 1].
-    df : real
-        Degrees of freedom, above 0.
-    nc : real
-        Noncentrality, at least 0.
-    dps : int
-        Decimal digits of the result.
+    Arguments as of :func:`rsbounds.special.ncx2_isf`.
     """
     with mp.workdps(dps + 2 * GUARD):
         return ncx2_isf_exp(mp.log(exact(p)), df, nc, dps=dps)

@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping
 
 from mpmath import mp
 
-from rsbounds.oracle._entry import checked
+from rsbounds.oracle._entry import checked, exact
 from rsbounds.oracle._normal import (
     GUARD,
     Mpf,
     Real,
-    exact,
     log_complement,
-    log_ndtr,
     ndtr,
     ndtri_exp,
     rounded,
@@ -25,18 +23,8 @@ from rsbounds.oracle._normal import (
 def lower_complement(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     """Return 1 - p for the Clopper-Pearson bound p.
 
-    P(Binomial(n, p) >= count) = alpha.
-
-    Parameters
-    ----------
-    count : int
-        Votes of the class.
-    n : int
-        Votes in all.
-    alpha : real
-        Probability that the bound is wrong, in (0, 1).
-    dps : int
-        Decimal digits of the result.
+    P(Binomial(n, p) >= count) = alpha. Arguments as of
+    :func:`rsbounds.confidence.lower_bound`.
     """
     with mp.workdps(dps + GUARD):
         log_q, _ = _log_bound(whole("count", count), whole("n", n), exact(alpha), dps)
@@ -48,16 +36,7 @@ def lower_complement(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
 def lower_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     """The normal score of the lower bound.
 
-    Parameters
-    ----------
-    count : int
-        Votes of the class.
-    n : int
-        Votes in all.
-    alpha : real
-        Probability that the bound is wrong, in (0, 1).
-    dps : int
-        Decimal digits of the result.
+    Arguments as of :func:`rsbounds.confidence.lower_bound`.
     """
     with mp.workdps(dps + GUARD):
         count, n = whole("count", count), whole("n", n)
@@ -71,16 +50,7 @@ def lower_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
 def upper_bound(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     """The upper bound p: P(Binomial(n, p) <= count) = alpha.
 
-    Parameters
-    ----------
-    count : int
-        Votes of the class.
-    n : int
-        Votes in all.
-    alpha : real
-        Probability that the bound is wrong, in (0, 1).
-    dps : int
-        Decimal digits of the result.
+    Arguments as of :func:`rsbounds.confidence.upper_bound`.
     """
     return lower_complement(_others(count, n), n, alpha, dps=dps)
 
@@ -89,16 +59,7 @@ def upper_bound(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
 def upper_score(count: int, n: int, alpha: Real, *, dps: int = 30) -> Mpf:
     """The normal score of the upper bound.
 
-    Parameters
-    ----------
-    count : int
-        Votes of the class.
-    n : int
-        Votes in all.
-    alpha : real
-        Probability that the bound is wrong, in (0, 1).
-    dps : int
-        Decimal digits of the result.
+    Arguments as of :func:`rsbounds.confidence.upper_bound`.
     """
     with mp.workdps(dps):
         return -lower_score(_others(count, n), n, alpha, dps=dps)
@@ -110,18 +71,7 @@ def pair_scores(
 ) -> tuple[Mpf, Mpf]:
     """Scores of A's lower and B's upper bound, at alpha/2 each, B's capped.
 
-    Parameters
-    ----------
-    count_a : int
-        Votes of the top class.
-    count_b : int
-        Votes of the runner-up.
-    n : int
-        Votes in all.
-    alpha : real
-        Probability that the bound is wrong, in (0, 1).
-    dps : int
-        Decimal digits of the result.
+    Arguments as of :func:`rsbounds.confidence.pair_bounds`.
     """
     with mp.workdps(dps + GUARD):
         half = exact(alpha) / 2
@@ -201,18 +151,8 @@ def log_wealth(hits: int, trials: int, z0: Real, *, dps: int = 30) -> Mpf:
     """Log wealth of the Krichevsky-Trofimov bet against p <= p0 = Phi(z0).
 
     The likelihood ratio against p0, averaged over the Beta(1/2, 1/2) law restricted to
-    p > p0: numerator and normalisation are integrals from p0 to 1.
-
-    Parameters
-    ----------
-    hits : int
-        Trials that succeeded.
-    trials : int
-        Trials in all.
-    z0 : real
-        Score of the probability that is bet against.
-    dps : int
-        Decimal digits of the result.
+    p > p0: numerator and normalisation are integrals from p0 to 1. ``hits`` of
+    ``trials`` succeeded; ``z0`` is the score of p0.
     """
     with mp.workdps(dps + GUARD):
         p0, q0 = ndtr(z0, dps=dps + GUARD), ndtr(-exact(z0), dps=dps + GUARD)
@@ -247,7 +187,6 @@ def bound_excess(
     n: int,
     z: Real,
     alpha: Real,
-    u: Real | None = None,
     *,
     dps: int = 20,
 ) -> Mpf:
@@ -256,18 +195,16 @@ def bound_excess(
     The bound has level alpha.
 
     ``bound`` is a key of ``BOUNDS``, z the score of a claimed lower bound after
-    ``count`` successes in n trials, u the uniform number of a randomized bound.
+    ``count`` successes in n trials.
     """
     if bound not in BOUNDS:
         raise ValueError(f"bound must be one of {', '.join(BOUNDS)}; got {bound!r}")
     with mp.workdps(dps + GUARD):
         count, n = whole("count", count), whole("n", n)
-        return BOUNDS[bound](count, n, exact(z), exact(alpha), u, dps)
+        return BOUNDS[bound](count, n, exact(z), exact(alpha), dps)
 
 
-def _clopper_pearson(
-    count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int
-) -> Mpf:
+def _clopper_pearson(count: int, n: int, z: Mpf, alpha: Mpf, dps: int) -> Mpf:
     if count == 0 or z == mp.inf:
         return -mp.log(alpha)  # probability 1
     if z == -mp.inf:
@@ -275,34 +212,14 @@ def _clopper_pearson(
     return log_tail(count, n, z, dps) - mp.log(alpha)
 
 
-def _randomized(
-    count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int
-) -> Mpf:
-    """Compare P(X > count) + u P(X = count) with alpha.
-
-    The result is never above what n + 1 of n + 1 would give.
-    """
-    if u is None:
-        raise ValueError("a randomized bound needs its number u")
-    if z == -mp.inf:
-        return -mp.inf
-    log_p, log_q = log_ndtr(z, dps=dps + GUARD), log_ndtr(-z, dps=dps + GUARD)
-    weight = exact(u) * mp.exp(log_mass(count, n, log_p, log_q))
-    if count == n:
-        return max(mp.log(weight), (n + 1) * log_p) - mp.log(alpha)
-    above = alpha * mp.exp(_clopper_pearson(count + 1, n, z, alpha, None, dps))
-    return mp.log(above + weight) - mp.log(alpha)
-
-
-def _anytime(count: int, n: int, z: Mpf, alpha: Mpf, u: Real | None, dps: int) -> Mpf:
+def _anytime(count: int, n: int, z: Mpf, alpha: Mpf, dps: int) -> Mpf:
     if z == -mp.inf:
         return -mp.inf
     return -mp.log(alpha) - log_wealth(count, n, z, dps=dps)
 
 
 #: The evaluation of each confidence bound on counts that rows can name.
-BOUNDS: Mapping[str, Callable[[int, int, Mpf, Mpf, Real | None, int], Mpf]] = {
+BOUNDS: Mapping[str, Callable[[int, int, Mpf, Mpf, int], Mpf]] = {
     "clopper-pearson": _clopper_pearson,
-    "randomized": _randomized,
     "anytime": _anytime,
 }

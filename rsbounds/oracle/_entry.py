@@ -83,6 +83,8 @@ REALS: Mapping[str, Limits] = {
     "s": Limits(0, inf),
     "nc": Limits(0, 1e300),
 }
+#: Fractions that are probabilities.
+PROBABILITIES = ("add", "delete", "keep")
 #: The same of whole numbers. Enumerations are for few coordinates.
 WHOLE: Mapping[str, Limits] = {
     "dps": Limits(1, 10_000),
@@ -90,6 +92,10 @@ WHOLE: Mapping[str, Limits] = {
     **dict.fromkeys(("n", "trials"), Limits(0, 1e15)),
     **dict.fromkeys(("dim", "r", "reach", "cls"), Limits(0, 1000)),
     **dict.fromkeys(("values", "alphabet", "classes"), Limits(1, 1000)),
+    # regions are for more
+    **dict.fromkeys(("changes", "added", "deleted"), Limits(0, 1e5)),
+    **dict.fromkeys(("inserted", "substituted"), Limits(0, 1e5)),
+    **dict.fromkeys(("others", "places"), Limits(1, 1e15)),
 }
 
 
@@ -107,8 +113,8 @@ def checked(function: Function) -> Function:
 
     @wraps(function)
     def entered(*args: Any, **options: Any) -> Any:
-        given = shape.bind(*args, **options).arguments
-        for name, value in given.items():
+        arguments = shape.bind(*args, **options).arguments
+        for name, value in arguments.items():
             if name in checks:
                 checks[name](name, value)
         return function(*args, **options)
@@ -161,6 +167,8 @@ def _rational(name: str, value: Any) -> None:
     is_one = isinstance(value, Rational) and not isinstance(value, bool)
     if not is_one or value < 0:
         _refuse(name, "a Fraction or a whole number, at least 0", value)
+    if name in PROBABILITIES and value > 1:
+        _refuse(name, "at most 1", value)
 
 
 def _optional(check: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
@@ -179,8 +187,8 @@ def _several(
             _refuse(name, "a sequence", value)
         if len(value) < least:
             _refuse(name, f"a sequence of at least {least}", value)
-        for each in value:
-            check(name, each)
+        for element in value:
+            check(name, element)
 
     return of_each
 
@@ -208,8 +216,8 @@ def _function(name: str, value: Any) -> None:
 def _envelope(name: str, value: Any) -> None:
     if not isinstance(value, tuple) or len(value) != 2:
         _refuse(name, "two functions of the distance", value)
-    for each in value:
-        _function(name, each)
+    for side in value:
+        _function(name, side)
 
 
 def _mapping(name: str, value: Any) -> None:

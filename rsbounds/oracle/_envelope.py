@@ -10,9 +10,11 @@ from collections.abc import Callable
 from mpmath import mp
 
 from rsbounds.oracle._ball import chi_square_tails, log_radius
-from rsbounds.oracle._entry import checked
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, rounded, score
+from rsbounds.oracle._entry import checked, exact
+from rsbounds.oracle._normal import GUARD, Mpf, Real, rounded, score
 
+#: Beyond this the search for a ball's offset does not end.
+_MOST_SCORE = 1e9
 Envelope = tuple[Callable[[Mpf], Mpf], Callable[[Mpf], Mpf]]
 
 
@@ -20,14 +22,8 @@ Envelope = tuple[Callable[[Mpf], Mpf], Callable[[Mpf], Mpf]]
 def semi_elastic(sigma: Real, rate: Real) -> Envelope:
     """Bounds on sigma(x) at a distance where log sigma(x) is ``rate``-Lipschitz.
 
-    Functions of the distance, evaluated in the precision that mpmath has set.
-
-    Parameters
-    ----------
-    sigma : real
-        Noise level at the input, above 0.
-    rate : real
-        Lipschitz constant of log sigma(x), at least 0.
+    Functions of the distance, evaluated in the precision that mpmath has set. ``sigma``
+    is the level at the input, ``rate`` as of :class:`rsbounds.envelope.SemiElastic`.
     """
     return (
         lambda r: exact(sigma) * mp.exp(-exact(rate) * r),
@@ -39,14 +35,8 @@ def semi_elastic(sigma: Real, rate: Real) -> Envelope:
 def lipschitz_sigma(sigma: Real, lip: Real, sigma_min: Real) -> Envelope:
     """Bounds for a ``lip``-Lipschitz sigma(x) that is at least ``sigma_min``.
 
-    Parameters
-    ----------
-    sigma : real
-        Noise level at the input, above 0.
-    lip : real
-        Lipschitz constant of sigma(x), at least 0.
-    sigma_min : real
-        Lower bound of sigma(x), at least 0.
+    ``sigma`` is the level at the input; other arguments as of
+    :class:`rsbounds.envelope.LipschitzSigma`.
     """
     return (
         lambda r: max(exact(sigma_min), exact(sigma) - exact(lip) * r),
@@ -56,14 +46,9 @@ def lipschitz_sigma(sigma: Real, lip: Real, sigma_min: Real) -> Envelope:
 
 @checked
 def sigma_range(sigma_min: Real, sigma_max: Real) -> Envelope:
-    """Constant bounds.
+    """Bounds on sigma(x) that are the same at every distance.
 
-    Parameters
-    ----------
-    sigma_min : real
-        Lower bound of sigma(x), above 0.
-    sigma_max : real
-        Upper bound of sigma(x).
+    Arguments as of :class:`rsbounds.envelope.SigmaRange`.
     """
     return lambda r: exact(sigma_min), lambda r: exact(sigma_max)
 
@@ -74,30 +59,24 @@ def worst_score(
 ) -> Mpf:
     """Score of the largest P1(B) over sets with P0(B) = Phi(z) ([S] Theorems 2 and 3).
 
-    P0 is N(0, sigma0^2 I), P1 is N(distance e1, sigma1^2 I). B is a ball about
-    distance sigma0^2/(sigma0^2 - sigma1^2) e1, or its complement if sigma1 > sigma0.
-
-    Parameters
-    ----------
-    distance : real
-        Distance of the two points.
-    z : real
-        Normal score, finite or infinite.
-    sigma0 : real
-        Noise level at the input, above 0.
-    sigma1 : real
-        Noise level at the other point, above 0.
-    dim : real
-        Dimension, at least 1.
-    dps : int
-        Decimal digits of the result.
+    P0 is N(0, sigma0^2 I), P1 is N(distance e1, sigma1^2 I). B is a ball about distance
+    sigma0^2/(sigma0^2 - sigma1^2) e1, or its complement if sigma1 > sigma0. ``sigma0``
+    is the level at the input and ``sigma1`` that at the other point, as in
+    :func:`rsbounds.semielastic.worst_case_ball`.
     """
     with mp.workdps(dps + GUARD):
         a, z, sigma0, sigma1, dim = map(exact, (distance, z, sigma0, sigma1, dim))
+        if not (abs(z) <= _MOST_SCORE or mp.isinf(z)):
+            raise ValueError(
+                f"z must be in [-1e9, 1e9] or infinite; got {mp.nstr(z, 5)}"
+            )
         if sigma1 == sigma0:
             return z + a / sigma0
         if sigma1 <= 0:
             return mp.inf
+        if mp.isinf(z):
+            # the laws have the same null sets
+            return z
         inside = 1 if sigma1 < sigma0 else -1
         # The centre is far away if the levels are close: carry its digits too.
         far = a * sigma0 / abs((sigma0 - sigma1) * (sigma0 + sigma1))
@@ -122,24 +101,9 @@ def envelope_branch(
 ) -> Mpf:
     """Zero R of X_B + X_A at distance (1 + mean_lip) R with the one-sided sigma1(R).
 
-    It is 0 where that sum is positive at distance 0 already.
-
-    Parameters
-    ----------
-    z_a : real
-        Score of the lower bound of the top class's probability.
-    sigma : real
-        Noise level at the input, above 0.
-    sigma1 : callable
-        The bound of sigma(x) over the distance.
-    dim : real
-        Dimension, at least 1.
-    z_b : real, optional
-        Score of the upper bound of every other class; -z_a by default.
-    mean_lip : real
-        Lipschitz constant of the mean that is added to the input.
-    dps : int
-        Decimal digits of the result.
+    It is 0 where that sum is positive at distance 0 already. ``sigma1`` is a function
+    of the distance, one of the two of :func:`semi_elastic`; other arguments as of
+    :func:`rsbounds.envelope.branch_radii`.
     """
 
     def excess(r: Mpf, digits: int) -> Mpf:
@@ -168,25 +132,10 @@ def envelope_branches(
     mean_lip: Real = 0,
     dps: int = 30,
 ) -> tuple[Mpf, Mpf]:
-    """Both one-sided radii; the certified radius is the smaller.
+    """Both one-sided radii, of which the smaller is certified.
 
-    Parameters
-    ----------
-    z_a : real
-        Score of the lower bound of the top class's probability.
-    sigma : real
-        Noise level at the input, above 0.
-    envelope : pair of callables
-        Lower and upper bound of sigma(x) over the distance, as
-        `semi_elastic` returns.
-    dim : real
-        Dimension, at least 1.
-    z_b : real, optional
-        Score of the upper bound of every other class; -z_a by default.
-    mean_lip : real
-        Lipschitz constant of the mean that is added to the input.
-    dps : int
-        Decimal digits of the result.
+    ``envelope`` is a lower and an upper bound, as :func:`semi_elastic` returns; other
+    arguments as of :func:`rsbounds.envelope.branch_radii`.
     """
     low, high = (
         envelope_branch(z_a, sigma, bound, dim, z_b, mean_lip=mean_lip, dps=dps)
@@ -255,15 +204,7 @@ def ratio_threshold(z_a: Real, dim: Real, *, dps: int = 30) -> Mpf:
     There xi(0) = 1/2.
 
     Below 1 for sigma1 < sigma0; with -z_a in place of z_a it is the one above 1.
-
-    Parameters
-    ----------
-    z_a : real
-        Score of the lower bound of the top class's probability.
-    dim : real
-        Dimension, at least 1.
-    dps : int
-        Decimal digits of the result.
+    Arguments as of :func:`rsbounds.semielastic.ratio_threshold`.
     """
     with mp.workdps(dps + GUARD):
         dim = exact(dim)

@@ -13,7 +13,8 @@ from typing import Any
 
 from mpmath import mp
 
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr
+from rsbounds.oracle._entry import exact
+from rsbounds.oracle._normal import GUARD, Mpf, Real, ndtr
 
 Parameters = Mapping[str, Any]
 #: What comes out of one changed coordinate: its probabilities at x and at x'.
@@ -69,7 +70,7 @@ def mixed_low(p: Real, changed: Sequence[Cells], shift: Real, *, dps: int = 20) 
         def ends(t: Mpf) -> list[Mpf]:
             return [(t + log) / s + s / 2 for log in logs]
 
-        def held(t: Mpf) -> Mpf:
+        def mass_up_to(t: Mpf) -> Mpf:
             return alone + mp.fsum(
                 mass * ndtr(end, dps=dps + GUARD)
                 for (mass, _), end in zip(both, ends(t), strict=True)
@@ -79,7 +80,7 @@ def mixed_low(p: Real, changed: Sequence[Cells], shift: Real, *, dps: int = 20) 
         low, high = -reach, reach
         for _ in range(int(3.4 * (dps + GUARD)) + 8):
             middle = (low + high) / 2
-            low, high = (middle, high) if held(middle) < share else (low, middle)
+            low, high = (middle, high) if mass_up_to(middle) < share else (low, middle)
         return mp.fsum(
             other * ndtr(end - s, dps=dps + GUARD)
             for (_, other), end in zip(both, ends(low), strict=True)

@@ -8,8 +8,7 @@ from typing import Any
 
 from mpmath import mp
 
-from rsbounds.oracle._entry import checked
-from rsbounds.oracle._entry import exact as exact
+from rsbounds.oracle._entry import checked, exact
 
 Mpf = Any
 Real = Any
@@ -43,12 +42,7 @@ def log_complement(log_p: Mpf) -> Mpf:
 def ndtr(z: Real, *, dps: int = 30) -> Mpf:
     """Phi(z), to ``dps`` digits also where it is tiny.
 
-    Parameters
-    ----------
-    z : real
-        Normal score, finite or infinite.
-    dps : int
-        Decimal digits of the result.
+    As :func:`rsbounds.special.ndtr`.
     """
     with mp.workdps(dps + GUARD):
         p = _ndtr(exact(z))
@@ -59,12 +53,7 @@ def ndtr(z: Real, *, dps: int = 30) -> Mpf:
 def log_ndtr(z: Real, *, dps: int = 30) -> Mpf:
     """Logarithm of Phi(z).
 
-    Parameters
-    ----------
-    z : real
-        Normal score, finite or infinite.
-    dps : int
-        Decimal digits of the result.
+    As :func:`rsbounds.special.log_ndtr`.
     """
     with mp.workdps(dps + GUARD):
         value = _log_ndtr(exact(z))
@@ -75,12 +64,7 @@ def log_ndtr(z: Real, *, dps: int = 30) -> Mpf:
 def ndtri(p: Real, *, dps: int = 30) -> Mpf:
     """Phi^-1(p) for p in [0, 1].
 
-    Parameters
-    ----------
-    p : real
-        Probability in [0, 1].
-    dps : int
-        Decimal digits of the result.
+    As :func:`rsbounds.special.ndtri`.
     """
     with mp.workdps(dps + GUARD):
         p = exact(p)
@@ -96,12 +80,7 @@ def ndtri(p: Real, *, dps: int = 30) -> Mpf:
 def ndtri_exp(log_p: Real, *, dps: int = 30) -> Mpf:
     """Phi^-1(e^log_p) for log_p in [-inf, 0].
 
-    Parameters
-    ----------
-    log_p : real
-        Logarithm of a probability, at most 0.
-    dps : int
-        Decimal digits of the result.
+    As :func:`rsbounds.special.ndtri_exp`.
     """
     with mp.workdps(dps + GUARD):
         log_p = exact(log_p)
@@ -115,14 +94,8 @@ def ndtri_exp(log_p: Real, *, dps: int = 30) -> Mpf:
 def score(log_lower: Mpf, log_upper: Mpf, *, dps: int) -> Mpf:
     """Normal score of a probability from the logs of both tails, by the smaller one.
 
-    Parameters
-    ----------
-    log_lower : real
-        Logarithm of the probability.
-    log_upper : real
-        Logarithm of one minus the probability.
-    dps : int
-        Decimal digits of the result.
+    ``log_lower`` is the logarithm of the probability, ``log_upper`` that of one minus
+    it.
     """
     if log_lower <= log_upper:
         return ndtri_exp(log_lower, dps=dps)

@@ -10,17 +10,8 @@ from collections.abc import Callable, Sequence
 from mpmath import mp
 
 from rsbounds.oracle._ball import log_radius, ncx2_tails
-from rsbounds.oracle._entry import checked, require_positive
-from rsbounds.oracle._normal import (
-    GUARD,
-    Mpf,
-    Real,
-    exact,
-    log_tails,
-    ndtr,
-    rounded,
-    score,
-)
+from rsbounds.oracle._entry import checked, exact, require_positive
+from rsbounds.oracle._normal import GUARD, Mpf, Real, log_tails, ndtr, rounded, score
 
 
 @checked
@@ -33,22 +24,9 @@ def gaussian_radius(
     dim: Real = 1,
     dps: int = 30,
 ) -> Mpf:
-    """[C] Theorem 1, and for norm > 2 the inscribed l_p ball of [L].
+    """Radius under fixed Gaussian noise: [C] Theorem 1, and [L] for norm > 2.
 
-    Parameters
-    ----------
-    z_a : real
-        Score of the lower bound of the top class's probability.
-    sigma : real
-        Noise level at the input, above 0.
-    z_b : real, optional
-        Score of the upper bound of every other class; -z_a by default.
-    norm : real
-        Of the perturbation, at least 1; may be inf.
-    dim : real
-        Dimension, for a norm above 2.
-    dps : int
-        Decimal digits of the result.
+    Arguments as of :func:`rsbounds.gaussian.radius`.
     """
     with mp.workdps(dps):
         radius = exact(sigma) * _half_gap(z_a, z_b)
@@ -67,20 +45,8 @@ def anisotropic_radius(
 ) -> Mpf:
     """Radius of the l_p ball inside the ellipsoid of [H].
 
-    The ellipsoid is sum delta_i^2/sigma_i^2 <= ((z_a - z_b)/2)^2.
-
-    Parameters
-    ----------
-    z_a : real
-        Score of the lower bound of the top class's probability.
-    sigma : sequence of real
-        Noise level of each axis, above 0.
-    z_b : real, optional
-        Score of the upper bound of every other class; -z_a by default.
-    norm : real
-        Of the perturbation, at least 1; may be inf.
-    dps : int
-        Decimal digits of the result.
+    The ellipsoid is sum delta_i^2/sigma_i^2 <= ((z_a - z_b)/2)^2. Arguments as of
+    :func:`rsbounds.anisotropic.radius`.
     """
     with mp.workdps(dps + GUARD):
         sigmas = [exact(v) for v in sigma]
@@ -109,18 +75,8 @@ def laplace_radius(
 ) -> Mpf:
     """The l1 radius under Laplace noise, tight or as [H] Theorem 7.1.
 
-    Parameters
-    ----------
-    z_a : real
-        Score of the lower bound of the top class's probability.
-    scale : real
-        Scale of the Laplace law, above 0.
-    z_b : real, optional
-        Score of the upper bound of every other class; -z_a by default.
-    method : {"tight", "paper"}
-        The tight radius, or that of [H].
-    dps : int
-        Decimal digits of the result.
+    Of two normal scores and the scale on every axis; ``method`` is "tight", or "paper"
+    for the radius of [H].
     """
     if method not in ("tight", "paper"):
         raise ValueError(f"method must be 'tight' or 'paper'; got {method!r}")
@@ -162,22 +118,7 @@ def renyi_radius(
 
     Source: [S] Theorem 14.
 
-    0 where no order certifies.
-
-    Parameters
-    ----------
-    z_a : real
-        Score of the lower bound of the top class's probability.
-    sigma0 : real
-        Noise level at the input, above 0.
-    sigma1 : real
-        Noise level at the other point, above 0.
-    dim : real
-        Dimension, at least 1.
-    z_b : real, optional
-        Score of the upper bound of every other class; -z_a by default.
-    dps : int
-        Decimal digits of the result.
+    0 where no order certifies. Arguments as of :func:`rsbounds.renyi.radius`.
     """
     with mp.workdps(2 * dps + GUARD):
         z_a = exact(z_a)
@@ -243,14 +184,7 @@ def _maximum(function: Callable[[Mpf], Mpf], dps: int) -> Mpf:
 def lipschitz_ratio(z: Real, dim: Real, *, dps: int = 30) -> tuple[Mpf, Mpf]:
     """[B]'s R_d(p) at p = Phi(z), and dR/dz: R = x f(x)/phi(z), P(chi2_d > x) = p.
 
-    Parameters
-    ----------
-    z : real
-        Normal score, finite or infinite.
-    dim : real
-        Dimension, at least 1.
-    dps : int
-        Decimal digits of the result.
+    Arguments as of :func:`rsbounds.lipschitz.ratio`.
     """
     with mp.workdps(dps + GUARD):
         z, dim = exact(z), exact(dim)
@@ -268,20 +202,9 @@ def lipschitz_ratio(z: Real, dim: Real, *, dps: int = 30) -> tuple[Mpf, Mpf]:
 def lipschitz_constant(
     dim: Real, lip: Real, sigma_min: Real, z_min: Real, *, dps: int = 30
 ) -> Mpf:
-    """[B] eq. (5), p_min = Phi(z_min).
+    """Lipschitz constant of Phi^-1 of the scores: [B] eq. (5), p_min = Phi(z_min).
 
-    Parameters
-    ----------
-    dim : real
-        Dimension, at least 1.
-    lip : real
-        Lipschitz constant of sigma(x), at least 0.
-    sigma_min : real
-        Lower bound of sigma(x), above 0.
-    z_min : real
-        Score of the least probability p_min.
-    dps : int
-        Decimal digits of the result.
+    Arguments as of :func:`rsbounds.lipschitz.constant`.
     """
     require_positive("sigma_min", sigma_min)
     with mp.workdps(dps):
@@ -302,24 +225,8 @@ def integrated_radius(
 ) -> Mpf:
     """The r with int_0^r dt/max(sigma_min, sigma - lip t) = (K(z_a) - K(z_b))/2.
 
-    K(z) = int_0^z dv/(1 + 2 lip R_d(Phi(-|v|))).
-
-    Parameters
-    ----------
-    z_a : real
-        Score of the lower bound of the top class's probability.
-    sigma : real
-        Noise level at the input, above 0.
-    lip : real
-        Lipschitz constant of sigma(x), at least 0.
-    sigma_min : real
-        Lower bound of sigma(x), above 0.
-    dim : real
-        Dimension, at least 1.
-    z_b : real, optional
-        Score of the upper bound of every other class; -z_a by default.
-    dps : int
-        Decimal digits of the result.
+    K(z) = int_0^z dv/(1 + 2 lip R_d(Phi(-|v|))). Arguments as of
+    :func:`rsbounds.lipschitz.radius`.
     """
     require_positive("sigma_min", sigma_min)
     with mp.workdps(dps + GUARD):
@@ -360,20 +267,8 @@ def base_radius(
 ) -> Mpf:
     """Return (c_a - c_b)/2 where L int_{c - 1/L}^c Phi(s/sigma) ds is each probability.
 
-    For z_b = -z_a this is -s0 - 1/(2L), s0 = -c_a.
-
-    Parameters
-    ----------
-    z_a : real
-        Score of the lower bound of the top class's probability.
-    sigma : real
-        Noise level at the input, above 0.
-    base_lip : real
-        Lipschitz constant of the base classifier's scores, above 0.
-    z_b : real, optional
-        Score of the upper bound of every other class; -z_a by default.
-    dps : int
-        Decimal digits of the result.
+    For z_b = -z_a this is -s0 - 1/(2L), s0 = -c_a. Arguments as of
+    :func:`rsbounds.lipschitz.base_radius`.
     """
     with mp.workdps(dps + GUARD):
         z_a, sigma, lip = exact(z_a), exact(sigma), exact(base_lip)

@@ -16,6 +16,8 @@ from mpmath import mp
 
 from rsbounds.oracle._normal import Mpf
 
+_LEAST = 5e-324
+
 
 def mixture(x: Mpf, mu: Mpf, nc: Mpf) -> tuple[Mpf, Mpf, Mpf]:
     """P(X <= x), P(X > x) and the density at x, for 0 < x < inf and any nc >= 0.
@@ -38,9 +40,15 @@ def terms(x: float, dim: float, nc: float, dps: int = 60) -> float:
     if (
         abs(math.sqrt(y) - math.sqrt(h + mu)) > 3
     ):  # one tail, and all of it is about the peak
-        return 30 * math.sqrt(dps * (1 + peak))
+        return 30 * math.sqrt(dps * (1 + peak)) + _gamma_terms(y, mu, dps)
     ends = (h, peak, y - mu)
     return max(ends) - min(ends) + 30 * math.sqrt(dps * (1 + max(h, peak, y / 100)))
+
+
+def _gamma_terms(y: float, a: float, dps: int) -> float:
+    """About how many terms P(a, y) takes below the mean, as each is y/a of the last."""
+    rise = max(a - y, 0.0) / max(y, _LEAST)
+    return dps * math.log(10) / math.log1p(rise) if rise > 0 else 0.0
 
 
 Terms = Iterator[

@@ -29,10 +29,10 @@ from rsbounds.oracle._confidence import (
     pair_scores,
     upper_score,
 )
-from rsbounds.oracle._entry import checked
+from rsbounds.oracle._entry import checked, exact
 from rsbounds.oracle._envelope import lipschitz_sigma, semi_elastic, worst_score
 from rsbounds.oracle._mixed import blocks_excess
-from rsbounds.oracle._normal import GUARD, Mpf, Real, exact, ndtr, ndtri
+from rsbounds.oracle._normal import GUARD, Mpf, Real, ndtr, ndtri
 from rsbounds.oracle._radii import gaussian_radius
 
 __all__ = ["BOUNDS", "METHODS", "bound_excess", "excess"]
@@ -91,6 +91,16 @@ def _two_queries(
     return radius - gaussian_radius(
         scores[0], level, scores[1], dps=dps + GUARD, **options
     )
+
+
+def _correlated(
+    parameters: Parameters, sigma: Mpf, radius: Mpf, scores: Scores, dps: int
+) -> Mpf:
+    matrix = mp.matrix(
+        [[exact(value) for value in row] for row in parameters["matrix"]]
+    )
+    least = min(mp.svd_r(matrix, compute_uv=False))
+    return radius - gaussian_radius(scores[0], least, scores[1], dps=dps + GUARD)
 
 
 def _composite(
@@ -163,20 +173,10 @@ def list_radius(
     *,
     dps: int = 30,
 ) -> Mpf:
-    """Radius of a class from exact class probabilities, given as scores by level.
+    """Radius of a class under a decision list, from exact class probabilities.
 
-    Each level has a row.
-
-    Parameters
-    ----------
-    rule : mapping
-        The rule as its JSON file holds it.
-    scores : sequence of sequence of real
-        Score of each class's probability, a row for each level.
-    cls : int
-        The class.
-    dps : int
-        Decimal digits of the result.
+    ``rule`` is as its JSON file holds it; ``scores`` have a row for each level, and
+    ``cls`` is the class, as in :func:`rsbounds.composite.radius`.
     """
     with mp.workdps(dps + GUARD):
         z = [[exact(v) for v in row] for row in scores]
@@ -220,22 +220,8 @@ def composite_radius(
 
     ``plan`` has ``cls``, ``items`` (that may decide), ``references`` (by stage and
     class) and ``blocking`` (by item and class). Stages that no component needs may be
-    None.
-
-    Parameters
-    ----------
-    rule : mapping
-        The rule as its JSON file holds it.
-    plan : mapping
-        What was chosen from other samples, as above.
-    counts : sequence
-        Counts of each stage, or None.
-    n : int
-        Votes in all.
-    alpha : real
-        Probability that the bound is wrong, in (0, 1).
-    dps : int
-        Decimal digits of the result.
+    None. ``rule`` is as its JSON file holds it; ``counts`` and ``n`` are as in
+    :func:`rsbounds.composite.certify_counts`.
     """
     with mp.workdps(dps + GUARD):
         cls, level = plan["cls"], exact(alpha) / len(plan["items"])
@@ -289,6 +275,7 @@ def _blocks(
 METHODS: Mapping[str, Callable[[Parameters, Mpf, Mpf, Scores, int], Mpf]] = {
     "gaussian": _gaussian,
     "anisotropic": _anisotropic,
+    "correlated": _correlated,
     "two-queries": _two_queries,
     "semi-elastic": partial(_two_point, _semi_elastic),
     "lipschitz": partial(_two_point, _lipschitz),

@@ -21,8 +21,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
+from functools import cmp_to_key
 from itertools import combinations, product
-from math import comb, prod
+from math import comb, lcm, prod
+from typing import NamedTuple
 
 from rsbounds.oracle._entry import checked
 
@@ -42,7 +44,6 @@ __all__ = [
 
 Law = dict[Hashable, Fraction]
 Case = tuple[Law, Law]
-HALF = Fraction(1, 2)
 
 
 # what a case implies ------------------------------------------------------------------
@@ -74,64 +75,83 @@ def infimum(cases: Iterable[Case]) -> Fraction | None:
     """Least number that p must exceed for :func:`low` to exceed 1/2; None: none."""
     result = Fraction(0)
     for case in cases:
-        corners = _corners(case)
-        if corners[-1][1] <= HALF:
+        threshold = _infimum(case)
+        if threshold is None:
             return None
-        before = (Fraction(0), Fraction(0))
-        for p, q in corners:
-            if q > HALF:
-                share = (HALF - before[1]) / (q - before[1])
-                result = max(result, before[0] + share * (p - before[0]))
-                break
-            before = (p, q)
+        result = max(result, threshold)
     return result
 
 
-def _ordered(case: Case) -> list[tuple[Fraction, Fraction]]:
-    """Probabilities of the outcomes at x and at x', those that x' lacks most first."""
-    at_x, at_other = case
-    outcomes = set(at_x) | set(at_other)
-    zero = Fraction(0)
-    pairs = [(at_x.get(o, zero), at_other.get(o, zero)) for o in outcomes]
-    # the share of x' in both orders as q/p does, and has a value where p is 0
-    return sorted(
-        (pair for pair in pairs if sum(pair)),
-        key=lambda pair: pair[1] / (pair[0] + pair[1]),
-    )
+class _Ordered(NamedTuple):
+    """Outcomes in whole parts of 1 at x and at x', those that x' lacks most first."""
+
+    at_x: int  # so many parts are 1
+    at_other: int
+    outcomes: list[tuple[int, int]]
+
+
+def _ordered(case: Case) -> _Ordered:
+    (parts_at_x, at_x), (parts_at_other, at_other) = map(_in_parts, case)
+    pairs = [(at_x.get(o, 0), at_other.get(o, 0)) for o in set(at_x) | set(at_other)]
+    outcomes = sorted(filter(any, pairs), key=cmp_to_key(_by_ratio))
+    return _Ordered(parts_at_x, parts_at_other, outcomes)
+
+
+def _in_parts(law: Law) -> tuple[int, dict[Hashable, int]]:
+    """How many parts are 1, and how many each outcome has."""
+    parts = lcm(*(mass.denominator for mass in law.values()))
+    return parts, {
+        outcome: mass.numerator * (parts // mass.denominator)
+        for outcome, mass in law.items()
+    }
+
+
+def _by_ratio(first: tuple[int, int], second: tuple[int, int]) -> int:
+    """Compare by products, which need no common divisors of long numbers."""
+    return first[1] * second[0] - second[1] * first[0]
 
 
 def _least(case: Case, p: Fraction) -> Fraction:
-    reached, result = Fraction(0), Fraction(0)
-    for mass, shifted_mass in _ordered(case):
-        if reached + mass >= p:
+    at_x, at_other, outcomes = _ordered(case)
+    goal = Fraction(p) * at_x
+    reached = result = 0
+    for mass, shifted_mass in outcomes:
+        if reached + mass >= goal:
             if mass:
-                result += (p - reached) / mass * shifted_mass
-            return result
+                share = (goal - reached) / mass
+                return (result + share * shifted_mass) / at_other
+            break
         reached += mass
         result += shifted_mass
-    return result
+    return Fraction(result, at_other)
 
 
 def _most(case: Case, p: Fraction) -> Fraction:
-    left, result = p, Fraction(0)
-    for mass, shifted_mass in reversed(_ordered(case)):
-        if mass > left:
-            return result + left / mass * shifted_mass
-        left -= mass
+    at_x, at_other, outcomes = _ordered(case)
+    goal = Fraction(p) * at_x
+    reached = result = 0
+    for mass, shifted_mass in reversed(outcomes):
+        if reached + mass > goal:
+            share = (goal - reached) / mass
+            return (result + share * shifted_mass) / at_other
+        reached += mass
         result += shifted_mass
-    return result
+    return Fraction(result, at_other)
 
 
-def _corners(case: Case) -> list[tuple[Fraction, Fraction]]:
-    """The corners of the curve, without outcomes that x can't produce."""
-    p, q = Fraction(0), Fraction(0)
-    result = []
-    for mass, shifted_mass in _ordered(case):
-        if mass:
-            p += mass
-            q += shifted_mass
-            result.append((p, q))
-    return result
+def _infimum(case: Case) -> Fraction | None:
+    """Least number of a case alone, as of :func:`infimum`."""
+    at_x, at_other, outcomes = _ordered(case)
+    reached = result = 0
+    for mass, shifted_mass in outcomes:
+        if not mass:
+            break  # x can't produce what comes last
+        if 2 * (result + shifted_mass) > at_other:
+            share = Fraction(at_other - 2 * result, 2 * shifted_mass)
+            return (reached + share * mass) / at_x
+        reached += mass
+        result += shifted_mass
+    return None
 
 
 # the noises ---------------------------------------------------------------------------
@@ -248,12 +268,12 @@ def edits(x: Sequence[int], other: Sequence[int]) -> int:
 def block_cases(first: Iterable[Case], second: Iterable[Case]) -> list[Case]:
     """Independent noises side by side: every pair of cases."""
 
-    def together(one: Law, other: Law) -> Law:
-        return {(a, b): p * q for a, p in one.items() for b, q in other.items()}
+    def together(left: Law, right: Law) -> Law:
+        return {(a, b): p * q for a, p in left.items() for b, q in right.items()}
 
     return [
-        (together(one[0], other[0]), together(one[1], other[1]))
-        for one, other in product(first, second)
+        (together(left[0], right[0]), together(left[1], right[1]))
+        for left, right in product(first, second)
     ]
 
 

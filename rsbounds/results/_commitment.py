@@ -22,10 +22,10 @@ def commit(path: Path, manifest: Manifest, *, accept: bool) -> dict[str, str]:
     """
     place = commitment_path(path)
     text = manifest.commitment()
-    own = digest(text.encode())
+    hash_of_text = digest(text.encode())
     if place.exists():
         there = digest(content_of(place))
-        if there != own and not accept:
+        if there != hash_of_text and not accept:
             _require_commitment(place)
             raise ValueError(
                 f"{place} commits to another run: repeat that run's arguments, or "
@@ -33,12 +33,12 @@ def commit(path: Path, manifest: Manifest, *, accept: bool) -> dict[str, str]:
             )
         return {"commitment": there}
     begun = path.exists() and path.stat().st_size
-    if begun and Manifest.read(path).run.get("commitment") != own:
+    if begun and Manifest.read(path).run.get("commitment") != hash_of_text:
         raise ValueError(
             f"{path} was begun without a commitment: choose another output file"
         )
     replace_file(place, text)
-    return {"commitment": own}
+    return {"commitment": hash_of_text}
 
 
 def _require_commitment(place: Path) -> None:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from rsbounds._numerics.answered import By
 from rsbounds._numerics.text import shown
-from rsbounds.results._facts import ABOUT, CARD, MANIFEST, By, Fact, Status
+from rsbounds.results._facts import ABOUT, CARD, MANIFEST, Fact, Status
 from rsbounds.results._schema import Schema, conform
 
 OBJECT: Schema = {"type": "object"}
@@ -45,9 +46,9 @@ def entries_of(
         name = f"{above}{shown(key)}"
         if (node := declared.get(f"{key}[]")) is not None:
             conform(name, value, {"type": "array"})
-            for i, each in enumerate(value):
-                conform(f"{name}[{i}]", each, OBJECT)
-                yield from entries_of(each, node, f"{name}[{i}].")
+            for i, entry in enumerate(value):
+                conform(f"{name}[{i}]", entry, OBJECT)
+                yield from entries_of(entry, node, f"{name}[{i}].")
             continue
         node = declared.get(key, declared.get("*"))
         if isinstance(node, dict):
@@ -84,7 +85,7 @@ def undeclared(entries: Mapping[str, Any]) -> list[str]:
     return [name for name, _, fact in entries_of(entries) if fact is None]
 
 
-def stated(entries: Mapping[str, Any], given: Collection[By]) -> list[str]:
+def stated_entries(entries: Mapping[str, Any], available: Collection[By]) -> list[str]:
     """What an audit takes as stated: names of entries, or of whole sections.
 
     An entry that says nothing (null, or empty) is left out.
@@ -95,15 +96,15 @@ def stated(entries: Mapping[str, Any], given: Collection[By]) -> list[str]:
         if fact is None or value in (None, "", [], {}):
             continue
         name = name_of(place)
-        is_stated = fact.status(given) is Status.STATED
+        is_stated = fact.status(available) is Status.STATED
         names.setdefault(name, []).append(is_stated)
         sections.setdefault(name.partition(".")[0], []).append(is_stated)
     short = {}
-    for name, each in names.items():
+    for name, are_stated in names.items():
         section = name.partition(".")[0]
         # a method's parameters are named one by one: others of them are certified
         is_whole = section != "parameters" and all(sections[section])
-        if any(each):
+        if any(are_stated):
             short[section if is_whole else name] = True
     return list(short)
 
@@ -129,10 +130,10 @@ _BY_NAME = {fact.name: fact for fact in MANIFEST}
 
 def card_schema() -> dict[str, Any]:
     """The form of a card, as JSON Schema."""
-    own = _schema_of(tree_of(CARD))
+    schema = _schema_of(tree_of(CARD))
     title = "Card of a certification file, as rsbounds report --card writes it"
     dialect = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": dialect, "title": title, **own}
+    return {"$schema": dialect, "title": title, **schema}
 
 
 def _schema_of(tree: Tree) -> dict[str, Any]:

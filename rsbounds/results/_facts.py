@@ -10,25 +10,17 @@ given.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
+from rsbounds._numerics.answered import By
+from rsbounds._numerics.parameters import Parameter, Type
+from rsbounds.noises.grid_noise import LEVELS
 from rsbounds.results._schema import Schema
-
-
-class By(StrEnum):
-    """Who answers for a fact; the values complete the sentence "it is ..."."""
-
-    COUNTS = "proved from the counts of the rows"
-    FILE = "compared with the rest of the file"
-    DATA = "compared with the data, where they are given"
-    MODEL = "compared with the model, where it is given"
-    NOISE = "compared with the noise, where it is given"
-    RERUN = "compared with rows that are drawn again"
-    MARGIN = "compared with the scores of other settings"
-    TRUTH = "compared with the true maps, where they are given"
-    WRITER = "stated by the writer"
+from rsbounds.schemes import METHODS
+from rsbounds.schemes.internal import CODE
 
 
 class Status(StrEnum):
@@ -62,11 +54,11 @@ class Fact(NamedTuple):
     about: str
     required: bool = False
 
-    def status(self, given: Collection[By]) -> Status:
-        """Its status where the audit was given what ``given`` names."""
-        if self.by is By.COUNTS:
+    def status(self, available: Collection[By]) -> Status:
+        """Its status in an audit to which those of ``available`` answer."""
+        if self.by is By.COUNTS or (self.by is By.METHOD and By.METHOD in available):
             return Status.PROVED
-        if self.by is By.FILE or self.by in given:
+        if self.by is By.FILE or self.by in available:
             return Status.COMPARED
         return Status.STATED
 
@@ -89,14 +81,24 @@ def _array(items: Schema) -> Schema:
 
 
 _ANY: Schema = {}
+_SEED: Schema = {
+    "type": ["integer", "string"],
+    "pattern": "os",
+    "minimum": 0,
+    "maximum": 2**200,
+}
 _TEXT: Schema = {"type": "string"}
 _TEXTS = _array(_TEXT)
 _FLAG: Schema = {"type": "boolean"}
 _NUMBER: Schema = {"type": "number"}
 _OBJECT: Schema = {"type": "object"}
 _HASH: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-_VERSION: Schema = {"type": "string", "pattern": r"^[0-9][\w.+!-]{0,40}$"}
-_LABELS = _array({"type": ["string", "number"]})
+_RELEASE = r"[0-9]+(\.[0-9]+)*((a|b|rc|\.post|\.?dev)[0-9]+)*"
+_VERSION: Schema = {
+    "type": "string",
+    "pattern": rf"^{_RELEASE}(\+[a-z0-9._-]{{1,30}})?$",
+}
+_LABELS = _array({"type": ["string", "number", "boolean"]})
 _SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 
 _MODEL = (
@@ -109,6 +111,7 @@ _MODEL = (
     Fact("args", _OBJECT, By.MODEL, "arguments that it was made with"),
     Fact("checkpoint", _or_null(_HASH), By.MODEL, "hash of the file of weights"),
     Fact("preprocessing", _or_null(_OBJECT), By.MODEL, "what inputs go through"),
+    Fact("tokenizer", _OBJECT, By.MODEL, "what made tokens of texts"),
     Fact("labels", _LABELS, By.MODEL, "names of its classes"),
     Fact("denoiser", _ANY, By.MODEL, "the denoiser in front, of each level"),
     Fact("described", _OBJECT, By.MODEL, "what the writer says besides"),
@@ -125,15 +128,17 @@ _DATA = (
     Fact("scale", {"type": ["number", "null"]}, By.DATA, "stored numbers over x"),
     Fact("x", _HASH, By.DATA, "hash of inputs spread over the data"),
     Fact("labels", _HASH, By.DATA, "hash of all labels"),
-    Fact("kind", _TEXT, By.DATA, "how the data lie"),
+    Fact("kind", _TEXT, By.WRITER, "how the data lie"),
     Fact("shape", _array(_whole(0)), By.DATA, "shape of an input"),
-    Fact("dtype", _TEXT, By.DATA, "type of the stored numbers"),
+    Fact("dtype", _TEXT, By.WRITER, "type of the stored numbers"),
     Fact("whole", _FLAG, By.DATA, "whether inputs are whole numbers"),
-    Fact("names", _HASH, By.DATA, "hash of the files' names"),
-    Fact("numbered_by", _ANY, By.DATA, "how classes have their numbers"),
-    Fact("split", {"type": ["string", "null"]}, By.DATA, "the part of the data set"),
-    Fact("column", _TEXT, By.DATA, "where its inputs stand"),
-    Fact("by_rows", _FLAG, By.DATA, "whether inputs are the rows of a matrix"),
+    Fact("tokenizer", _OBJECT, By.WRITER, "what made tokens of texts"),
+    Fact("missing", _TEXT, By.WRITER, "how missing numbers are filled in"),
+    Fact("names", _HASH, By.WRITER, "hash of the files' names"),
+    Fact("numbered_by", _ANY, By.WRITER, "how classes have their numbers"),
+    Fact("split", {"type": ["string", "null"]}, By.WRITER, "the part of the data set"),
+    Fact("column", _TEXT, By.WRITER, "where its inputs stand"),
+    Fact("by_rows", _FLAG, By.WRITER, "whether inputs are the rows of a matrix"),
     Fact("preprocessing", _or_null(_OBJECT), By.MODEL, "what pictures go through"),
     Fact("pillow", _VERSION, By.WRITER, "version of the package"),
     Fact("start", _whole(0), By.FILE, "the first input selected"),
@@ -150,58 +155,59 @@ _ANSWER = (
     Fact("tau", _NUMBER, By.COUNTS, "maps: what probabilities are above"),
     Fact("radius", _NUMBER, By.COUNTS, "maps: the radius of all positions"),
     Fact("truth", _TEXT, By.TRUTH, "maps: hash of the true maps"),
+    Fact("threshold", _NUMBER, By.COUNTS, "flag: what an alarm's probability is above"),
+    Fact(
+        "flagged",
+        {"type": ["array", "string"]},
+        By.COUNTS,
+        "flag: the classes that raise the alarm, or score>NUMBER",
+    ),
+    Fact("calibrated.threshold", _NUMBER, By.WRITER, "flag: what was chosen"),
+    Fact("calibrated.share", _SHARE, By.WRITER, "flag: of benign inputs, may fail"),
+    Fact("calibrated.n0", _whole(1, 10**15), By.WRITER, "flag: of those that chose"),
+    Fact("calibrated.n", _whole(1, 10**15), By.WRITER, "flag: of those that chose"),
+    Fact("calibrated.alpha", _NUMBER, By.WRITER, "flag: of those that chose"),
+    Fact("calibrated.bound", _TEXT, By.WRITER, "flag: of those that chose"),
+    Fact("calibrated.inputs", _TEXTS, By.WRITER, "flag: hashes of those that chose"),
     Fact("fitted", _TEXTS, By.WRITER, "list: rows that its rule was fitted to"),
 )
-#: By the name of a parameter, of whatever method.
-_PARAMETERS = (
-    Fact("sigma", _NUMBER, By.COUNTS, "noise level, or the base of the levels"),
-    Fact("norm", _NUMBER, By.COUNTS, "p of the norm of the radii"),
-    Fact("dim", _NUMBER, By.MODEL, "numbers of an input"),
-    Fact("inner", _NUMBER, By.NOISE, "the least axis of the noise's shape"),
-    Fact("lip", _NUMBER, By.NOISE, "Lipschitz constant of sigma(x)"),
-    Fact("mean_lip", _NUMBER, By.NOISE, "Lipschitz constant of the mean"),
-    Fact("sigma_min", _NUMBER, By.NOISE, "lower bound of sigma(x)"),
-    Fact("sigma_max", _NUMBER, By.NOISE, "upper bound of sigma(x)"),
-    Fact("rate", _NUMBER, By.NOISE, "rate of log sigma(x)"),
-    Fact("slack", _NUMBER, By.NOISE, "what computed levels are off by"),
-    Fact("shift", _NUMBER, By.NOISE, "what a mean is off by, or a distance"),
-    Fact("keep", _NUMBER, By.COUNTS, "chance to keep a value"),
-    Fact("values", _NUMBER, By.COUNTS, "size of the alphabet"),
-    Fact("add", _NUMBER, By.COUNTS, "chance that a 0 becomes 1"),
-    Fact("delete", _NUMBER, By.COUNTS, "chance that a 1 becomes 0, or is deleted"),
-    Fact("keep_count", _NUMBER, By.COUNTS, "coordinates that are left"),
-    Fact("keep_probability", _NUMBER, By.COUNTS, "chance that one is left"),
-    Fact("levels", _ANY, By.COUNTS, "grid of the inputs, or of the noise's shape"),
-    Fact("splits", _ANY, By.COUNTS, "where blocks end"),
-    Fact("blocks", _ANY, By.COUNTS, "the noise of each block"),
-    Fact("changes", _NUMBER, By.COUNTS, "changes beside which an l2 radius stands"),
-    Fact("rule", _OBJECT, By.COUNTS, "the decision list"),
-    Fact("law", _OBJECT, By.COUNTS, "the noise of a transformation's parameter"),
-    Fact("sigma_brightness", _NUMBER, By.COUNTS, "noise level of the brightness"),
-    Fact("sigma_contrast", _NUMBER, By.COUNTS, "that of the contrast's logarithm"),
-    Fact("contrast", _NUMBER, By.COUNTS, "the contrasts that radii hold for"),
-    Fact("elements", _NUMBER, By.RERUN, "elements of a finite group"),
-    Fact("transform", _ANY, By.RERUN, "what the parameter moves, or its code"),
-    Fact("hidden", _NUMBER, By.RERUN, "what hidden coordinates show"),
-    Fact("symmetric", _FLAG, By.RERUN, "whether pairs are drawn once"),
-    Fact("k", _whole(1), By.NOISE, "number of nearest anchors"),
-    Fact("anchors", _HASH, By.NOISE, "hash of the anchors"),
-    Fact("sigma_function", _OBJECT, By.NOISE, "the code of sigma(x), its hashes"),
-    Fact("noise", _OBJECT, By.NOISE, "the code of the noise, its hashes"),
-    Fact("code", _OBJECT, By.WRITER, "the code that returned the scheme"),
-)
+_TYPES: Mapping[Type, Schema] = {
+    Type.ANY: _ANY,
+    Type.COUNT: _whole(1),
+    Type.FLAG: _FLAG,
+    Type.HASH: _HASH,
+    Type.NUMBER: _NUMBER,
+    Type.OBJECT: _OBJECT,
+}
+
+
+def _parameters() -> Iterator[Fact]:
+    """The parameters of all methods, by name.
+
+    Who answers for one follows from the method, whose ``who_answers`` says it.
+    """
+    by_name: dict[str, list[Parameter]] = {}
+    for parameter in (*chain(*(m.declared for m in METHODS.own)), CODE):
+        if parameter.by is not None:
+            by_name.setdefault(parameter.name, []).append(parameter)
+    for name, namesakes in by_name.items():
+        kinds = {parameter.type for parameter in namesakes}
+        schema = _TYPES[kinds.pop()] if len(kinds) == 1 else _ANY
+        about = dict.fromkeys(parameter.about for parameter in namesakes)
+        yield Fact(name, schema, By.METHOD, ", or ".join(about))
+
+
 _PROCEDURE = (
     Fact("n0", _whole(1, 10**15), By.RERUN, "samples that choose"),
     Fact("n", _whole(1, 10**15), By.COUNTS, "samples that estimate, at most"),
     Fact("alpha", _NUMBER, By.COUNTS, "probability that a row is wrong"),
-    Fact("seed", _whole(0, 2**200), By.RERUN, "names the samples"),
+    Fact("seed", _SEED, By.RERUN, "names the samples, or os: the system's bits"),
     Fact("bound", _TEXT, By.COUNTS, "the confidence bound"),
     Fact("runner_up", _FLAG, By.COUNTS, "whether the second class has a bound"),
     Fact("target_radius", {"type": ["number", "null"]}, By.COUNTS, "or nothing"),
     Fact("tolerance", _NUMBER, By.RERUN, "what looks may miss, in sigma"),
     Fact("only_correct", _FLAG, By.FILE, "whether wrong inputs are not sampled"),
     Fact("margin", _NUMBER, By.MARGIN, "by which votes count"),
-    Fact("noise_source", {"enum": ["seed", "os"]}, By.RERUN, "whose bits noise is of"),
 )
 _ENGINE = (
     Fact("device", {"type": "string", "pattern": "^[a-z]+$"}, By.WRITER, "what ran"),
@@ -211,6 +217,7 @@ _ENGINE = (
     Fact("tf32.*", _FLAG, By.WRITER, "whether products were in TF32"),
     Fact("sound_noise", _FLAG, By.RERUN, "whether noise was exact, on a grid"),
     Fact("grid", _whole(1), By.RERUN, "the levels of that grid"),
+    Fact("episodes", _FLAG, By.MODEL, "that each sample is an episode"),
     Fact("margin.basis", {"enum": ["stated", "measured"]}, By.MARGIN, "of margin"),
     Fact("margin.largest", _NUMBER, By.MARGIN, "largest difference measured"),
     Fact("margin.multiple", _whole(1), By.FILE, "times which it is"),
@@ -219,12 +226,42 @@ _ENGINE = (
     Fact("margin.samples", _whole(0), By.WRITER, "on how many samples"),
     Fact("described", _OBJECT, By.WRITER, "what the writer says besides"),
 )
+
+
+def drawn_on(levels: int | None) -> dict[str, Any]:
+    """What a manifest's engine says of noise rounded to the grid of 1/levels.
+
+    Nothing of noise that is not on a grid, which is None.
+    """
+    if levels is None:
+        return {}
+    return {"sound_noise": True} | ({} if levels == LEVELS else {"grid": levels})
+
+
+def levels_of(engine: Mapping[str, Any]) -> int | None:
+    """The levels of the grid that noise was rounded to; None where it was not.
+
+    ValueError for levels without such noise.
+    """
+    if engine.get("sound_noise"):
+        return int(engine.get("grid", LEVELS))
+    if "grid" in engine:
+        raise ValueError("engine.grid needs engine.sound_noise")
+    return None
+
+
+def plays_episodes(manifest: Any) -> bool:
+    """Whether a manifest says that each sample is an episode."""
+    return bool(manifest.engine.get("episodes"))
+
+
 _RUN = (
     Fact("data", _TEXT, By.WRITER, "where the data lay"),
     Fact("batch", _whole(1), By.WRITER, "samples of a forward pass"),
     Fact("started", _TEXT, By.WRITER, "when the run began"),
     Fact("machines", _array(_OBJECT), By.WRITER, "machines and their settings"),
     Fact("commitment", _HASH, By.FILE, "hash of the commitment"),
+    Fact("asked.runner_up", {"const": True}, By.WRITER, "before two classes were seen"),
     Fact("described", _OBJECT, By.WRITER, "what the writer says besides"),
 )
 _STEP = (
@@ -240,6 +277,7 @@ _STEP = (
     Fact("runner_up", _FLAG, By.WRITER, "runner_up before"),
     Fact("method", _TEXT, By.WRITER, "the method before"),
     Fact("rule", _TEXT, By.WRITER, "the file of the rule"),
+    Fact("threshold", _NUMBER, By.WRITER, "flag: the threshold before"),
 )
 
 
@@ -256,7 +294,7 @@ MANIFEST: tuple[Fact, ...] = (
     *_under("answer", _ANSWER),
     Fact("method", _TEXT, By.FILE, "the scheme"),
     Fact("scope", _TEXT, By.FILE, "for which classifier rows hold"),
-    *_under("parameters", _PARAMETERS),
+    *_under("parameters", [*_parameters()]),
     *_PROCEDURE,
     *_under("engine", _ENGINE),
     Fact("shard", _TEXT, By.FILE, "which part of the inputs"),
@@ -299,7 +337,7 @@ CARD: tuple[Fact, ...] = tuple(
     fact._replace(required=not fact.name.startswith("about."))
     for fact in (
         Fact("card", {"const": 1}, By.FILE, "version of this form"),
-        Fact("rsbounds", _TEXT, By.WRITER, "version that wrote the card"),
+        Fact("rsbounds", _VERSION, By.WRITER, "version that wrote the card"),
         Fact("name", _TEXT, By.FILE, "name of the file"),
         *(Fact(f"about.{name}", _TEXT, By.FILE, f"{entry} in words")
           for name, entry in ABOUT.items()),

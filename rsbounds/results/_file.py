@@ -1,20 +1,22 @@
 """Writing result files: a TSV that only grows, row by row, and its manifest.
 
-A row is flushed to the disk when it is written. A file is resumed only under an equal
-manifest, by one process at a time (a lock held on the TSV); after a kill, a power
-failure or a full disk all that can be wrong with it is an unfinished last line, which
-is cut off and done again.
+A row is flushed to the disk when it is written, together with those that came with it.
+A file is resumed only under an equal manifest, by one process at a time (a lock held on
+the TSV); after a kill, a power failure or a full disk all that can be wrong with it is
+an unfinished last line, which is cut off and done again.
 """
 
 import importlib
 import os
 import stat
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
+
+import numpy as np
 
 from rsbounds._numerics.checks import instance, strings
 from rsbounds._numerics.files import (
@@ -26,6 +28,7 @@ from rsbounds._numerics.files import (
 )
 from rsbounds._numerics.json_files import parsed
 from rsbounds._numerics.text import abridged
+from rsbounds.results._columns import Columns
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._read import load
 from rsbounds.results._row import COLUMNS, Row
@@ -35,6 +38,9 @@ fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 
 #: Entries of the manifest whose change ``accept_change`` lets pass.
 _ACCEPTABLE = ("model.", "probe.", "versions.", "engine.")
+
+#: Seconds that a row waits at most for those that are written with it.
+LATE = 0.05
 
 #: What a writer says of a file that is no longer the one that it opened.
 _GONE = (
@@ -85,7 +91,8 @@ class Writer:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from rsbounds.results import Manifest, Row, Writer, read
+    >>> from rsbounds.results import Manifest, Row, read
+    >>> from rsbounds.results.internal import Writer
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.tsv"
     >>> with Writer(path, Manifest(data={"inputs": 1})) as writer:
     ...     writer.append(Row(0, 7, 7, 0.75, True))
@@ -107,11 +114,15 @@ class Writer:
         further = strings("further", further)
         if check is not None:
             instance("check", check, Callable, "a function of the rows that were there")
+        text = manifest.text()  # refuses what no file can hold, before there is one
         require_regular(path)
         require_own_manifest(path)
         self.path = path
+        self.rows: Sequence[Row]
         self._place = path.absolute()  # a model's code may change the folder
         self._manifest = manifest_path(self._place)
+        self._lines: list[str] = []  # lines that are written together
+        self._lines_since = 0.0
         self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 (closed by __exit__)
         try:
             self._locked = self._lock()
@@ -122,35 +133,37 @@ class Writer:
             # Nothing, or a header that was cut off: no row yet, so that nothing need
             # agree.
             if header.encode().startswith(content):
-                self.rows, self.columns = list[Row](), (*COLUMNS, *further)
+                self.rows, self.columns = (), (*COLUMNS, *further)
                 # the manifest first: rows without one could not be read
-                replace_file(self._manifest, manifest.text())
+                replace_file(self._manifest, text)
                 self._file.truncate(0)
                 self._write(header)
             else:
                 there = load(path, content)
-                self.rows, self.columns = list(there.rows), there.columns
+                self.rows, self.columns = there.rows, there.columns
                 old = there.manifest or Manifest.read(
                     path
                 )  # which says that there is none
-                kept = self._kept(old, manifest, accept_change)
+                going_on = self._to_go_on_with(old, manifest, accept_change)
                 if check is not None:
                     check(self.rows)
                 # all checks have passed: only now is the unfinished last line cut off
                 self._file.truncate(content.rfind(b"\n") + 1)
-                if kept is not old:
-                    replace_file(self._manifest, kept.text())
+                if going_on is not old:
+                    replace_file(self._manifest, going_on.text())
         except BaseException:
             self._file.close()
             raise
-        self._last = max((row.idx for row in self.rows), default=-1)
-        self._ordered = all(a.idx < b.idx for a, b in pairwise(self.rows))
+        indices = Columns.of(self.rows).idx
+        self._last = int(indices.max(initial=-1))
+        self._ordered = bool((np.diff(indices) > 0).all())
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:
+            self._write_lines()
             if error is None:
                 self._require_place()
                 self._require_manifest()
@@ -159,15 +172,29 @@ class Writer:
         finally:
             self._file.close()
 
-    def append(self, row: Row) -> None:
+    def append(self, row: Row, *, more: bool = False) -> None:
         """Write one row, and wait until it is on the disk.
+
+        With ``more`` another row is there already: both are written together, this one
+        50 ms late at most.
 
         OSError if it can't be written, or if the file is no longer the one at its path.
         """
-        self._require_manifest()
-        self._write(f"{row.text(self.columns)}\n")
+        if not self._lines:
+            self._lines_since = time.monotonic()
+        self._lines.append(f"{row.text(self.columns)}\n")
         self._ordered &= row.idx > self._last
         self._last = row.idx
+        if not more or time.monotonic() - self._lines_since >= LATE:
+            self._write_lines()
+
+    def _write_lines(self) -> None:
+        if not self._lines:
+            return
+        text = "".join(self._lines)
+        self._lines = []  # what can't be written is not tried again
+        self._require_manifest()
+        self._write(text)
 
     def record(self, entry: Any) -> None:
         """Add an entry to the manifest's history."""
@@ -242,7 +269,9 @@ class Writer:
             return False
         return True
 
-    def _kept(self, old: Manifest, new: Manifest, accept_change: bool) -> Manifest:
+    def _to_go_on_with(
+        self, old: Manifest, new: Manifest, accept_change: bool
+    ) -> Manifest:
         """The manifest to go on with: ``old`` itself where nothing changed."""
         changes = old.differences(new)
         accepted = {k: text for k, text in changes.items() if k.startswith(_ACCEPTABLE)}
@@ -266,7 +295,7 @@ class Writer:
         # More inputs of the same run extend a file. That needs no consent, as each row
         # that is there would be drawn just so under the new selection.
         if refused and refused.keys() <= {"data.skip", "data.max"}:
-            if not new.places({row.idx for row in self.rows})[1]:
+            if not new.places(Columns.of(self.rows).idx)[1]:
                 return new
             refused[""] = "rows of the file are not among the inputs selected now"
         if refused:

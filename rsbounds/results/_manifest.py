@@ -9,9 +9,12 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from rsbounds._numerics.checks import instance, shard_of
 from rsbounds._numerics.files import as_path, content_of
-from rsbounds._numerics.json_files import parsed
+from rsbounds._numerics.json_files import as_text, parsed
 from rsbounds._numerics.text import quoted, shown
 from rsbounds.answers import ANSWERS
 from rsbounds.procedure import Procedure
@@ -78,11 +81,11 @@ class Manifest:
         instance("entries", entries, Mapping, "a mapping by name")
         names = {f.name for f in fields(cls)} - {"extra", "procedure"}
         numbers = Procedure.__slots__
-        own = {k: v for k, v in entries.items() if k in names}
+        known = {k: v for k, v in entries.items() if k in names}
         extra = {
             k: v for k, v in entries.items() if k not in {*names, *numbers, "format"}
         }
-        return cls(**own, procedure=Procedure.from_dict(entries), extra=extra)
+        return cls(**known, procedure=Procedure.from_dict(entries), extra=extra)
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -121,13 +124,13 @@ class Manifest:
         for name in self.__dataclass_fields__:
             if name == "extra":
                 continue
-            own = getattr(self, name)
-            entries |= own.to_dict() if name == "procedure" else {name: own}
+            value = getattr(self, name)
+            entries |= value.to_dict() if name == "procedure" else {name: value}
         return entries | dict(self.extra)
 
     def text(self) -> str:
         """The file."""
-        return json.dumps(self.entries(), indent=2) + "\n"
+        return as_text(self.entries())
 
     def indices(self) -> range:
         """Indices of this shard's inputs."""
@@ -140,7 +143,7 @@ class Manifest:
     def selection(self) -> str:
         """Which of the data's inputs were chosen, in words; "" for all of them."""
         defaults = {"start": 0, "skip": 1, "max": -1}
-        stated = [
+        choices = [
             f"{name} {self.data[name]}"
             for name, default in defaults.items()
             if self.data.get(name, default) != default
@@ -150,7 +153,7 @@ class Manifest:
         if inputs == total:  # whatever was asked for
             return ""
         text = f"{inputs} of {total} inputs"
-        return f"{text}: {', '.join(stated)}" if stated else text
+        return f"{text}: {', '.join(choices)}" if choices else text
 
     def selected(self) -> int | None:
         """How many inputs start, skip and max choose of all.
@@ -165,17 +168,24 @@ class Manifest:
         start, skip = int(self.data.get("start", 0)), int(self.data.get("skip", 1))
         return len(range(start, end, skip))
 
-    def places(self, done: set[int]) -> tuple[list[int], list[int]]:
+    def places(self, done: ArrayLike | set[int]) -> tuple[list[int], list[int]]:
         """Compare ``done`` with the indices of the run.
 
         Returns those that are missing from it, and those in it that don't belong there.
 
         Inputs that were left out because they can't be decoded are not missing.
         """
-        own, without = self.indices(), done | self.corrupt()
-        return [i for i in own if i not in without], sorted(
-            i for i in done if i not in own
-        )
+        selected = self.indices()
+        indices = np.array(list(done) if isinstance(done, set) else done, np.int64)
+        belongs = (indices >= selected.start) & (indices < selected.stop)
+        belongs &= (indices - selected.start) % selected.step == 0
+        corrupt = [index for index in self.corrupt() if index in selected]
+        is_missing = np.ones(len(selected), bool)
+        for present in (indices[belongs], np.array(corrupt, np.int64)):
+            is_missing[(present - selected.start) // selected.step] = False
+        missing = selected.start + selected.step * np.flatnonzero(is_missing)
+        strangers: list[int] = sorted(set(indices[~belongs].tolist()))
+        return missing.tolist(), strangers
 
     def corrupt(self) -> set[int]:
         """Indices of the inputs that the history says were left out.
@@ -193,19 +203,59 @@ class Manifest:
                 if "alpha" in step:
                     text += f", made with alpha {step['alpha']}, bound {step['bound']}"
                 yield f"{text}: its terms may have been chosen after looking at them"
-        if self.answer["name"] == "list" and not self._fitted():
+        yield from self.restated()
+        if self.answer["name"] == "list" and "fitted" not in self.answer:
             yield (
                 "how the rule was chosen is not recorded: it may have been on these "
                 "inputs, and then its level does not hold"
             )
 
+    def restated(self) -> Iterator[str]:
+        """What holds of the options of the answer that were changed after looking."""
+        name = self.answer["name"]
+        options = ANSWERS[name].restated if name in ANSWERS else {}
+        for option, text in options.items():
+            if any(option in step for step in self.history):
+                yield text
+
     def fitted_on(self, rows: Sequence[Row]) -> bool:
         """Whether rows hold counts that the rule of a list was fitted to."""
-        return is_fitted_on(self._fitted(), rows)
+        fitted = self._fitted()
+        return bool(fitted) and is_fitted_on(fitted, rows)
 
     def chosen_on(self, rows: Sequence[Row]) -> int:
         """How many rows are of inputs that the rule of a list was fitted to."""
-        return chosen_on(self._fitted(), rows)
+        fitted = self._fitted()
+        return chosen_on(fitted, rows) if fitted else 0
+
+    def calibrated_on(self, rows: Sequence[Row]) -> int:
+        """How many rows are of inputs that the threshold of a flag was chosen from."""
+        inputs = {str(name) for name in self._calibrated().get("inputs", ())} - {"-"}
+        return sum(row.input in inputs for row in rows) if inputs else 0
+
+    def calibration(self) -> str:
+        """What holds of a threshold that was chosen from benign inputs, in words."""
+        record = self._calibrated()
+        if not record:
+            return ""
+        procedure, share = self.procedure, record.get("share")
+        procedure_values = {name: getattr(procedure, name) for name in _CALIBRATED}
+        procedure_values["threshold"] = self.answer.get("threshold")
+        for name, value in procedure_values.items():
+            if record.get(name) != value:
+                return (
+                    f"the calibration of the threshold had {name} {record.get(name)}, "
+                    f"here it is {value}: what it says of benign inputs does not hold"
+                )
+        return (
+            f"the threshold was chosen from {len(record.get('inputs', ()))} benign "
+            "inputs: a further one, exchangeable with them, fails to pass with "
+            f"probability {share} at most (stated)"
+        )
+
+    def _calibrated(self) -> Mapping[str, Any]:
+        record = self.answer.get("calibrated")
+        return record if isinstance(record, Mapping) else {}
 
     def _fitted(self) -> list[str]:
         fitted = self.answer.get("fitted", [])
@@ -220,6 +270,8 @@ class Manifest:
         manifest differs.
         """
         entries = json.loads(self.text())  # as a file holds them: lists for tuples
+        # what was asked for, before the model had shown its number of classes
+        entries.update(entries["run"].get("asked", {}))
         for name in (
             "history",
             "probe",
@@ -236,8 +288,10 @@ class Manifest:
         """What a commitment of this run does not fix, in words."""
         unfixed = []
         models = self.model.get("stages", [self.model])
-        known = [isinstance(own, Mapping) and own.get("parameters") for own in models]
-        if not all(known):
+        are_hashed = [
+            isinstance(model, Mapping) and model.get("parameters") for model in models
+        ]
+        if not all(are_hashed):
             unfixed.append("the model's parameters: nothing in it could be hashed")
         if not self.procedure.repeats:
             unfixed.append("the noise: it is of the operating system")
@@ -245,8 +299,9 @@ class Manifest:
 
     def uncommitted(self) -> Manifest:
         """The manifest of a file that is computed from a committed one."""
+        committed = ("commitment", "asked")
         return replace(
-            self, run={k: v for k, v in self.run.items() if k != "commitment"}
+            self, run={k: v for k, v in self.run.items() if k not in committed}
         )
 
     def differences(self, other: Manifest) -> dict[str, str]:
@@ -278,6 +333,10 @@ class Manifest:
         return _flat(left)
 
 
+#: The numbers of a procedure that a calibration rests on.
+_CALIBRATED = ("n0", "n", "alpha", "bound")
+
+
 def manifest_path(path: Path) -> Path:
     """Path of the manifest beside a result file, ``FILE.tsv.manifest.json``.
 
@@ -286,7 +345,7 @@ def manifest_path(path: Path) -> Path:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from rsbounds.results import manifest_path
+    >>> from rsbounds.results.internal import manifest_path
     >>> manifest_path(Path("run.tsv")).name
     'run.tsv.manifest.json'
     """
@@ -308,9 +367,11 @@ def folded(section: str, entries: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not entries:
         return {}
-    own = {name: value for name, value in entries.items() if name in TREE[section]}
-    rest = {name: value for name, value in entries.items() if name not in own}
-    return own | ({"described": own.get("described", {}) | rest} if rest else {})
+    declared = {name: value for name, value in entries.items() if name in TREE[section]}
+    further = {name: value for name, value in entries.items() if name not in declared}
+    return declared | (
+        {"described": declared.get("described", {}) | further} if further else {}
+    )
 
 
 def _of_others(entries: Mapping[str, Any]) -> list[str]:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from rsbounds._numerics.text import shown
-from rsbounds.certificate import ANOTHERS, WHOLE, is_beside
+from rsbounds.certificate import ANOTHERS, Norm, asserts_noise
+from rsbounds.results._facts import levels_of
 from rsbounds.results._manifest import Manifest
 
 LEAD = "holds for the program"
@@ -42,14 +43,16 @@ def _drawing(
     manifest: Manifest, norms: Collection[float | str], scopes: Collection[str]
 ) -> str:
     """How the copies were made: what the certificates take for granted of them."""
+    if any(map(asserts_noise, scopes)):
+        return "noise drawn by a sampler of the writer's own (stated)"
     if ANOTHERS in scopes:
         return "noise drawn by another package (stated)"
-    if manifest.engine.get("sound_noise"):
+    if levels_of(manifest.engine) is not None:
         return "noise drawn exactly on its grid (stated)"
-    if norms and all(norm in WHOLE for norm in norms):
+    if norms and all(Norm.of(norm).counts for norm in norms):
         return "noise drawn with exactly its probabilities (stated)"
     in_floats = "noise drawn in floating point, taken for real numbers (stated)"
-    if any(map(is_beside, norms)):
+    if any(Norm.of(norm).changes is not None for norm in norms):
         return f"{in_floats}, values with exactly their probabilities (stated)"
     return in_floats
 

@@ -4,44 +4,68 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from rsbounds._numerics import checks
 from rsbounds._numerics.decimals import whole_number
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import LARGE, array_of, as_path, content_of
 from rsbounds._numerics.text import quoted
 from rsbounds.certificate import ABSTAIN
-from rsbounds.results._foreign import as_the_field
+from rsbounds.results._cells import Unplain
+from rsbounds.results._columns import FileRows
+from rsbounds.results._foreign import ForeignTable, LineError, Reading, as_the_field
 from rsbounds.results._manifest import Manifest, manifest_path
 from rsbounds.results._results import Results
 from rsbounds.results._row import FIELD, Row, as_radius, holds
+from rsbounds.results._spelling import cells_of, separator_of
 
 _ARRAYS = {"radius_l1.npy": 1.0, "radius_l2.npy": 2.0, "radius_linf.npy": math.inf}
+#: The names above lines of index and radius.
+_PAIR = ["idx", "radius"]
 _MOST_COUNTS = 2 * 10**8  # class counts of all rows, with their zeros: 1.6 GB
+PLAIN = Reading()
 
 
-def read(path: str | os.PathLike[str]) -> Results:
+def read(
+    path: str | os.PathLike[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    norm: float | str | None = None,
+) -> Results:
     r"""Read a certification file.
 
     Parameters
     ----------
     path : path-like
         A TSV of the field (``idx label predict radius correct time``, -1 for an
-        abstention, as Cohen, Rosenfeld and Kolter 2019 wrote it), a log of adaptive
-        smoothing (Lyu et al. 2024), a table of rotations or scalings (Li et al. 2021:
-        margins below 0 are abstentions), or a TSV of ``rsbounds certify``, with its
-        manifest if one lies beside it. An unfinished last line of ours is left out,
-        with a note.
+        abstention, as Cohen, Rosenfeld and Kolter 2019 wrote it). Other tools may
+        have these columns in another order, among others, separated by commas,
+        semicolons or spaces, behind an index of pandas, with cells such as
+        ``tensor([7])``, ``3.0`` or ``True``, and a radius below 0 at an abstention.
+        Also lines of ``idx radius`` below these names, a log of adaptive smoothing
+        (Lyu et al. 2024), a table of rotations or scalings (Li et al. 2021: margins
+        below 0 are abstentions), or a TSV of ``rsbounds certify``, with its manifest
+        if one lies beside it. A last line that is cut short is left out, with a note.
+    columns : mapping, optional
+        For a file without a manifest: names of its columns by the field's, where they
+        differ, as ``{"radius": "radius_L2", "count": "raw_count"}``;
+        ``{"idx": "#"}`` numbers the rows from 0.
+    norm : float or str, optional
+        For a file without a manifest: the norm of its radii, where it isn't 2 and no
+        column says it.
 
     Raises
     ------
     ValueError, OSError
         For a malformed line, one that contradicts itself, stands twice or is of no
-        input of the run: names the file, the line and what was expected. For a path
-        that can't be read.
+        input of the run: names the file, the line and what was expected. For a file
+        without a header: what its columns are is never guessed. For a path that can't
+        be read.
 
     Examples
     --------
@@ -55,10 +79,16 @@ def read(path: str | os.PathLike[str]) -> Results:
     >>> results.average_radius(), results.abstention()
     (0.375, 0.5)
     """
-    return load(as_path("path", path))
+    return load(as_path("path", path), reading=Reading.of(columns, norm))
 
 
-def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Results:
+def load(
+    path: Path,
+    content: bytes | None = None,
+    *,
+    strict: bool = True,
+    reading: Reading = PLAIN,
+) -> Results:
     """Read a result file: the one reader of all commands.
 
     Blank lines, Windows' line ends and a byte order mark are passed over. An unfinished
@@ -70,42 +100,41 @@ def load(path: Path, content: bytes | None = None, *, strict: bool = True) -> Re
     name = os.fspath(path)
     content = content_of(path, LARGE) if content is None else content
     manifest = Manifest.read(path) if manifest_path(path).exists() else None
+    if manifest is not None:
+        reading.require_nothing()
     if not content:
         return Results(name, (), "empty file", manifest)
-    if manifest is None and (own := _arrays(path)):
-        return Results(name, own)
-    if manifest is None and (texts := _pairs(content)):
-        pairs = [_row_of_pair(*pair) for pair in texts]
-        if strict and len({row.idx for row in pairs}) < len(pairs):
-            raise ValueError(f"{path}: expected each index once")
-        note = "index and radius alone: an input with a radius counts as right"
-        printed = {"radius": [text for _, text in texts]}
-        return Results(name, tuple(pairs), note, printed=printed)
-    return _table(path, content, manifest, strict=strict)
+    if manifest is None and (rows := _arrays(path)):
+        return Results(name, rows)
+    return _table(path, content, manifest, reading, strict=strict)
 
 
 def _table(
-    path: Path, content: bytes, manifest: Manifest | None, *, strict: bool
+    path: Path,
+    content: bytes,
+    manifest: Manifest | None,
+    reading: Reading,
+    *,
+    strict: bool,
 ) -> Results:
     """The rows under a header, of the field or of ours; ValueError names the line."""
+    if reading == PLAIN:
+        with suppress(Unplain):
+            return _plain(path, content, manifest, strict=strict)
     first, *lines = _lines(path, content)
-    columns = tuple(first.strip().split("\t"))
-    note = ""
-    if manifest is None:
-        columns, lines, note = as_the_field(columns, lines)
-    if not lines or columns[: len(FIELD)] != FIELD or len(set(columns)) < len(columns):
-        raise ValueError(
-            f"{path}:1: expected a header of distinct columns that starts with "
-            f"{' '.join(FIELD)}, separated by tabs, or lines of index and radius; got "
-            f"{quoted(first)}"
-        )
+    _require_one_header(path, first, lines)
+    if manifest is None and first.split() == _PAIR:
+        return _pairs(path, lines, strict=strict)
+    columns, lines, note = _columns_of(
+        path, first, lines, None if manifest else reading
+    )
     if lines[-1] and (manifest or "scope" in columns):
         note = f"line {len(lines) + 1} is cut short: left out"
         lines.pop()
     rows, seen, room = list[Row](), dict[int, int](), _MOST_COUNTS
     selected = manifest.indices() if manifest else None
-    kept = () if manifest else ("radius", "p_a")
-    printed: dict[str, list[str]] = {name: [] for name in kept if name in columns}
+    names = () if manifest else ("radius", "p_a")
+    printed: dict[str, list[str]] = {name: [] for name in names if name in columns}
     for number, line in enumerate(lines, start=2):
         if not line.strip():
             continue
@@ -126,31 +155,132 @@ def _table(
     return Results(os.fspath(path), tuple(rows), note, manifest, columns, printed)
 
 
+def _plain(
+    path: Path, content: bytes, manifest: Manifest | None, *, strict: bool
+) -> Results:
+    """The results of a plain file, read as columns; Unplain for any other file."""
+    if not content.isascii() or b"\0" in content or b"\r" in content:
+        raise Unplain
+    start, end = content.find(b"\n") + 1, content.rfind(b"\n") + 1
+    columns = tuple(content[:start].decode("ascii").strip().split("\t"))
+    ours = manifest is not None
+    named = columns[: len(FIELD)] == FIELD if ours else set(FIELD) <= set(columns)
+    is_cut = end < len(content)
+    if not ours and _is_told_anew(columns):
+        raise Unplain
+    if not named or len(set(columns)) < len(columns):
+        raise Unplain
+    if start == end or (is_cut and not (ours or "scope" in columns)):
+        raise Unplain
+    rows = FileRows(content, start, end, columns)
+    if rows.room > _MOST_COUNTS or (strict and not _make_sense(rows, manifest)):
+        raise Unplain
+    note = f"line {len(rows) + 2} is cut short: left out" if is_cut else ""
+    names = [] if ours else [name for name in ("radius", "p_a") if name in columns]
+    printed: dict[str, Sequence[str]] = {name: rows.cells(name) for name in names}
+    return Results(os.fspath(path), rows, note, manifest, columns, printed)
+
+
+def _make_sense(rows: FileRows, manifest: Manifest | None) -> bool:
+    """Whether no row is one that `_require_sense` refuses."""
+    names = ("idx", "label", "predict", "radius", "correct")
+    idx, label, predict, radius, correct = map(rows.values, names)
+    abstains = predict == ABSTAIN
+    return bool(
+        (idx >= 0).all()
+        and not (abstains & (correct | (radius != 0))).any()
+        and (correct == ((predict == label) & ~abstains)).all()
+        and (np.diff(np.sort(idx)) > 0).all()
+        and (manifest is None or not manifest.places(idx)[1])
+    )
+
+
+def _is_told_anew(columns: Sequence[str]) -> bool:
+    """Whether a table of others needs more than its columns' names."""
+    return not {"", "Unnamed: 0"}.isdisjoint(columns) or "linf_radius" in columns
+
+
 def _lines(path: Path, content: bytes) -> list[str]:
     try:
-        return content.decode("utf-8-sig").split("\n")
+        lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError:
         raise ValueError(f"{path}: expected tab-separated text in UTF-8") from None
+    for number, line in enumerate(lines, start=1):
+        if "\r" in line.rstrip("\r"):
+            raise ValueError(
+                f"{path}:{number}: expected a line feed behind each row; got a "
+                "carriage return within the line: write each row on a line of its own"
+            )
+    return lines
 
 
-def _pairs(content: bytes) -> list[tuple[int, str]]:
-    """Read lines "index radius ...", as papers published them.
+def _columns_of(
+    path: Path, first: str, lines: list[str], reading: Reading | None
+) -> ForeignTable:
+    """The columns that a line names; ValueError unless they have those of the field.
 
-    None of any other file.
+    ``reading``: of a file without a manifest.
     """
-    try:
-        lines = [
-            line.split()
-            for line in content.decode("utf-8-sig").splitlines()
-            if line.strip()
-        ]
-        lines = lines[1:] if lines[0] == ["idx", "radius"] else lines
-        pairs = [(whole_number(line[0]), line[1]) for line in lines]
-        for _, text in pairs:
-            as_radius(text)
-    except (ValueError, IndexError):
-        return []
-    return pairs
+    if reading is not None:
+        if _is_row(first):
+            raise ValueError(
+                f"{path}:1: is the header missing? No column is guessed: above such "
+                f"rows write a line of {' '.join(FIELD)} time, separated as they are, "
+                f"or {' '.join(_PAIR)}; got {quoted(first)}"
+            )
+        try:
+            return as_the_field(first, lines, reading)
+        except LineError as error:
+            raise ValueError(f"{path}:{error.line}: {error}") from None
+        except ArgumentError as error:
+            raise ArgumentError(error.name, f"{error.problem} ({path})") from None
+    columns = tuple(first.strip().split("\t"))
+    if lines and columns[: len(FIELD)] == FIELD and len(set(columns)) == len(columns):
+        return ForeignTable(columns, lines)
+    raise ValueError(
+        f"{path}:1: expected a header of distinct columns that starts with "
+        f"{' '.join(FIELD)}, separated by tabs; got {quoted(first)}"
+    )
+
+
+def _require_one_header(path: Path, first: str, lines: Sequence[str]) -> None:
+    """ValueError where the header stands again."""
+    header = first.strip()
+    for number, line in enumerate(lines, start=2):
+        if header and line.strip() == header:
+            raise ValueError(
+                f"{path}:{number}: a second header: the run was started again; keep "
+                "the lines of one start, or cut the file here and merge the pieces"
+            )
+
+
+def _is_row(line: str) -> bool:
+    """Whether a line begins with a number, as rows do."""
+    cells = cells_of(line, separator_of(line))
+    return len(cells) > 1 and cells[0].isdecimal()
+
+
+def _pairs(path: Path, lines: Sequence[str], *, strict: bool) -> Results:
+    """Read lines of index and radius, as papers published them, below their names."""
+    rows = list[Row]()
+    texts = list[str]()
+    for number, line in enumerate(lines, start=2):
+        if not line.strip():
+            continue
+        try:
+            index, text = line.split()
+            rows.append(_row_of_pair(whole_number(index), text))
+        except ValueError:
+            raise ValueError(
+                f"{path}:{number}: expected an index and a radius >= 0; got "
+                f"{quoted(line)}"
+            ) from None
+        texts.append(text)
+    if strict and len({row.idx for row in rows}) < len(rows):
+        raise ValueError(f"{path}: expected each index once")
+    note = "index and radius alone: an input with a radius counts as right"
+    printed = {"radius": texts}
+    return Results(os.fspath(path), tuple(rows), note, None, tuple(_PAIR), printed)
 
 
 def _row_of_pair(index: int, text: str) -> Row:
@@ -173,10 +303,14 @@ def _arrays(path: Path) -> tuple[Row, ...]:
         tops = preds.argmax(axis=1)
         if not radii.shape == labels.shape == tops.shape:
             raise ValueError("as many labels and rows of predictions as radii")
+        if preds.shape[1] < 2:
+            raise ValueError("preds.npy holds scores of two classes or more")
+        if not np.array_equal(labels, np.floor(labels)):
+            raise ValueError("labels.npy holds numbers of classes")
     except (ValueError, TypeError, IndexError) as error:
         text = "expected numbers, with labels.npy and preds.npy beside them"
         raise ValueError(f"{path}: {text}: {error}") from None
-    each = zip(
+    inputs = zip(
         labels.tolist(), np.where(radii > 0, tops, ABSTAIN).tolist(), radii, strict=True
     )
     return tuple(
@@ -188,7 +322,7 @@ def _arrays(path: Path) -> tuple[Row, ...]:
             top == label,
             norm=_ARRAYS[path.name],
         )
-        for i, (label, top, r) in enumerate(each)
+        for i, (label, top, r) in enumerate(inputs)
     )
 
 

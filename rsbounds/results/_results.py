@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from functools import cached_property
-from html import escape
 from typing import Any, Self
 
 import numpy as np
@@ -16,18 +15,21 @@ from rsbounds._numerics import checks
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.decimals import round_radii, short, truncated
 from rsbounds._numerics.extras import need
-from rsbounds._numerics.text import abridged, shown
+from rsbounds._numerics.notebook import view
+from rsbounds._numerics.text import abridged, named_inputs, shown
 from rsbounds.answers import ANSWERS, Summary
-from rsbounds.certificate import ABSTAIN, WHOLE_GROUP
+from rsbounds.certificate import Norm
+from rsbounds.results._columns import Columns, FileRows, seconds_of_rows
+from rsbounds.results._foreign import OF_INTERVALS
 from rsbounds.results._manifest import Manifest
 from rsbounds.results._program import program
-from rsbounds.results._row import Row
-from rsbounds.results._text import html_table, some
+from rsbounds.results._row import COLUMNS, Row
+from rsbounds.schemes import METHODS
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What one pass over rows gives to tables, plots, pages and cards.
+    """What the columns of rows give to tables, plots, pages and cards.
 
     ``radii`` are those of the rows that are correct, in increasing order; ``p_a`` lower
     bounds of the true class's probability, 0 where it is not certified; the rest are
@@ -39,14 +41,19 @@ class Counted:
     radii: Array
     abstained: int
     left_out: int
-    p_a: tuple[float, ...]
+    p_a: Array
     sigmas: tuple[float, ...]
     norms: tuple[float | str, ...]
     ns: tuple[int, ...]
     bounds: tuple[str, ...]
     kinds: tuple[tuple[str, str], ...]  # method and scope
     largest: float  # of all finite radii, correct or not; 0 without one
-    seconds: float
+    idx: Array
+
+    @property
+    def whole(self) -> bool:
+        """Whether all radii count changes, so that they are whole numbers."""
+        return bool(self.norms) and all(Norm.of(norm).counts for norm in self.norms)
 
     @property
     def methods(self) -> list[str]:
@@ -58,43 +65,24 @@ class Counted:
 
     @classmethod
     def of(cls, rows: Iterable[Row]) -> Self:
-        """One pass."""
-        number = abstained = left_out = 0
-        seconds = largest = 0.0
-        radii = list[float]()
-        p_a = list[float]()
-        kinds: dict[tuple[str, str], None] = {}
-        names = ("sigma", "norm", "n", "bound")
-        distinct: dict[str, dict[Any, None]] = {name: {} for name in names}
-        for row in rows:
-            number += 1
-            left_out += row.is_left_out
-            abstained += row.predict == ABSTAIN and not row.is_left_out
-            seconds += row.seconds
-            kinds[row.method, row.scope] = None
-            if math.isfinite(row.radius):
-                largest = max(largest, row.radius)
-            if row.correct:
-                radii.append(row.radius)
-            if row.p_a >= 0:
-                p_a.append(row.p_a if row.correct else 0.0)
-            for name, values in distinct.items():
-                value = getattr(row, name)
-                # NaN, which is not itself, would be kept again for each row
-                values[math.nan if value != value else value] = None
+        """What the columns of rows say."""
+        columns = Columns.of(rows)
+        correct, radius = columns.correct, columns.radius
+        finite = radius[np.isfinite(radius)]
+        bounds = np.where(correct, columns.p_a, 0.0)[columns.p_a >= 0]
         return cls(
-            rows=number,
-            radii=np.sort(np.array(radii, dtype=np.float64)),
-            abstained=abstained,
-            left_out=left_out,
-            p_a=tuple(p_a),
-            sigmas=tuple(distinct["sigma"]),
-            norms=tuple(distinct["norm"]),
-            ns=tuple(distinct["n"]),
-            bounds=tuple(distinct["bound"]),
-            kinds=tuple(kinds),
-            largest=largest,
-            seconds=seconds,
+            rows=len(radius),
+            radii=np.sort(radius[correct]),
+            abstained=int((columns.abstains & ~columns.left_out).sum()),
+            left_out=int(columns.left_out.sum()),
+            p_a=bounds,
+            sigmas=columns.sigmas,
+            norms=columns.norms,
+            ns=columns.ns,
+            bounds=columns.bounds,
+            kinds=columns.kinds,
+            largest=float(finite.max(initial=0.0)),
+            idx=columns.idx,
         )
 
     def share(self, count: Any) -> Array:
@@ -112,8 +100,8 @@ class Results:
     ----------
     name : str
         Path of the file; "" where there is none.
-    rows : tuple of Row
-        In the order of the file.
+    rows : sequence of Row
+        In the order of the file; those of a file are made when they are asked for.
     note : str
         What a report must tell of how it was read.
     manifest : Manifest or None
@@ -125,14 +113,14 @@ class Results:
     """
 
     name: str
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     note: str = ""
     manifest: Manifest | None = None
     columns: tuple[str, ...] = ()
     printed: Mapping[str, Sequence[str]] = field(default_factory=dict, compare=False)
 
     def __repr__(self) -> str:
-        """In a line; the rows are in ``rows``."""
+        """One line of what was read; the rows are in ``rows``."""
         parts = [f"{len(self.rows)} rows"]
         if self.manifest is not None:
             parts.append(self.answer)
@@ -148,9 +136,7 @@ class Results:
 
     def _repr_html_(self) -> str:
         """As a notebook shows it: the line, the table of a report, its notes."""
-        title = f"<p><code>{escape(repr(self))}</code></p>"
-        notes = "".join(f"<li>{escape(shown(note))}</li>" for note in self.notes())
-        return f"{title}{html_table(self._shown())}<ul>{notes}</ul>"
+        return view(repr(self), self._shown(), self.notes())
 
     def _shown(self) -> list[Sequence[str]]:
         """The head and the lines of the table that a notebook shows.
@@ -165,7 +151,7 @@ class Results:
             return list(report.table)
         if not self.rows or not self.classifies:
             return []
-        radii = round_radii(self.counted.largest)
+        radii = round_radii(self.counted.largest, whole=self.counted.whole)
         shares = self.certified_accuracy(radii).tolist()
         head = ["radius", *(short(radius) for radius in radii)]
         return [head, ["certified accuracy", *(f"{share:.3f}" for share in shares)]]
@@ -183,21 +169,28 @@ class Results:
         pandas = need("pandas", "to_pandas")
         lines = []
         for row in self.rows:
-            line = {own.name: getattr(row, own.name) for own in fields(row)}
+            line = {column.name: getattr(row, column.name) for column in fields(row)}
             further = line.pop("extra", {})
             lines.append(line | dict(further))
         return pandas.DataFrame(lines)
 
     @cached_property
     def counted(self) -> Counted:
-        """One pass over the rows, made once."""
+        """What the rows say together, counted once."""
         return Counted.of(self.rows)
+
+    def has_column(self, name: str) -> bool:
+        """Whether rows have a further column of this name."""
+        if isinstance(self.rows, FileRows):
+            return name in self.rows.columns
+        return any(name in row.extra for row in self.rows)
 
     @property
     def answer(self) -> str:
         """The name of the answer; a file without a manifest answers with a class."""
-        stated = self.manifest.answer["name"] if self.manifest else next(iter(ANSWERS))
-        return str(stated)
+        if self.manifest is None:
+            return next(iter(ANSWERS))
+        return str(self.manifest.answer["name"])
 
     @property
     def classifies(self) -> bool:
@@ -227,8 +220,9 @@ class Results:
         NaN without rows.
         """
         at = checks.as_floats("radii", radii, 0.0, nan=False)
-        held = self.counted.radii
-        return self.counted.share(len(held) - np.searchsorted(held, at))
+        ordered = self.counted.radii
+        below = np.searchsorted(ordered, at)
+        return self.counted.share(len(ordered) - below)
 
     def clean_accuracy(self) -> float:
         """Accuracy of the smoothed classifier; an abstention counts as an error."""
@@ -244,11 +238,11 @@ class Results:
 
     def average_radius(self) -> float:
         """Average certified radius; a row that is not correct counts as radius 0."""
-        held = self.counted.radii.tolist()
+        ordered = self.counted.radii
         try:
-            return float(self.counted.share(math.fsum(held)))
+            return float(self.counted.share(math.fsum(ordered)))
         except OverflowError:  # the sum is beyond float64, the average isn't
-            return math.fsum(radius / len(self.rows) for radius in held)
+            return math.fsum(ordered / len(self.rows))
 
     def by_class(self) -> dict[int, Results]:
         """The rows of each label, labels in order."""
@@ -268,18 +262,23 @@ class Results:
 
         [] where it can't say.
         """
-        return (
-            self.manifest.places({row.idx for row in self.rows})[0]
-            if self.manifest
-            else []
-        )
+        if self.manifest is None:
+            return []
+        return self.manifest.places(self.counted.idx)[0]
 
     def p_a(self) -> list[float]:
         """Lower bounds of the true class's probability.
 
         p_A where it is certified, else 0.
         """
-        return list(self.counted.p_a)
+        bounds: list[float] = self.counted.p_a.tolist()
+        return bounds
+
+    @property
+    def unused(self) -> list[str]:
+        """Columns of another tool's file that nothing is read from."""
+        known = {*COLUMNS, *OF_INTERVALS}
+        return [name for name in self.columns if name not in known]
 
     def samples(self) -> int:
         """How many samples were drawn to bound probabilities, of all rows together."""
@@ -290,7 +289,8 @@ class Results:
 
         NaN where they don't say.
         """
-        seconds = self.counted.seconds
+        # one after the other, as the clock went
+        seconds = float(np.add.accumulate(seconds_of_rows(self.rows))[-1:].sum())
         return len(self.rows) / seconds if seconds > 0 else math.nan
 
     def notes(self) -> list[str]:
@@ -310,25 +310,32 @@ class Results:
     def _notes(self) -> Iterator[str]:
         yield self.note
         if self.manifest is None:
+            if unused := self.unused:
+                yield f"columns that are not used: {', '.join(unused)}"
             return
         yield self.manifest.selection()
         yield from self._notes_of_evidence()
         yield from self._notes_of_history(self.manifest)
         yield from self._notes_of_choice(self.manifest)
-        if left := self.manifest.corrupt() - {row.idx for row in self.rows}:
+        yield from self._notes_of_threshold(self.manifest)
+        corrupt = self.manifest.corrupt()
+        if corrupt and (left := corrupt - set(self.counted.idx.tolist())):
             yield f"{len(left)} inputs left out: they are said to be corrupt (stated)"
         yield self._progress()
 
     def _notes_of_evidence(self) -> Iterator[str]:
         """What certificates are against, for which program, and what wasn't sampled."""
         for norm in self.counted.norms:
-            if str(norm).startswith(WHOLE_GROUP) and self.classifies:
+            if Norm.of(norm).whole_group and self.classifies:
+                [right] = self.certified_accuracy([math.inf])
                 yield (
                     f"certified against {norm}, whatever the radius: "
-                    f"{self.clean_accuracy():.4f} of the rows are right"
+                    f"{right:.4f} of the rows are right"
                 )
-        yield self.program()
         manifest = self.manifest
+        if manifest and self.classifies and METHODS.is_own(manifest.method):
+            yield METHODS[manifest.method].remark(manifest.parameters, self.rows)
+        yield self.program()
         if manifest and not manifest.procedure.repeats and not self.program():
             yield (
                 "noise of the operating system's bits: no seed draws these samples "
@@ -364,6 +371,15 @@ class Results:
                 f"{chosen} of these inputs chose the rule: on others it may do worse"
             )
 
+    def _notes_of_threshold(self, manifest: Manifest) -> Iterator[str]:
+        """How the threshold of a flag was chosen, and whether these inputs did it."""
+        yield manifest.calibration()
+        if chosen := manifest.calibrated_on(self.rows):
+            yield (
+                f"{chosen} of these inputs chose the threshold: what is said of "
+                "further ones does not hold for them"
+            )
+
     def _progress(self) -> str:
         """How far the run is; "" where nothing is missing."""
         missing = self.missing()
@@ -375,4 +391,4 @@ class Results:
         if rate > 1e-6:
             left = timedelta(seconds=math.ceil(len(missing) / rate))
             text += f", {rate:.3g} a second for one worker, {left} left for one"
-        return f"{text}: {some(missing)} missing"
+        return f"{text}: {named_inputs(missing)} missing"

@@ -17,7 +17,7 @@ from rsbounds._numerics.decimals import (
     whole_number,
 )
 from rsbounds._numerics.records import Record
-from rsbounds.certificate import ABSTAIN, Certificate, is_named_norm
+from rsbounds.certificate import ABSTAIN, Certificate, Norm
 
 
 def _flag(text: str) -> bool:
@@ -37,8 +37,9 @@ def _or_nan(text: str) -> float:
     return math.nan if text == "-" else number(text)
 
 
-def _norm(text: str) -> float | str:
-    return text if is_named_norm(text) else number(text)
+def norm_of(text: str) -> float | str:
+    """The norm that a cell names."""
+    return number(text) if Norm.named(text) is None else text
 
 
 def _labels(text: str) -> int | tuple[int, ...]:
@@ -63,7 +64,7 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
     "p_a": (_or_nan, truncated),
     "sigma": _EXACT,
     **dict.fromkeys(("method", "scope", "bound"), _TEXT),
-    "norm": (_norm, str),
+    "norm": (norm_of, str),
     **dict.fromkeys(("z_a", "z_b"), _EXACT),
     **dict.fromkeys(("select", "counts"), _COUNTS),
     "void": _INTEGER,
@@ -141,15 +142,20 @@ class Row(Record):
         extra: Mapping[str, str] | None = None,
     ) -> Self:
         """The row of a certificate."""
-        own = {name: getattr(certificate, name) for name in _OF_CERTIFICATE}
+        entries = {name: getattr(certificate, name) for name in _OF_CERTIFICATE}
         for name in ("select", "counts"):
             # a file doesn't hold the zeros behind the last class
-            own[name] = tuple(map(int, np.trim_zeros(own[name], "b")))
+            entries[name] = tuple(map(int, np.trim_zeros(entries[name], "b")))
         time = str(timedelta(seconds=seconds))
-        own["time"] = time if "." in time else f"{time}.000000"
+        entries["time"] = time if "." in time else f"{time}.000000"
         correct = holds(label, certificate.predict)
         return cls(
-            idx=idx, label=label, correct=correct, input=input, extra=extra or {}, **own
+            idx=idx,
+            label=label,
+            correct=correct,
+            input=input,
+            extra=extra or {},
+            **entries,
         )
 
     @classmethod
@@ -161,17 +167,17 @@ class Row(Record):
         cells = line.split("\t")
         if len(cells) != len(columns):
             raise ValueError(f"{len(columns)} fields separated by tabs")
-        own: dict[str, Any] = {"extra": {}}
+        values: dict[str, Any] = {"extra": {}}
         for column, text in zip(columns, cells, strict=True):
             if column not in _COLUMNS:
-                own["extra"][column] = text
+                values["extra"][column] = text
                 continue
             read = _COLUMNS[column][0]
             try:
-                own[column] = read(text if read is str else text.strip())
+                values[column] = read(text if read is str else text.strip())
             except ValueError as error:
                 raise ValueError(f"{error} in column {column}") from None
-        return cls(**own)
+        return cls(**values)
 
     def text(self, columns: Sequence[str]) -> str:
         """The line of this row under a header."""
@@ -200,12 +206,17 @@ class Row(Record):
     @property
     def seconds(self) -> float:
         """``time`` in seconds; 0 where the file does not say."""
-        try:
-            days, _, clock = self.time.rpartition(" day")
-            hours, minutes, seconds = map(float, clock.rpartition(" ")[2].split(":"))
-            return 86400 * float(days or 0) + 3600 * hours + 60 * minutes + seconds
-        except ValueError:
-            return 0.0
+        return seconds_in(self.time)
+
+
+def seconds_in(time: str) -> float:
+    """The seconds of a text such as 1 day, 0:01:07.97; 0 of another text."""
+    try:
+        days, _, clock = time.rpartition(" day")
+        hours, minutes, seconds = map(float, clock.rpartition(" ")[2].split(":"))
+        return 86400 * float(days or 0) + 3600 * hours + 60 * minutes + seconds
+    except ValueError:
+        return 0.0
 
 
 def holds(label: int, predict: int | tuple[int, ...]) -> bool:

@@ -46,8 +46,8 @@ def conform(name: str, value: Any, schema: Schema) -> None:
     if kind == "string" and pattern and not re.fullmatch(pattern, value, re.ASCII):
         raise ValueError(f"{at} must be of the form {pattern}; got {quoted(value)}")
     if kind == "array":
-        for i, each in enumerate(value):
-            conform(f"{name}[{i}]", each, schema.get("items", {}))
+        for i, entry in enumerate(value):
+            conform(f"{name}[{i}]", entry, schema.get("items", {}))
     if kind == "object":
         _conform_object(name, value, schema)
 
@@ -56,10 +56,10 @@ def _conform_object(name: str, value: Mapping[str, Any], schema: Schema) -> None
     at = name or "it"
     if missing := [key for key in schema.get("required", ()) if key not in value]:
         raise ValueError(f"{at} lacks {', '.join(missing)}")
-    own = schema.get("properties", {})
+    declared = schema.get("properties", {})
     others = schema.get("additionalProperties", {})
-    for key, each in value.items():
-        if key not in own and others is False:
+    for key, entry in value.items():
+        if key not in declared and others is False:
             raise ValueError(f"{shown(key)!r:.60} is no entry of {at}")
         inside = f"{name}.{shown(key)}".removeprefix(".")
-        conform(inside, each, own.get(key, others))
+        conform(inside, entry, declared.get(key, others))

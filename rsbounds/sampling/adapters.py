@@ -6,13 +6,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rsbounds._numerics.checks import instance
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.frameworks import as_function
 from rsbounds.noises import Noise
 from rsbounds.sampling.arrays import ArrayFunction, ArraySampler
-from rsbounds.sampling.grid_noise import LEVELS
 from rsbounds.sampling.questions import Kind, question_of
 from rsbounds.sampling.sampler import ModelSampler
+from rsbounds.schemes import Scheme
 
 _HASH = 64  # hexadecimal digits
 
@@ -25,7 +26,8 @@ class Sampler(Protocol):
     ``numpy.asarray`` turns into whole numbers (on demand: a device may still be at
     work). All randomness comes from ``generator``. A sample whose scores hold a NaN
     counts for no class. A sampler of another noise than that says so in an attribute
-    ``law``, the same as its scheme's.
+    ``law``, the same as its scheme's. The scope of certificates says that a law of
+    one's own sampler is asserted.
     """
 
     def __call__(
@@ -39,9 +41,8 @@ def require_law(sampler: Sampler, law: str) -> None:
     if drawn != law:
         raise ValueError(
             f"the sampler must draw the noise that the radius is for, {_spelled(law)}; "
-            f"got {_spelled(drawn)} (a noise of rsbounds.noises is an argument of "
-            "as_sampler; noise with a mean or a level of its own on every axis gives "
-            "sampler and scheme, as noise.sampler(model) and noise.scheme())"
+            f"got {_spelled(drawn)} (as_sampler(model, scheme) draws the noise of the "
+            "scheme)"
         )
 
 
@@ -52,20 +53,21 @@ def _spelled(law: str) -> str:
     return f"{law!r}" if len(law) != _HASH else f"noise of a shape, {law[:8]}..."
 
 
-def as_sampler(model: Any, *, noise: Noise | None = None, **options: Any) -> Sampler:
+def as_sampler(model: Any, scheme: Scheme | None = None, **options: Any) -> Sampler:
     """The sampler of a model of any framework, or the sampler that it is already.
 
     Parameters
     ----------
     model : Sampler, torch.nn.Module, callable, or as in
             :func:`rsbounds.frameworks.as_function`
-        A callable of one argument takes a float32 batch and returns scores.
-    noise : Noise, optional
-        What is drawn in place of sigma N(0, I), such as ``schemes.mask(50, 5).noise``.
+        A callable of one argument takes a batch, in the type of the input, and returns
+        scores.
+    scheme : Scheme, optional
+        Whose noise is drawn, such as ``schemes.mask(50, 5)``; by default sigma N(0, I).
         A sampler of your own must have its law.
     options
-        Of :class:`rsbounds.torch.TorchSampler`. A callable ignores ``batch`` and takes
-        ``sound_noise`` unless it is a sampler already; it refuses the others.
+        Of :class:`rsbounds.torch.TorchSampler`. A callable ignores ``batch``; it
+        refuses the others.
 
     Returns
     -------
@@ -85,6 +87,7 @@ def as_sampler(model: Any, *, noise: Noise | None = None, **options: Any) -> Sam
     >>> as_sampler(sampler) is sampler
     True
     """
+    noise = None if scheme is None else _noise_of(scheme, is_sampler(model))
     if hasattr(model, "base_classifier") and hasattr(model, "certify"):
         raise ValueError(
             "the model must be the classifier that is smoothed; got "
@@ -108,19 +111,42 @@ def as_sampler(model: Any, *, noise: Noise | None = None, **options: Any) -> Sam
             f"got {kind}"
         )
     ready = _is_sampler(function)
-    _refuse_options(options, ready)
+    _refuse_options(options)
     if ready:
         sampler: Sampler = function
-        if noise is not None:
-            require_law(sampler, noise.law)
+        if scheme is not None:
+            require_law(sampler, scheme.law)
         return sampler
-    sound_noise = bool(options.get("sound_noise"))
-    return ArraySampler(
-        function,
-        sound_noise=sound_noise,
-        grid=options.get("grid", LEVELS),
-        noise=noise,
-    )
+    return ArraySampler(function, noise=noise)
+
+
+def _noise_of(scheme: Scheme, ready: bool) -> Noise | None:
+    """What is drawn for a scheme, None for sigma N(0, I).
+
+    ArgumentError for a law that the scheme doesn't say how to draw, unless the model
+    is a sampler, which does.
+    """
+    instance("scheme", scheme, Scheme, "a scheme, such as schemes.gaussian(0.5)")
+    noise = scheme.drawn
+    if scheme.law and noise is None and not ready:
+        raise ArgumentError(
+            "model",
+            f"must be a sampler, called as sampler(x, sigma, n, generator), of the law "
+            f"{_spelled(scheme.law)}: this scheme of method {scheme.name!r} doesn't "
+            "say how its noise is drawn",
+        )
+    return noise
+
+
+def grid_of(sampler: Any) -> int | None:
+    """The levels of the grid that its noise is rounded to, None of any other noise."""
+    noise = getattr(sampler, "noise", None)
+    return noise.grid if isinstance(noise, Noise) else None
+
+
+def is_watched(model: Any) -> bool:
+    """Whether a model's samples are episodes, in which an attacker may watch."""
+    return bool(getattr(model, "is_watched", False))
 
 
 def is_sampler(model: Any) -> bool:
@@ -142,31 +168,17 @@ def _is_sampler(function: Any) -> bool:
     return True
 
 
-def _refuse_options(
-    options: dict[str, Any], ready: bool, *, scores: bool = True
-) -> None:
-    """ArgumentError for an option that a model without torch doesn't take.
-
-    Sound noise goes with the ``scores`` of a model that isn't a sampler yet.
-    """
+def _refuse_options(options: dict[str, Any]) -> None:
+    """ArgumentError for an option that a model without torch doesn't take."""
     for name, value in options.items():
-        if name == "batch" or value in (None, False, "cpu"):
-            continue
-        if name in ("sound_noise", "grid") and scores:
-            if not ready:
-                continue
-            raise ArgumentError(
-                name, "needs a model; this one is a sampler, which draws its own noise"
-            )
-        raise ArgumentError(name, "needs a torch module; the model is none")
+        if name != "batch" and value not in (None, False, "cpu"):
+            raise ArgumentError(name, "needs a torch module; the model is none")
 
 
 def output_sampler(
     model: Any,
     kind: Kind,
-    law: str = "",
-    *,
-    noise: Noise | None = None,
+    scheme: Scheme | None = None,
     **options: Any,
 ) -> Sampler:
     """The sampler of a model's outputs, or of the class counts of its positions.
@@ -174,8 +186,8 @@ def output_sampler(
     Parameters
     ----------
     model : Sampler, torch.nn.Module, callable, or as in :func:`as_sampler`
-        A module or a function of a NumPy batch is sampled under Gaussian noise. Its
-        batches have the shape (count,) or (count, outputs) for values, and (count,
+        A module or a function of a NumPy batch is sampled. What it
+        returns has the shape (count,) or (count, outputs) for values, and (count,
         classes, *positions) for maps. A sampler of your own is returned as it is.
     kind : {"values", "maps"}
         What a call of the sampler, ``sampler(x, sigma, n, generator)``, returns:
@@ -187,11 +199,8 @@ def output_sampler(
             For each position how many samples chose each class, whole numbers of shape
             (positions, classes); a sample whose scores hold a NaN at a position counts
             for no class there.
-    law : str
-        Names the noise where it is not sigma N(0, I): without ``noise`` only a sampler
-        of your own that draws that law is accepted then.
-    noise : Noise, optional
-        As for :func:`as_sampler`; its law is taken for ``law``.
+    scheme : Scheme, optional
+        As for :func:`as_sampler`.
     **options
         As for :func:`as_sampler`; maps take one block of noise at a time, whatever
         ``batch`` says.
@@ -209,19 +218,14 @@ def output_sampler(
     >>> sampler(np.zeros(3), 1.0, 5, np.random.default_rng(0)).shape
     (5, 1)
     """
-    law = law if noise is None else noise.law
     model = as_function(model, outputs=True)
     ready: Sampler = as_sampler(model)
+    noise = None if scheme is None else _noise_of(scheme, ready is model)
     if ready is model:
-        require_law(ready, law)
-        _refuse_options(options, ready=True, scores=False)
+        require_law(ready, "" if scheme is None else scheme.law)
+        _refuse_options(options)
         own_sampler: Sampler = model
         return own_sampler
-    if law and noise is None:
-        raise ValueError(
-            f"{kind} under noise that is not sigma N(0, I) need a sampler of your own, "
-            "called as sampler(x, sigma, n, generator), with the law of the scheme"
-        )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
         from rsbounds.sampling.torch_modules import TorchModule
@@ -231,5 +235,5 @@ def output_sampler(
         if kind == "maps":  # one block at a time: their outputs outweigh inputs
             options["batch"] = 1
         return ModelSampler(TorchModule(model, **options), question_of(kind))
-    _refuse_options(options, ready=True, scores=False)
+    _refuse_options(options)
     return ModelSampler(ArrayFunction(model, noise), question_of(kind))

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import Array, count, flag, instance
-from rsbounds._numerics.errors import ArgumentError
-from rsbounds.noises import Gaussian, Noise
+from rsbounds._numerics.checks import Array, instance
+from rsbounds.frameworks import scores_in
+from rsbounds.noises import Noise
+from rsbounds.noises.internal import NormalNoise
 from rsbounds.sampling import numpy_arrays
 from rsbounds.sampling.bits import ArrayBits
-from rsbounds.sampling.grid_noise import LEVELS, OnGrid, checked_grid
 from rsbounds.sampling.margins import other_blas_threads
-from rsbounds.sampling.port import Backend, Call, OtherSetting, Read
-from rsbounds.sampling.questions import Scores, Votes
+from rsbounds.sampling.port import Backend, OtherSetting, Read, SamplerCall
+from rsbounds.sampling.questions import ScoreQuestion, VoteQuestion
 from rsbounds.sampling.sampler import ModelSampler
+from rsbounds.sampling.system_bits import Randomness
+from rsbounds.schemes import Scheme
 
 
 class ArrayFunction(Backend):
@@ -30,23 +32,20 @@ class ArrayFunction(Backend):
         self, function: Callable[[Any], Any], noise: Noise | None = None
     ) -> None:
         self.function = function
-        self.noise = Gaussian() if noise is None else noise
+        self.noise = NormalNoise() if noise is None else noise
         self.noise.check_model(function)
 
-    def run(self, call: Call, read: Read) -> None:
+    def run(self, call: SamplerCall, read: Read) -> None:
         noise = self.noise
         for _ in range(call.blocks):
             bits = ArrayBits(call.generator, call.size)
-            if noise.outcomes is None:
-                batch = noise.noisy(call.x, call.sigma, call.size, bits)
-            else:
-                first = call.done * call.size
-                batch = noise.all_outcomes(call.x, first, call.size, bits)
+            first = call.done * call.size
+            batch = noise.copies(call.x, call.sigma, first, call.size, bits)
             read([batch], bits.void)
             del batch  # the next one gets its memory, which the processor's cache holds
 
     def forward(self, batch: Any) -> Any:
-        return self.function(self.noise.presented(batch))
+        return scores_in(self.function(self.noise.presented(batch)))
 
     def copied(self, block: Any) -> Any:
         return copy.deepcopy(block)
@@ -70,7 +69,7 @@ class ArrayFunction(Backend):
             return setting, np.array(self.forward(self.copied(block)))
 
     def _in_float64(self, block: Any) -> tuple[str, Array]:
-        """In float64, where the function answers such inputs in it."""
+        """Outputs in float64, where the function answers such inputs in it."""
         presented = self.noise.presented(block)
         if getattr(presented, "dtype", None) != np.float32:
             return "", np.empty(0)
@@ -91,18 +90,12 @@ class ArraySampler(ModelSampler):
     Parameters
     ----------
     classifier : callable
-        Takes a float32 array (count, *shape of x), returns scores (count, classes).
-    sound_noise : bool
-        Draw whole-numbered noise exactly (Voracek and Hein 2023), for inputs on the
-        grid of 1/255: the certificate then holds for the program that runs, which
-        rounds its input to the grid, and not only for its idealisation in real numbers.
-        An ambiguous draw counts for no class. See :mod:`rsbounds.sampling.grid_noise`.
-    grid : int
-        Of sound noise: the inputs are whole numbers over this, 255 for pictures of 8
-        bits, 65535 of 16, 32767 for sound.
-    noise : Noise, optional
-        Another than Gaussian noise, such as ``schemes.mask(50, 5).noise``. What a batch
-        is then, its method says: whole numbers, lists of sequences or of matrices.
+        Takes an array (count, *shape of x), float32 or float64 as the input is, and
+        returns scores (count, classes).
+    noise : Noise or Scheme, optional
+        Another than x + sigma N(0, I) in floating point: that of a scheme, such as
+        ``schemes.mask(50, 5)`` or ``schemes.gaussian(0.5).on_grid()``. What a batch is
+        then, its method says: whole numbers, lists of sequences or of matrices.
 
     Examples
     --------
@@ -119,13 +112,10 @@ class ArraySampler(ModelSampler):
         self,
         classifier: Callable[[Any], Any],
         *,
-        sound_noise: bool = False,
-        grid: int = LEVELS,
-        noise: Noise | None = None,
+        noise: Noise | Scheme | None = None,
     ) -> None:
         self.classifier = classifier
-        drawn = noise_of(noise, sound_noise=sound_noise, grid=grid)
-        super().__init__(ArrayFunction(classifier, drawn), Votes())
+        super().__init__(ArrayFunction(classifier, noise_of(noise)), VoteQuestion())
 
 
 class SoftSampler(ModelSampler):
@@ -136,9 +126,10 @@ class SoftSampler(ModelSampler):
     Parameters
     ----------
     classifier : callable
-        Takes a float32 array (count, *shape of x), returns scores (count, classes) in
-        [0, 1] that sum to 1, such as a softmax. Larger sums are divided by themselves;
-        a row with a NaN scores 0 for every class.
+        Takes an array (count, *shape of x), float32 or float64 as the input is, and
+        returns scores (count, classes) in [0, 1] that sum to 1, such as a softmax.
+        Larger sums are divided by themselves; a row with a NaN scores 0 for every
+        class.
     noise : Noise, optional
         As for :class:`ArraySampler`.
 
@@ -162,32 +153,28 @@ class SoftSampler(ModelSampler):
     def __init__(
         self, classifier: Callable[[Any], Any], noise: Noise | None = None
     ) -> None:
-        drawn = noise_of(noise, sound_noise=False, grid=LEVELS)
-        super().__init__(ArrayFunction(classifier, drawn), Scores())
+        super().__init__(ArrayFunction(classifier, noise_of(noise)), ScoreQuestion())
 
 
-def noise_of(noise: Noise | None, *, sound_noise: bool, grid: int) -> Noise:
-    """The noise that a sampler's options name: Gaussian, unless one is given."""
-    sound_noise = flag("sound_noise", sound_noise)
-    if noise is not None:
-        instance("noise", noise, Noise, "a Noise, such as schemes.mask(50, 5).noise")
-    if sound_noise and noise is not None:
-        raise ArgumentError(
-            "sound_noise", f"is Gaussian noise on a grid; got also {noise!r}"
-        )
-    if sound_noise or count("grid", grid, 1) != LEVELS:
-        return OnGrid(checked_grid(grid, sound_noise))
-    return Gaussian() if noise is None else noise
+def noise_of(noise: Noise | Scheme | None) -> Noise:
+    """The noise that a sampler is given, or that of a scheme: Gaussian without one."""
+    drawn: Any = noise
+    if isinstance(drawn, Scheme):  # that of a Gaussian scheme has no level of its own
+        drawn = drawn.drawn
+    if drawn is None:
+        return NormalNoise()
+    instance("noise", drawn, Noise, "a Noise, such as schemes.mask(50, 5)")
+    return drawn  # type: ignore[no-any-return]
 
 
 def noisy(
-    x: NDArray[np.float32], sigma: float, size: int, generator: np.random.Generator
-) -> NDArray[np.float32]:
+    x: NDArray[Any], sigma: float, size: int, generator: Randomness
+) -> NDArray[Any]:
     """Noisy copies of an input, as samplers of Gaussian noise draw them.
 
     Parameters
     ----------
-    x : ndarray of float32
+    x : ndarray of float32 or float64
         The input.
     sigma : float
         Noise level, > 0, in the input's unit.
@@ -198,7 +185,7 @@ def noisy(
 
     Returns
     -------
-    ndarray of float32, shape (size, *x.shape)
+    ndarray in the type of x, shape (size, *x.shape)
         x + sigma Z, rounded once.
 
     Raises
@@ -209,11 +196,11 @@ def noisy(
     Examples
     --------
     >>> import numpy as np
-    >>> from rsbounds.sampling import noisy
+    >>> from rsbounds.sampling.internal import noisy
     >>> noisy(np.zeros(3, np.float32), 0.5, 10, np.random.default_rng(0)).shape
     (10, 3)
     """
-    batch: NDArray[np.float32] = Gaussian().noisy(
+    batch: NDArray[Any] = NormalNoise().noisy(
         x, sigma, size, ArrayBits(generator, size)
     )
     return batch

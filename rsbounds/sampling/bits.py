@@ -1,168 +1,14 @@
-"""Random bits of NumPy: the streams of an input, and what noises draw from them."""
+"""Random bits of NumPy, and what noises draw from them."""
 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
-from enum import IntEnum
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from rsbounds._numerics.errors import ArgumentError
-from rsbounds.sampling.system_bits import Randomness, SystemBits
-
-
-class Phase(IntEnum):
-    """What the samples of a stream are for; the numbers are part of the seed.
-
-    SELECT chooses what is bounded, ESTIMATE bounds it, PREDICT answers without a
-    certificate, SEARCH looks for a noise level, and BOUND has the random numbers of
-    bounds that need some.
-    """
-
-    SELECT = 0
-    ESTIMATE = 1
-    PREDICT = 2
-    SEARCH = 3
-    BOUND = 4
-
-
-_PHASES = 8
-_STAGES = 64
-_BLOCKS = 2**32 // _PHASES
-# last word of the keys of a stage, of four words or more; other keys have three at most
-_OF_STAGES = 0x52554C45
-#: Numbers k become k ODD + start mod 2^32: one-to-one, as it is odd, and spread evenly.
-ODD = 0x9E3779B1
-
-
-class Stream(np.random.Generator):
-    """The generator of one phase of one input, or of one of its stages.
-
-    Samplers with a generator of their own (torch's) draw each block of noise from one
-    seed of 32 bits, :meth:`seeds`. All seeds of one input are distinct, within a phase,
-    across phases and across stages: two blocks of an input never hold the same noise.
-
-    Parameters
-    ----------
-    seed, index : int
-        Of the run and of the input, >= 0.
-    phase : Phase
-        What the samples are for.
-    stage : int, optional
-        Which noise level of a decision list, in [0, 64).
-
-    Examples
-    --------
-    >>> from rsbounds.sampling import Phase, stream
-    >>> draws = [stream(0, 0, Phase.SELECT, k).random() for k in (0, 1, 0)]
-    >>> draws[0] == draws[2] != draws[1]
-    True
-    """
-
-    def __init__(
-        self, seed: int, index: int, phase: int, stage: int | None = None
-    ) -> None:
-        level = 0 if stage is None else stage
-        seed, index, phase, level = _whole(
-            seed=seed, index=index, phase=phase, stage=level
-        )
-        if not phase < _PHASES:
-            raise ArgumentError("phase", f"must be in [0, {_PHASES}); got {phase}")
-        if not level < _STAGES:
-            raise ArgumentError("stage", f"must be in [0, {_STAGES}); got {level}")
-        key: tuple[int, ...] = (index, phase)
-        input_key: tuple[int, ...] = (index,)
-        if stage is not None:
-            stage = level
-            key = (index, phase, stage, _OF_STAGES)
-            input_key = (index, _OF_STAGES)
-        super().__init__(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
-        self.index = index
-        self._arguments = (seed, index, phase, stage)
-        self._of_input = seed, input_key
-        self._most = _BLOCKS if stage is None else _BLOCKS // _STAGES
-        self._first = phase * _BLOCKS + level * self._most
-        self._used = 0
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Say how to pickle and copy.
-
-        NumPy's own way would make a plain generator, whose blocks have other seeds.
-        """
-        state = self.bit_generator.state, self._used
-        return Stream, self._arguments, state
-
-    def __setstate__(self, state: Any) -> None:
-        self.bit_generator.state, self._used = state
-
-    def seeds(self, blocks: int) -> list[int]:
-        """Seeds of the next ``blocks`` blocks, each in [0, 2^32)."""
-        if self._used + blocks > self._most:
-            raise ValueError(
-                f"at most {self._most} blocks of noise can be drawn for one input"
-            )
-        start = _start(*self._of_input)
-        first = self._first + self._used
-        self._used += blocks
-        return [(k * ODD + start) % 2**32 for k in range(first, first + blocks)]
-
-
-def _whole(**values: Any) -> list[int]:
-    """The values as whole numbers >= 0 of any size: an index may be a hash."""
-    numbers = []
-    for name, value in values.items():
-        try:
-            number = operator.index(value)
-        except TypeError:
-            number = -1
-        if number < 0 or isinstance(value, bool | np.bool_):
-            raise ArgumentError(name, f"must be a whole number >= 0; got {value!r:.60}")
-        numbers.append(number)
-    return numbers
-
-
-@lru_cache(maxsize=64)
-def _start(seed: int, key: tuple[int, ...]) -> int:
-    """Where the seeds of an input's blocks begin, in all of its phases."""
-    return int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1)[0])
-
-
-stream = Stream  # for callers it is a function
-
-
-def block_seeds(generator: Randomness, blocks: int) -> list[int]:
-    """Seeds of 32 bits for ``blocks`` blocks.
-
-    Of a stream's own, else distinct ones drawn.
-
-    The operating system's noise has no seeds: the blocks are numbered in their place.
-    """
-    if isinstance(generator, SystemBits):
-        return outcome_seeds(blocks)
-    if isinstance(generator, Stream):
-        return generator.seeds(blocks)
-    drawn: list[int] = generator.choice(2**32, blocks, replace=False).tolist()
-    return drawn
-
-
-def outcome_seeds(blocks: int) -> list[int]:
-    """Number blocks of noise that no seed draws.
-
-    The numbers are spread like seeds over 32 bits.
-    """
-    return [number * ODD % 2**32 for number in range(blocks)]
-
-
-def outcome_block(seed: int) -> int:
-    """The number of a block of :func:`outcome_seeds`."""
-    return seed * pow(ODD, -1, 2**32) % 2**32
-
 
 _BITS = 16  # of a draw in :meth:`ArrayBits.happens`; more where these don't decide
 _ALL = 2**_BITS
@@ -252,15 +98,15 @@ class ArrayBits:
         """
         return self._subsets(kept, size, math.prod(shape)).reshape(size, *shape)
 
-    def _subsets(self, kept: int, size: int, places: int) -> Events:
-        if kept == places:
+    def _subsets(self, many: int, size: int, places: int) -> Events:
+        if many == places:
             return np.ones((size, places), np.bool_)
         keys = self.generator.integers(0, 2**32, size=(size, places), dtype=np.uint32)
-        largest = np.partition(keys, kept - 1, axis=1)[:, kept - 1, None]
+        largest = np.partition(keys, many - 1, axis=1)[:, many - 1, None]
         chosen: Events = keys <= largest
-        again = np.flatnonzero(chosen.sum(axis=1) != kept)
+        again = np.flatnonzero(chosen.sum(axis=1) != many)
         if len(again):
-            chosen[again] = self._subsets(kept, len(again), places)
+            chosen[again] = self._subsets(many, len(again), places)
         return chosen
 
     def uniform(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -279,9 +125,6 @@ class ArrayBits:
 
     def like(self, batch: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
         return batch.astype(x.dtype, copy=False)
-
-    def single(self, batch: NDArray[Any]) -> NDArray[np.float32]:
-        return batch.astype(np.float32)
 
     def sequences(self, x: NDArray[Any], left: Events) -> list[NDArray[Any]]:
         """A list of arrays of different lengths."""

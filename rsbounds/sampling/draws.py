@@ -9,8 +9,8 @@ from rsbounds._numerics.checks import as_floats, instance
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.procedure import Procedure
 from rsbounds.sampling.adapters import Sampler
-from rsbounds.sampling.bits import Phase, stream
-from rsbounds.sampling.system_bits import Randomness, SystemBits
+from rsbounds.sampling.streams import Phase, stream
+from rsbounds.sampling.system_bits import Randomness
 
 
 class Draws:
@@ -96,8 +96,6 @@ class Draws:
 
     def generator(self, phase: Phase, stage: int | None = None) -> Randomness:
         """The stream of a phase at its start, for callers that draw step by step."""
-        if not self.procedure.repeats:
-            return SystemBits(self.index)
         return stream(self.procedure.seed, self.index, phase, stage)
 
     def more(self, generator: Randomness, n: int, stage: int | None = None) -> Any:
@@ -123,7 +121,8 @@ class GrowingDraws(Draws):
     --------
     >>> import numpy as np
     >>> from rsbounds.procedure import Procedure
-    >>> from rsbounds.sampling import ArraySampler, Draws, GrowingDraws, Phase
+    >>> from rsbounds.sampling import ArraySampler, Draws, Phase
+    >>> from rsbounds.sampling.internal import GrowingDraws
     >>> sampler = ArraySampler(lambda batch: np.stack([batch[:, 0], -batch[:, 0]], 1))
     >>> draws = Draws([sampler], np.array([9.0, 0.0]), [1.0], Procedure())
     >>> growing = GrowingDraws(draws)

@@ -50,12 +50,12 @@ def leads(scores: Any, margin: float, arrays: Arrays = numpy_arrays) -> Any:
     >>> leads(np.array([[3.0, 1.0], [1.5, 1.0], [np.nan, 1.0]]), 0.5).tolist()
     [True, False, False]
     """
-    wide, held = arrays.wide(scores)
+    wide, exact = arrays.wide(scores)
     first, second = arrays.two_largest(wide)
     with np.errstate(invalid="ignore"):  # of two infinities
         lead = first - second  # NaN if one of the scores is: it is the largest
     known = arrays.isfinite(lead) & (lead > margin)
-    return arrays.beside(known if held is None else known & held, scores)
+    return arrays.beside(known if exact is None else known & exact, scores)
 
 
 @dataclass

@@ -72,13 +72,13 @@ def wide(scores: NDArray[Any]) -> tuple[Array, NDArray[np.bool_] | None]:
     """The scores in float64, and where it holds all of axis 1 exactly; None: all."""
     scores = np.asarray(scores)
     exact: Array = scores.astype(np.float64, copy=False)
-    held: Any = None
+    is_exact: Any = None
     if scores.dtype.kind in "iu":
         # above 2^53 neighbours are one number of float64
-        held = (np.abs(exact) < 2.0**53).all(axis=1)
+        is_exact = (np.abs(exact) < 2.0**53).all(axis=1)
     elif scores.dtype.itemsize > 8:
-        held = (exact == scores).all(axis=1)
-    return exact, held
+        is_exact = (exact == scores).all(axis=1)
+    return exact, is_exact
 
 
 def beside(array: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:

@@ -33,7 +33,7 @@ class Seen(NamedTuple):
 
 
 @dataclass
-class Call:
+class SamplerCall:
     """One call of a sampler, and how far it is."""
 
     x: Any
@@ -108,12 +108,21 @@ class Backend(ABC):
     block_size: Callable[[int, int], int] = staticmethod(block_size)
 
     @abstractmethod
-    def run(self, call: Call, read: Read) -> None:
+    def run(self, call: SamplerCall, read: Read) -> None:
         """Prepare the model, draw the blocks of a call in order, have each read."""
 
     @abstractmethod
     def forward(self, batch: Any) -> Any:
         """What the model returns for a batch, as it is; it may change the batch."""
+
+    @property
+    def subject(self) -> Any:
+        """The model itself, for messages."""
+        return None
+
+    def is_of_memory(self, error: BaseException) -> bool:
+        """Whether an error of a forward pass says that memory ran out."""
+        return False
 
     def parts(self, block: Any) -> Iterable[Any]:
         """A block in the batches of its forward passes."""
@@ -150,6 +159,8 @@ def kind_of(returned: Any) -> str:
     name = type(returned).__name__
     if isinstance(returned, tuple | list):
         return f"{name} of {len(returned)}: return the scores alone"
+    if name == "ndarray":
+        return f"{name}: return a tensor, torch.from_numpy(scores)"
     if not isinstance(returned, Mapping):
         return name
     return f"{name} of {', '.join(map(repr, returned))}: return one of these"

@@ -7,10 +7,12 @@ knows arrays by :class:`rsbounds.sampling.port.Arrays` alone.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 
+from rsbounds._numerics.checks import on_host
 from rsbounds.confidence import ScoreHistogram
 from rsbounds.sampling.margins import leads
 from rsbounds.sampling.port import Arrays
@@ -35,13 +37,14 @@ class Question(ABC):
         try:
             outputs = arrays.as_array(returned)
         except ValueError as error:
-            raise ValueError(f"{self._expected(rows)}; got {error}") from None
+            hint = _of_entries(returned, rows)
+            raise ValueError(f"{self._expected(rows)}; got {error}{hint}") from None
         shape = tuple(outputs.shape)
         if shape[0] == rows and (shape[1:], outputs.dtype) == (self._shape, self._type):
             return outputs
         if shape[0] != rows or 0 in shape or not self._fits(shape):
             raise ValueError(
-                f"{self._expected(rows)}; got shape {shape}{self._hint(shape)}"
+                f"{self._expected(rows)}; got shape {shape}{self._hint(outputs)}"
             )
         if not arrays.is_real(outputs):
             raise ValueError(
@@ -65,7 +68,8 @@ class Question(ABC):
     @abstractmethod
     def _fits(self, shape: tuple[int, ...]) -> bool: ...
 
-    def _hint(self, shape: tuple[int, ...]) -> str:
+    def _hint(self, outputs: Any) -> str:
+        """What outputs of a wrong shape may be, and what to return in their place."""
         return ""
 
     def _changed(self, shape: tuple[int, ...]) -> str:
@@ -93,16 +97,15 @@ class _Scored(Question):
             len(shape) == 2 and shape[1] >= 2 and self.num_classes in (None, shape[1])
         )
 
-    def _hint(self, shape: tuple[int, ...]) -> str:
+    def _hint(self, outputs: Any) -> str:
+        shape = tuple(outputs.shape)
         if len(shape) > 2:
             return (
                 " (a class at each position? ask for maps; x is one input, not a batch)"
             )
-        if len(shape) == 1:
-            return " (labels? scores have a column for each class)"
-        if shape[1:] == (1,):
-            return " (a probability of the second class? return 1 - it beside it)"
-        return ""
+        if 0 in shape or shape[1:] not in ((), (1,)):
+            return ""
+        return f" ({_about_one_number(on_host('outputs', outputs), shape)})"
 
     def _changed(self, shape: tuple[int, ...]) -> str:
         assert self._shape is not None
@@ -110,6 +113,45 @@ class _Scored(Question):
             "the model must always return scores of as many classes; got "
             f"{self._shape[0]} and then {shape[0]}"
         )
+
+
+def _about_one_number(outputs: Any, shape: tuple[int, ...]) -> str:
+    """What one number for each input may be, and which two scores say the same."""
+    values = np.asarray(outputs)
+    if len(shape) == 1 and _are_labels(values):
+        return (
+            "labels? scores have a column for each class: give "
+            "rsbounds.frameworks.FromLabels(predict, classes)"
+        )
+    logit = "a logit z: return the columns 0 and z"
+    if ((values >= 0) & (values <= 1)).all():
+        return (
+            "a probability p of the second class: return the columns 1 - p and p; "
+            f"{logit}, which decide at 0"
+        )
+    return logit
+
+
+def _are_labels(values: Any) -> bool:
+    if values.dtype.kind in "USO":
+        return True
+    return bool(np.array_equal(values, np.floor(values.real)))
+
+
+def _of_entries(returned: Any, rows: int) -> str:
+    """Which entries of what was returned may be scores, by their shapes."""
+    if isinstance(returned, Mapping):
+        entries = list(returned.items())
+    elif isinstance(returned, tuple | list):
+        entries = list(enumerate(returned))
+    else:
+        return ""
+    fitting = [
+        f"[{name!r}]"
+        for name, entry in entries
+        if len(shape := tuple(getattr(entry, "shape", ()))) == 2 and shape[0] == rows
+    ]
+    return f"; of the right shape is {' and '.join(fitting)}" if fitting else ""
 
 
 class _Counted(Question):
@@ -140,13 +182,13 @@ class _Counted(Question):
         return counts if total is None else total + counts
 
 
-class Votes(_Counted, _Scored):
+class VoteQuestion(_Counted, _Scored):
     """How many samples fall on each class, whole numbers of shape (classes,)."""
 
     kind = "votes"
 
 
-class Scores(_Scored):
+class ScoreQuestion(_Scored):
     """A histogram of each class's scores in [0, 1]."""
 
     kind = "scores"
@@ -165,7 +207,7 @@ class Scores(_Scored):
         return total
 
 
-class Values(Question):
+class ValueQuestion(Question):
     """The outputs of each sample, shape (n, outputs); NaN where it is void."""
 
     kind = "values"
@@ -189,7 +231,35 @@ class Values(Question):
         return len(shape) <= 2
 
 
-class Maps(_Counted):
+class Above(ValueQuestion):
+    """How many samples' one output is at most a number, and above it: two counts.
+
+    A void sample, and one whose output is NaN, counts for neither.
+    """
+
+    def __init__(self, number: float) -> None:
+        self.number = number
+
+    def added(
+        self, total: Any, outputs: Any, void: Any, margin: float | None, arrays: Arrays
+    ) -> Any:
+        output = outputs.reshape(-1)
+        nobody = void | arrays.isnan(output)
+        kind = arrays.where(nobody, 2, (output > self.number) * 1)
+        counts = arrays.counts(kind, 3)[:2]
+        return counts if total is None else total + counts
+
+    def _expected(self, rows: int) -> str:
+        return (
+            "the model must return one output of shape (count,) or (count, 1) for a "
+            f"batch of {rows}"
+        )
+
+    def _fits(self, shape: tuple[int, ...]) -> bool:
+        return shape[1:] in ((), (1,))
+
+
+class MapQuestion(_Counted):
     """How many samples chose each class at each position, (positions, classes)."""
 
     kind = "maps"
@@ -206,4 +276,4 @@ class Maps(_Counted):
 
 def question_of(kind: Kind) -> Question:
     """The question that asks for outputs of a kind."""
-    return Values() if kind == "values" else Maps()
+    return ValueQuestion() if kind == "values" else MapQuestion()

@@ -26,11 +26,11 @@ from rsbounds._numerics.checks import Array, count, instance
 from rsbounds._numerics.checks import number as one_number
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.noises import Noise
-from rsbounds.sampling.bits import ODD, Stream
-from rsbounds.sampling.grid_noise import LEVELS, OnGrid
+from rsbounds.sampling.disagreements import disagreement, foreseen, refusal
 from rsbounds.sampling.margins import FEW, Difference, Watch
-from rsbounds.sampling.port import Backend, Call, Seen
+from rsbounds.sampling.port import Backend, SamplerCall, Seen
 from rsbounds.sampling.questions import Question
+from rsbounds.sampling.streams import Stream
 from rsbounds.sampling.system_bits import (
     Randomness,
     SystemBits,
@@ -39,6 +39,8 @@ from rsbounds.sampling.system_bits import (
 
 # A look at a block costs two forward passes: at one in 1024 a fifth of a percent.
 _LOOKS = 2**32 // 1024
+# numbers k become k _SPREAD mod 2^32: one-to-one, as it is odd, and spread evenly
+_SPREAD = 0x9E3779B1
 
 
 class ModelSampler:
@@ -62,6 +64,7 @@ class ModelSampler:
         self.question = question
         self._blocks = 0
         self._rows_checked = False
+        self._answered: tuple[int, ...] | None = None  # the shape of its last inputs
 
     @property
     def noise(self) -> Noise:
@@ -74,20 +77,9 @@ class ModelSampler:
         return self.backend.noise.law
 
     @property
-    def sound_noise(self) -> bool:
-        """Whether the noise is Gaussian noise that whole numbers decide."""
-        return self.backend.noise.sound
-
-    @property
     def takes_system_bits(self) -> bool:
         """Whether the bits of its noise may be those of the operating system."""
         return self.backend.noise.of_bits
-
-    @property
-    def grid(self) -> int:
-        """Of sound noise: inputs are whole numbers over this."""
-        noise = self.backend.noise
-        return noise.levels if isinstance(noise, OnGrid) else LEVELS
 
     @property
     def kind(self) -> str:
@@ -101,7 +93,7 @@ class ModelSampler:
         return self.backend.arrays.on_demand(call.total)
 
     def with_margin(self, margin: float) -> Self:
-        """The same sampler, whose votes are void unless they lead by the margin."""
+        """A copy whose votes are void unless they lead by the margin."""
         other = copy.copy(self)
         other.margin = margin
         return other
@@ -138,20 +130,22 @@ class ModelSampler:
         twin(x, sigma, n, generator)
         return difference
 
-    def _begun(self, x: Any, sigma: float, n: int, generator: Randomness) -> Call:
+    def _begun(
+        self, x: Any, sigma: float, n: int, generator: Randomness
+    ) -> SamplerCall:
         """A call whose arguments are checked."""
         noise = self.backend.noise
         n = count("n", n, 1)
         if isinstance(generator, SystemBits):
             require_system_noise(self)
         else:
-            generators = "a generator, such as rsbounds.sampling.stream(0, 0, 1)"
+            generators = "a generator, such as numpy.random.default_rng(0)"
             instance("generator", generator, np.random.Generator, generators)
         if noise.level is not None and one_number("sigma", sigma) != noise.level:
             raise ArgumentError(
                 "sigma", f"must be the level of the noise, {noise.level}; got {sigma}"
             )
-        if noise.outcomes not in (None, n):
+        if noise.outcomes is not None and n not in (noise.outcomes, noise.choosing):
             raise ArgumentError(
                 "n",
                 "must be the number of outcomes of the noise, "
@@ -159,9 +153,9 @@ class ModelSampler:
             )
         checked = noise.checked(x)
         size = self.backend.block_size(n, noise.numbers(checked))
-        return Call(checked, sigma, n, size, -(-n // size), generator)
+        return SamplerCall(checked, sigma, n, size, -(-n // size), generator)
 
-    def _read(self, call: Call, blocks: Sequence[Any], void: Any) -> None:
+    def _read(self, call: SamplerCall, blocks: Sequence[Any], void: Any) -> None:
         """Add what the model returns for further blocks of a call."""
         outputs = []
         for number, block in enumerate(blocks, start=call.done):
@@ -174,13 +168,13 @@ class ModelSampler:
         )
         call.done += len(blocks)
 
-    def _returned(self, block: Any, number: int, call: Call) -> list[Any]:
+    def _returned(self, block: Any, number: int, call: SamplerCall) -> list[Any]:
         """What the model returns for the parts of a block, some of them looked at."""
         arrays = self.backend.arrays
         self._blocks += 1
         # the blocks at which a look is due are spread evenly
-        due = self._blocks * ODD % 2**32 < _LOOKS
-        kept = None if self.watch is None else self.backend.copied(block)
+        due = self._blocks * _SPREAD % 2**32 < _LOOKS
+        to_watch = None if self.watch is None else self.backend.copied(block)
         outputs: list[Any] = []
         for part in self.backend.parts(block):
             middle = len(part) // 2
@@ -197,16 +191,42 @@ class ModelSampler:
                 first = arrays.copied(outputs[-1][middle])
                 call.first = Seen(row, first, len(part))
         if self.watch is not None:
-            self.watch(kept, arrays.joined(outputs))
+            self.watch(to_watch, arrays.joined(outputs))
         return outputs
 
     def _outputs(self, batch: Any) -> Any:
         """What the model returns for a batch, checked."""
         rows = len(batch)
-        returned = self.backend.forward(batch)
+        returned = self._forward(batch)
         return self.question.checked(returned, rows, self.backend.arrays)
 
-    def _looked_at(self, batch: Any, number: int, call: Call) -> Any:
+    def _forward(self, batch: Any) -> Any:
+        """What the model returns; a new shape that it fails for is said, both sides."""
+        shape = tuple(getattr(batch, "shape", ()))
+        if shape[1:] != self._answered and (
+            text := foreseen(self.backend.subject, batch)
+        ):
+            raise ArgumentError("x", text)
+        try:
+            returned = self.backend.forward(batch)
+        except (RuntimeError, IndexError, ValueError, AssertionError) as error:
+            if isinstance(error, ArgumentError) or self.backend.is_of_memory(error):
+                raise
+            if text := disagreement(self.backend.subject, batch, error):
+                raise ArgumentError("x", text) from error
+            if shape[1:] != self._answered:
+                subject, again = (
+                    self.backend.subject,
+                    partial(self.backend.forward, batch),
+                )
+                if text := refusal(subject, batch, error, again):
+                    raise ArgumentError("x", text) from error
+                error.add_note(f"for a batch of shape {shape}")
+            raise
+        self._answered = shape[1:]
+        return returned
+
+    def _looked_at(self, batch: Any, number: int, call: SamplerCall) -> Any:
         """What the model returns for a batch, if it looks at each row alone.
 
         All batches but that of a shorter sequence are of one shape, so that the same
@@ -255,11 +275,11 @@ def _require_same_row(
     alone: Array, among: Array, rows: int, eps: float, place: str = ""
 ) -> None:
     """ValueError if a row's scores among copies of it aren't those among other rows."""
-    apart = _apart(alone, among, eps)
-    if apart:
+    gap = apart(alone, among, eps)
+    if gap:
         raise ValueError(
             "the model must score each row for itself, without chance; the scores of a "
-            f"row among {rows - 1} others differ by {apart:.3g} from those in a batch "
+            f"row among {rows - 1} others differ by {gap:.3g} from those in a batch "
             f"of its copies{place} (batch statistics, or random layers?)"
         )
 
@@ -270,35 +290,35 @@ def _require_same_sequence(short: Array, padded: Array, eps: float, place: str) 
     How long that is tells the length of the input, which a function of what is left of
     it does not know.
     """
-    apart = _apart(short, padded, eps)
-    if apart:
+    gap = apart(short, padded, eps)
+    if gap:
         raise ValueError(
             "the model must not see how much padding stands behind a sequence; the "
-            f"scores of a row differ by {apart:.3g} with less of it{place} (give its "
+            f"scores of a row differ by {gap:.3g} with less of it{place} (give its "
             "forward an attention_mask, or the noise the model's padding)"
         )
 
 
 def _require_same_function(before: Array, again: Array, eps: float, place: str) -> None:
     """ValueError if a row's scores aren't those that it had before."""
-    apart = _apart(before, again, eps)
-    if apart:
+    gap = apart(before, again, eps)
+    if gap:
         raise ValueError(
             "the model must be one function of its input; the scores of a row of the "
-            f"first block differ by {apart:.3g} when it is asked again{place} (a state "
+            f"first block differ by {gap:.3g} when it is asked again{place} (a state "
             "that calls change?)"
         )
 
 
-def _apart(one: Array, other: Array, eps: float) -> float:
+def apart(first: Array, second: Array, eps: float) -> float:
     """The largest difference of two rows of scores, 0.0 if rounding explains it.
 
     Rounding is what another order of sums may do: eps^(2/3) of the largest score.
     """
-    largest = np.abs(other[np.isfinite(other)]).max(initial=0.0)
+    largest = np.abs(second[np.isfinite(second)]).max(initial=0.0)
     with np.errstate(invalid="ignore"):  # of two infinities
-        differences: Any = np.abs(one - other)
-    same = (one == other) | (np.isnan(one) & np.isnan(other))
+        differences: Any = np.abs(first - second)
+    same = (first == second) | (np.isnan(first) & np.isnan(second))
     close = same | (differences <= eps ** (2 / 3) * largest)
     if close.all():
         return 0.0

@@ -60,13 +60,13 @@ def on_strings(
     --------
     >>> import numpy as np
     >>> from rsbounds import schemes
-    >>> from rsbounds.sampling import on_strings
+    >>> from rsbounds.sampling import as_sampler, on_strings
     >>> words = ["[hidden]", "a", "good", "bad", "film"]
     >>> def function(strings):
     ...     return np.array([[s.count("good"), s.count("bad")] for s in strings])
     >>> model = on_strings(function, lambda ids: " ".join(words[i] for i in ids))
     >>> scheme = schemes.mask(5, 2, hidden=0)
-    >>> sampler = scheme.sampler(model)
+    >>> sampler = as_sampler(model, scheme)
     >>> x = [words.index(word) for word in "a good good good film".split()]
     >>> sampler(np.array(x), scheme.own_level, 50, np.random.default_rng(0)).tolist()
     [50, 0]

@@ -1,6 +1,6 @@
 """Random bits of the operating system, for noise that nobody can predict or repeat.
 
-A seed of 32 bits, or a generator made for simulations, may be guessed: whoever knows
+A seed, or a generator made for simulations, may be guessed: whoever knows
 the noise can choose a model or an input that looks certain under this noise alone. Here
 a key of 256 bits comes from the operating system, and ChaCha20 makes a stream of bits
 of it that cannot be told from random ones without the key. The key is never stored.
@@ -28,12 +28,12 @@ from rsbounds._numerics.extras import need
 from rsbounds.noises import Noise
 
 _CIPHERS = "cryptography.hazmat.primitives.ciphers"
-_WHAT = "noise_source 'os'"
+_WHAT = "the seed 'os'"
 _PIECE = 2**20  # bytes that are made at once: they fit a processor's cache
 _MOST = 2**32  # bytes under one key; its counter would allow 64 times as many
 _NORMAL = (
     "normal numbers in floating point come from a generator of NumPy's or torch's own "
-    "(Gaussian noise by bits alone: sound_noise)"
+    "(Gaussian noise by bits alone: that of scheme.on_grid())"
 )
 
 
@@ -55,7 +55,7 @@ class SystemBits:
 
     Examples
     --------
-    >>> from rsbounds.sampling import SystemBits
+    >>> from rsbounds.sampling.internal import SystemBits
     >>> numbers = SystemBits().whole(1000)
     >>> len(set(numbers.tolist())), int(numbers.min()) >= 0
     (1000, True)
@@ -86,16 +86,16 @@ class SystemBits:
         of theirs, is drawn again.
         """
         numbers = self._words(size, dtype)
-        held = int(np.iinfo(dtype).max) + 1
+        words = int(np.iinfo(dtype).max) + 1
         ways = high - low
-        end = held // ways * ways
-        if end < held:
+        end = words // ways * ways
+        if end < words:
             flat = numbers.reshape(-1)
             again = np.flatnonzero(flat >= end)
             while len(again):
                 flat[again] = self._words(len(again), dtype)
                 again = again[flat[again] >= end]
-        if ways < held:
+        if ways < words:
             numbers %= numbers.dtype.type(ways)
         numbers += numbers.dtype.type(low)
         return numbers
@@ -108,7 +108,7 @@ class SystemBits:
 
     def standard_normal(self, size: Any, dtype: Any = np.float64) -> NoReturn:
         """Refuse: an ArgumentError says why."""
-        raise ArgumentError("noise_source", f"'os' draws none: {_NORMAL}")
+        raise ArgumentError("seed", f"'os' draws none: {_NORMAL}")
 
     def _words(self, size: Any, dtype: Any) -> NDArray[Any]:
         """Whole numbers of a type, all those >= 0 alike."""
@@ -141,12 +141,12 @@ def require_system_noise(sampler: Any) -> None:
         return
     if not isinstance(noise, Noise):
         problem = "whose noise comes from a generator of its own"
-    elif noise.outcomes is not None:
+    elif not noise.by_chance:
         problem = f"under {noise!r}, which goes through all outcomes and draws none"
     else:
         problem = f"under {noise!r}: {_NORMAL}"
     raise ArgumentError(
-        "noise_source",
+        "seed",
         "'os' needs noise that random bits decide alone; got the sampler "
         f"{type(sampler).__name__}, {problem}",
     )

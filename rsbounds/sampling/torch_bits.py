@@ -1,8 +1,8 @@
-"""Random bits on a device, which :mod:`rsbounds.noises` draws copies from.
+"""Random bits on a device, which noises draw copies from.
 
 They are those of torch's generators, or the operating system's.
 
-As with the laws of :mod:`rsbounds.sampling.torch_noise` each block has one seed, and
+As with the laws of :mod:`rsbounds.sampling.torch_noise` each block has one name, and
 nothing waits for the device but the draws of sparse matrices. What is compared with a
 probability is 63 random bits: they decide nothing where they are those of the
 probability and it has more of them, and such a copy is void.
@@ -19,9 +19,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rsbounds.noises import Edges, Noise
-from rsbounds.sampling.bits import ArrayBits, outcome_block
-from rsbounds.sampling.torch_noise import NoiseBits, fill, wide_device
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds.discrete.internal import Edges
+from rsbounds.noises import Noise
+from rsbounds.sampling.bits import ArrayBits
+from rsbounds.sampling.streams import Block
+from rsbounds.sampling.torch_noise import NoiseBits, fill, started, wide_device
 
 _ALL = 2**63  # what 63 bits hold
 END = -1  # behind the end of a sequence that has become shorter
@@ -83,8 +86,8 @@ class TorchBits:
         u -= start
         open_ones |= u >= end
         self._leave(open_ones)
-        kept = u < 0
-        return torch.where(kept, x, changed(x, u.remainder_(ways)).to(x.dtype))
+        stays = u < 0
+        return torch.where(stays, x, changed(x, u.remainder_(ways)).to(x.dtype))
 
     def below(self, end: int, shape: tuple[int, ...]) -> torch.Tensor:
         u = self._bits(shape)
@@ -106,7 +109,7 @@ class TorchBits:
         return left.view(size, *shape)
 
     def uniform(self, shape: tuple[int, ...]) -> torch.Tensor:
-        """In float64, or in float32 where the device has no float64."""
+        """Uniform numbers in float64, or in float32 where the device has no float64."""
         numbers = self._floats(shape)
         if isinstance(self._generator, torch.Generator):
             return numbers.uniform_(generator=self._generator)
@@ -114,7 +117,7 @@ class TorchBits:
         return numbers.copy_(self._bits(shape) >> (63 - digits)).mul_(2.0**-digits)
 
     def normal(self, shape: tuple[int, ...]) -> torch.Tensor:
-        """In the type of :meth:`uniform`."""
+        """Normal numbers, in the type of :meth:`uniform`."""
         if not isinstance(self._generator, torch.Generator):
             self._generator.bits.standard_normal(shape)
         return self._floats(shape).normal_(generator=self._generator)
@@ -122,9 +125,9 @@ class TorchBits:
     def on_host(self) -> ArrayBits:
         if not isinstance(self._generator, torch.Generator):
             return ArrayBits(self._generator.bits, len(self._void))
-        # 63 bits of the block's generator: what follows is a function of its seed
-        bits = torch.empty(1, dtype=torch.int64, device=self._generator.device)
-        seed = int(bits.random_(generator=self._generator))
+        # 126 bits of the block's generator: what follows is a function of its name
+        bits = torch.empty(2, dtype=torch.int64, device=self._generator.device)
+        seed = bits.random_(generator=self._generator).tolist()
         return ArrayBits(np.random.Generator(np.random.PCG64(seed)), len(self._void))
 
     def array(self, values: NDArray[Any]) -> torch.Tensor:
@@ -132,9 +135,6 @@ class TorchBits:
 
     def like(self, batch: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         return batch.to(x.dtype)
-
-    def single(self, batch: torch.Tensor) -> torch.Tensor:
-        return batch.float()
 
     def sequences(self, x: torch.Tensor, left: torch.Tensor) -> torch.Tensor:
         """Rows as long as x, with END behind the end of each sequence."""
@@ -189,7 +189,15 @@ def on_device(x: Any, device: torch.device) -> Any:
     """A checked input on the device that copies are drawn on; sparse ones stay."""
     if isinstance(x, list):  # of blocks
         return [on_device(part, device) for part in x]
-    return x if isinstance(x, Edges) else torch.from_numpy(x).to(device)
+    if isinstance(x, Edges):
+        return x
+    if x.dtype == np.float64 and wide_device(device) != device:
+        raise ArgumentError(
+            "x",
+            f"must be float32 on the device {device.type}, which has no float64: round "
+            "it before you certify it, or give device='cpu'; got float64",
+        )
+    return torch.from_numpy(x).to(device)
 
 
 def copies(
@@ -197,22 +205,18 @@ def copies(
     x: Any,
     sigma: float,
     size: int,
-    seeds: list[int],
+    names: list[Block],
     generator: NoiseBits,
 ) -> tuple[Any, torch.Tensor]:
-    """Blocks of copies, one for each seed, and which copies are void.
+    """Blocks of copies, one for each name, and which copies are void.
 
     A tensor (blocks, size, *shape of x); a list of sparse ones (size, *shape of x).
     """
     batches = []
     voids = []
-    for seed in seeds:
-        bits = TorchBits(generator.manual_seed(seed), size, generator.device)
-        if noise.outcomes is None:
-            batches.append(noise.noisy(x, sigma, size, bits))
-        else:
-            first = outcome_block(seed) * size
-            batches.append(noise.all_outcomes(x, first, size, bits))
+    for name in names:
+        bits = TorchBits(started(generator, name), size, generator.device)
+        batches.append(noise.copies(x, sigma, name.number * size, size, bits))
         voids.append(bits.void)
     if batches[0].is_sparse:
         return batches, torch.cat(voids)

@@ -51,7 +51,7 @@ class Memory:
         return max(self.batch // size, 1)
 
     def passes(self, size: int) -> int:
-        """In how many forward passes a block of so many samples goes."""
+        """The number of forward passes for a block of so many samples."""
         return max(self.parts, -(-size // (self.rows or size)))
 
     def halve(self, size: int, failure: Failure) -> None:
@@ -73,8 +73,13 @@ class Memory:
 
 def memory_failure(error: RuntimeError) -> str:
     """The first line of an error of memory; any other error is raised again."""
+    if is_of_memory(error):
+        return str(error).partition("\n")[0]
+    raise error
+
+
+def is_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory ran out."""
     message = str(error)
     ran_out = isinstance(error, torch.OutOfMemoryError)
-    if ran_out or any(words in message for words in _NO_MEMORY):
-        return message.partition("\n")[0]
-    raise error
+    return ran_out or any(words in message for words in _NO_MEMORY)

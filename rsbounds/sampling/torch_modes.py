@@ -5,7 +5,8 @@ Not loaded without a torch module.
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import Any
 
 from torch import nn
@@ -25,18 +26,39 @@ def evaluating(model: Any) -> Iterator[None]:
     if not isinstance(model, nn.Module):
         yield
         return
-    parts = list(model.modules())
+    parts = parts_with_modes(model)
     with _lock:
         for part in parts:
             uses, mode = _in_use.get(id(part), (0, part.training))
             _in_use[id(part)] = uses + 1, mode
         if any(part.training for part in parts):
-            model.eval()
+            _evaluate(model, parts)
     try:
         yield
     finally:
         with _lock:
             _leave(model, parts)
+
+
+def parts_with_modes(model: nn.Module) -> list[nn.Module]:
+    """The parts of a module that can be put in eval mode.
+
+    Frozen and exported modules are functions of their own, whose mode was settled when
+    they were made.
+    """
+    if not hasattr(model, "training") or "eval" in vars(model):
+        return []
+    children = (parts_with_modes(child) for child in model.children())
+    found = dict.fromkeys([model, *chain.from_iterable(children)])
+    return list(found)
+
+
+def _evaluate(model: nn.Module, parts: list[nn.Module]) -> None:
+    try:
+        model.eval()
+    except NotImplementedError:  # of an exported part
+        for part in parts:
+            part.training = False
 
 
 def _leave(model: nn.Module, parts: list[nn.Module]) -> None:
@@ -49,9 +71,12 @@ def _leave(model: nn.Module, parts: list[nn.Module]) -> None:
         else:
             free.append((part, mode))
     modes = [mode for _, mode in free]
+    if not parts:
+        return
     own_train = any(type(part).train is not nn.Module.train for part in parts)
     if own_train and len(free) == len(parts) and modes[0]:
         # modules that do more than set the flag, such as those that merge weights
-        model.train()
+        with suppress(NotImplementedError):
+            model.train()
     for part, mode in free:
         part.training = mode

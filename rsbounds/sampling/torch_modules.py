@@ -19,17 +19,23 @@ import torch
 from rsbounds._numerics import threads
 from rsbounds._numerics.checks import Array, choice, count
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds.frameworks import scores_in
 from rsbounds.noises import Noise
 from rsbounds.sampling import torch_arrays, torch_bits, torch_draws, torch_noise
 from rsbounds.sampling.arrays import noise_of
-from rsbounds.sampling.bits import block_seeds, outcome_seeds
-from rsbounds.sampling.grid_noise import LEVELS
-from rsbounds.sampling.port import Backend, Call, OtherSetting, Read, block_size
-from rsbounds.sampling.questions import Votes
+from rsbounds.sampling.port import Backend, OtherSetting, Read, SamplerCall, block_size
+from rsbounds.sampling.questions import VoteQuestion
 from rsbounds.sampling.sampler import ModelSampler
+from rsbounds.sampling.streams import Block, blocks_of, numbered
 from rsbounds.sampling.system_bits import SystemBits
-from rsbounds.sampling.torch_memory import Failure, Memory, memory_failure
-from rsbounds.sampling.torch_modes import evaluating
+from rsbounds.sampling.torch_memory import (
+    Failure,
+    Memory,
+    is_of_memory,
+    memory_failure,
+)
+from rsbounds.sampling.torch_modes import evaluating, parts_with_modes
+from rsbounds.schemes import Scheme
 
 _CELLS = {"cpu": 2**18, "cuda": 2**25}  # numbers in a block
 _TYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -60,31 +66,28 @@ class TorchModule(Backend):
         device: str | torch.device | None = None,
         autocast: str | None = None,
         compile: bool = False,
-        sound_noise: bool = False,
-        grid: int = LEVELS,
-        noise: Noise | None = None,
+        noise: Noise | Scheme | None = None,
     ) -> None:
-        self.noise = noise_of(noise, sound_noise=sound_noise, grid=grid)
+        self.noise = noise_of(noise)
         self.noise.check_model(model)
         batch = count("batch", batch, 1)
         rows = (
             None if forward_batch is None else count("forward_batch", forward_batch, 1)
         )
         self._autocast = autocast_type(autocast)
-        own = home(model)
-        if own.type == "meta":
+        home_device = home(model)
+        if home_device.type == "meta":
             raise ValueError(
                 "the model must not be on the device meta, which holds no numbers"
             )
-        self.device = own if device is None else torch.device(device)
+        self.device = home_device if device is None else torch.device(device)
         self.memory = Memory(self.device, batch, rows)
-        if own != torch.empty(0, device=self.device).device:
+        if home_device != torch.empty(0, device=self.device).device:
             model = copy.deepcopy(model).to(self.device)
         if self.device.type == "cpu" and self._autocast is torch.float16:
             message = "float16 is slower than float32 on a CPU; bfloat16 may be faster"
             warnings.warn(message, RuntimeWarning, stacklevel=3)
-        floats = (p.dtype for p in model.parameters() if p.is_floating_point())
-        self._dtype = next(floats, torch.float32)
+        self._dtype = _own_type(model)
         self._plain = model
         self._takes_mask = self.noise.padding is not None and _takes_mask(model)
         self._model: Any = torch.compile(model, dynamic=False) if compile else model
@@ -93,7 +96,7 @@ class TorchModule(Backend):
     @contextmanager
     def _ready(self) -> Iterator[None]:
         with evaluating(self._plain), torch.no_grad():
-            for part in self._plain.modules():
+            for part in parts_with_modes(self._plain):
                 if part.training:
                     raise ValueError(
                         "the model must be in eval mode; its part "
@@ -101,48 +104,68 @@ class TorchModule(Backend):
                     )
             yield
 
+    @property
+    def subject(self) -> Any:
+        """The module, as it was given."""
+        return self._plain
+
+    def is_of_memory(self, error: BaseException) -> bool:
+        """Whether an error of a forward pass says that memory ran out."""
+        return is_of_memory(error)
+
     def block_size(self, n: int, numbers: int) -> int:
         size = block_size(n, numbers, self._cells)
         if self._model is not self._plain:  # compiled, for few shapes
             size = 1 << (size - 1).bit_length()
         return size
 
-    def run(self, call: Call, read: Read) -> None:
+    def run(self, call: SamplerCall, read: Read) -> None:
         with self._ready():
             self._run(call, read)
 
-    def _run(self, call: Call, read: Read) -> None:
+    def _run(self, call: SamplerCall, read: Read) -> None:
         # its own: another thread may be in a call of this backend
         bits: torch_noise.NoiseBits = torch.Generator(self.device)
         if isinstance(call.generator, SystemBits):
             bits = torch_noise.SystemGenerator(call.generator, self.device)
-        if self.noise.outcomes is None:
-            seeds = block_seeds(call.generator, call.blocks)
+        if self.noise.by_chance:
+            names = blocks_of(call.generator, call.blocks)
         else:
-            seeds = outcome_seeds(call.blocks)
+            names = numbered(call.blocks)
         x = torch_draws.placed(self.noise, call.x, self.device)
         draw = partial(self._drawn, call, x, bits)
         while call.done < call.blocks:
-            failure = self._read_blocks(call, seeds, draw, read)
+            failure = self._read_blocks(call, names, draw, read)
             if failure is not None:
                 self.memory.halve(call.size, failure)
 
     def _drawn(
-        self, call: Call, x: Any, bits: torch_noise.NoiseBits, seeds: list[int]
+        self, call: SamplerCall, x: Any, bits: torch_noise.NoiseBits, names: list[Block]
     ) -> torch_draws.Blocks:
-        """The blocks of some seeds; in any thread, where autograd is on by default."""
+        """The blocks of some names; in any thread, where autograd is on by default."""
         with torch.no_grad():
-            return torch_draws.copies(self.noise, x, call.sigma, call.size, seeds, bits)
+            blocks, void = torch_draws.copies(
+                self.noise, x, call.sigma, call.size, names, bits
+            )
+        if isinstance(blocks, torch.Tensor) and blocks.dtype == torch.float64:
+            blocks = self._in_own_type(blocks)
+        return blocks, void
+
+    def _in_own_type(self, batch: torch.Tensor) -> torch.Tensor:
+        """Copies rounded to the type of the model's parameters, if it has any."""
+        return batch if self._dtype is None else batch.to(self._dtype)
 
     def _read_blocks(
-        self, call: Call, seeds: list[int], draw: Any, read: Read
+        self, call: SamplerCall, names: list[Block], draw: Any, read: Read
     ) -> Failure | None:
         """Have the blocks read that are left; what went wrong if memory ran out."""
-        held = self.memory.blocks(call.size)
+        at_once = self.memory.blocks(call.size)
         # on a CPU a thread draws a block while the model looks at the one before
-        ahead = held > 1 and self.device.type == "cpu" and torch.get_num_threads() > 1
-        step = 1 if ahead else held
-        groups = [seeds[k : k + step] for k in range(call.done, call.blocks, step)]
+        ahead = (
+            at_once > 1 and self.device.type == "cpu" and torch.get_num_threads() > 1
+        )
+        step = 1 if ahead else at_once
+        groups = [names[k : k + step] for k in range(call.done, call.blocks, step)]
         if ahead and len(groups) > 1:
             blocks: Any = threads.ahead(draw, groups, 1)
         else:
@@ -158,8 +181,8 @@ class TorchModule(Backend):
                 drawn = False
                 noisy = void = None
         except RuntimeError as error:
-            held = 2 if ahead else min(step, call.blocks - call.done)
-            return Failure(memory_failure(error), held, drawn)
+            at_once = 2 if ahead else min(step, call.blocks - call.done)
+            return Failure(memory_failure(error), at_once, drawn)
         return None
 
     def forward(self, batch: torch.Tensor) -> Any:
@@ -171,11 +194,11 @@ class TorchModule(Backend):
             if self._takes_mask:
                 masks["attention_mask"] = there.long()
         if batch.is_floating_point():
-            batch = batch.to(self._dtype)
+            batch = self._in_own_type(batch)
         with torch.autocast(
             self.device.type, self._autocast, enabled=self._autocast is not None
         ):
-            return self._model(batch, **masks)
+            return scores_in(self._model(batch, **masks))
 
     def parts(self, block: torch.Tensor) -> Any:
         return torch_bits.split(block, self.memory.passes(len(block)))
@@ -208,7 +231,7 @@ class TorchModule(Backend):
         return *settings, self._widened()._in_float64
 
     def _widened(self) -> TorchModule:
-        """The same model in float64, as it is written."""
+        """A sampler of the model in float64, neither compiled nor cast."""
         other = copy.copy(self)
         other.device = torch_noise.wide_device(self.device)
         other._plain = copy.deepcopy(self._plain).to(other.device).double()
@@ -244,6 +267,17 @@ def _other_threads() -> Iterator[str]:
         torch.set_num_threads(before)
 
 
+def _own_type(model: torch.nn.Module) -> torch.dtype | None:
+    """The type of a model's first parameter in floating point.
+
+    Without parameters float32, if there is a buffer in floating point; None where there
+    is nothing that inputs of another type could clash with.
+    """
+    types = (p.dtype for p in model.parameters() if p.is_floating_point())
+    has_buffers = any(b.is_floating_point() for b in model.buffers())
+    return next(types, torch.float32 if has_buffers else None)
+
+
 def _takes_mask(model: torch.nn.Module) -> bool:
     """Whether a model's ``forward`` has an argument ``attention_mask``."""
     return "attention_mask" in signature(model.forward).parameters
@@ -267,7 +301,8 @@ class TorchSampler(ModelSampler):
     The forward pass always runs on one block, whose size depends on the input's size,
     the number of samples and the kind of device, never on ``batch``: see
     :mod:`rsbounds.sampling`. torch's own generator draws the noise in float32, from one
-    seed for each block; the noisy input is cast to the model's type. Counts are summed
+    name for each block; it is added in the type of the input, float32 or float64, and
+    the noisy copy is rounded to the model's type. Counts are summed
     on the device, and only reading them waits for it.
 
     A certificate needs samples that are independent of each other, of one function. So
@@ -301,19 +336,12 @@ class TorchSampler(ModelSampler):
         Run the model through ``torch.compile``. Block sizes are then rounded up to
         powers of two, because torch compiles few shapes and sequential certification
         would use many.
-    sound_noise : bool
-        As in :class:`rsbounds.sampling.ArraySampler`. A scheme whose level follows the
-        input must be made with ``sound=True``.
-    grid : int
-        Of sound noise: the inputs are whole numbers over this, 255 for pictures of 8
-        bits, 65535 of 16, 32767 for sound.
-    noise : Noise, optional
-        Another than Gaussian noise, such as ``schemes.mask(50, 5).noise``. Copies of
-        whole numbers are int64, whatever the model's type; give inputs in floating
-        point to a model that takes such. Sequences that have become shorter are filled
-        up with the noise's padding, and a model whose ``forward`` has an
-        ``attention_mask`` is called with it. Copies of a sparse matrix are one sparse
-        tensor (count, rows, columns).
+    noise : Noise or Scheme, optional
+        As in :class:`rsbounds.sampling.ArraySampler`. Copies of whole numbers are
+        int64, whatever the model's type; give inputs in floating point to a model that
+        takes such. Sequences that have become shorter are filled up with the noise's
+        padding, and a model whose ``forward`` has an ``attention_mask`` is called with
+        it. Copies of a sparse matrix are one sparse tensor (count, rows, columns).
 
     Raises
     ------
@@ -350,9 +378,7 @@ class TorchSampler(ModelSampler):
         device: str | torch.device | None = None,
         autocast: str | None = None,
         compile: bool = False,
-        sound_noise: bool = False,
-        grid: int = LEVELS,
-        noise: Noise | None = None,
+        noise: Noise | Scheme | None = None,
     ) -> None:
         backend = TorchModule(
             model,
@@ -361,11 +387,9 @@ class TorchSampler(ModelSampler):
             device=device,
             autocast=autocast,
             compile=compile,
-            sound_noise=sound_noise,
-            grid=grid,
             noise=noise,
         )
-        super().__init__(backend, Votes(num_classes))
+        super().__init__(backend, VoteQuestion(num_classes))
 
     @property
     def device(self) -> torch.device:

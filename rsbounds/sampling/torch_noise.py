@@ -1,51 +1,69 @@
-"""Noisy copies of an input as torch tensors, in blocks with one seed each.
+"""Noisy copies of an input as torch tensors, in blocks with a name each.
 
-The laws return the copies, shape (blocks, size, *shape of x), in float32, and for each
-copy whether it is void: a void copy counts for no class. None of them waits for the
-device.
+The laws return the copies, shape (blocks, size, *shape of x), and for each copy whether
+it is void: a void copy counts for no class. None of them waits for the device.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from rsbounds.noises import is_single, noise_level
-from rsbounds.sampling import grid_noise
-from rsbounds.sampling.grid_noise import LEVELS, STEP
+from rsbounds.noises import grid_noise
+from rsbounds.noises.grid_noise import LEVELS, STEP
+from rsbounds.noises.internal import is_single, noise_level
+from rsbounds.sampling.streams import Block
 from rsbounds.sampling.system_bits import SystemBits
 
 # thirty times the rounding of scale Z + centre, which is below 5e-16 (10 scale +
 # centre)
 _MARGIN = 2.0**-46
+# where a generator on a CPU has the words of its twister, behind the first
+_WORDS = slice(4, 627)
+_REST = 617
+# blocks of a phase or a stage begin at multiples of this
+_TURN = 2**23
+_AT_ONCE = 64  # states that are made together, at most: they take 5 KB each
 
 
 def gaussian(
     x: torch.Tensor,
     sigma: float,
     size: int,
-    seeds: list[int],
+    names: list[Block],
     generator: torch.Generator,
+    dtype: torch.dtype | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Draw x + sigma Z with Z in float32, by torch's own generator.
 
     The level is exact.
 
-    If ``x`` is in float64 or the level no float32 number, the sum is formed in float64.
+    The sum is formed in float64 unless input, level and copies are float32 numbers.
+    It is rounded to ``dtype``, by default that of ``x``, which is on the device of the
+    generator, or in float64 on the CPU where that has no such type.
     """
     level = noise_level(sigma)
-    noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
-    exact = x.dtype == torch.float64 or not is_single(level)
-    for block, seed in zip(noisy, seeds, strict=True):
-        block.normal_(generator=generator.manual_seed(seed))
-        if exact:
-            block.copy_(wide(block).mul_(level).add_(x.to(wide_device(x.device))))
-    if not exact:
+    dtype = dtype or x.dtype
+    device = generator.device
+    shape = (size, *x.shape)
+    noisy = torch.empty((len(names), *shape), device=device, dtype=dtype)
+    single = x.dtype == dtype == torch.float32 and is_single(level)
+    for block, name in zip(noisy.unbind(), names, strict=True):
+        # Z is drawn in float32 whatever the type of the copies
+        z = block if dtype == torch.float32 else torch.empty(shape, device=device)
+        # the operating system draws no normal numbers: see require_system_noise
+        z.normal_(generator=cast(torch.Generator, started(generator, name)))
+        if not single:
+            block.copy_(wide(z).mul_(level).add_(x.to(wide_device(device))))
+    if single:
         noisy.mul_(level).add_(x)
-    return noisy, torch.zeros(len(seeds) * size, dtype=torch.bool, device=x.device)
+    return noisy, torch.zeros(len(names) * size, dtype=torch.bool, device=device)
 
 
 def wide_device(device: torch.device) -> torch.device:
@@ -68,7 +86,7 @@ def on_grid(
     x: torch.Tensor,
     sigma: float,
     size: int,
-    seeds: list[int],
+    names: list[Block],
     generator: NoiseBits,
     levels: int = LEVELS,
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -82,14 +100,14 @@ def on_grid(
         below, ambiguous = count_below(u.flatten(), thresholds, cells)
         return below.view(u.shape), ambiguous
 
-    return moved(x - zero, steps, size, seeds, generator, levels)
+    return moved(x - zero, steps, size, names, generator, levels)
 
 
 def moved(
     x: torch.Tensor,
     steps: Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]],
     size: int,
-    seeds: list[int],
+    names: list[Block],
     generator: NoiseBits,
     levels: int = LEVELS,
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -97,11 +115,11 @@ def moved(
 
     ``steps`` says which are ambiguous.
     """
-    noisy = torch.empty((len(seeds), size, *x.shape), device=x.device)
-    void = torch.zeros((len(seeds), size), dtype=torch.bool, device=x.device)
+    noisy = torch.empty((len(names), size, *x.shape), device=x.device)
+    void = torch.zeros((len(names), size), dtype=torch.bool, device=x.device)
     u = torch.empty((size, *x.shape), dtype=torch.int64, device=x.device)
-    for block, no, seed in zip(noisy, void, seeds, strict=True):
-        fill(u, generator.manual_seed(seed))
+    for block, no, name in zip(noisy, void, names, strict=True):
+        fill(u, started(generator, name))
         count, ambiguous = steps(u)
         no.copy_(ambiguous.view(size, -1).any(1))
         torch.div(count + x, levels, out=block)
@@ -115,14 +133,78 @@ class SystemGenerator:
         self.bits = bits
         self.device = device
 
-    def manual_seed(self, seed: int) -> SystemGenerator:
-        """Change nothing: no seed decides these bits."""
-        return self
 
-
-#: What blocks of noise are drawn of: torch's generator, seeded for each, or the
+#: What blocks of noise are drawn of: torch's generator, started anew for each, or the
 #: operating system.
 NoiseBits = torch.Generator | SystemGenerator
+
+
+def started(generator: NoiseBits, name: Block) -> NoiseBits:
+    """The generator at the start of the block of that name.
+
+    On a CPU torch reads 32 bits of a seed alone, so that the whole state is set, which
+    holds the name itself: no two names have one state. Other devices have a generator
+    that counts under a key of 64 bits, which is the seed.
+    """
+    if isinstance(generator, SystemGenerator):
+        return generator
+    if generator.device.type != "cpu":
+        return generator.manual_seed(name.seed)
+    # 1, 1, 2, 4 ... 64 blocks: between two of them all of this code leaves the cache
+    place = name.number % _TURN
+    size = min(1 << max(place.bit_length() - 1, 0), _AT_ONCE)
+    behind = place % size
+    generator.set_state(_states(name.key, name.number - behind, size)[behind])
+    return generator
+
+
+@lru_cache(maxsize=4)
+def _states(key: int, first: int, size: int) -> tuple[torch.Tensor, ...]:
+    """The states of generators on a CPU at the start of so many blocks of a key."""
+    states = np.tile(_first_state(), (size, 1))
+    for state, number in zip(states, range(first, first + size), strict=True):
+        state[_WORDS] = words_of(Block(key, number))
+    # a storage each: set_state crashes for a view behind the start of its storage
+    return tuple(torch.from_numpy(state.view(np.uint8)) for state in states)
+
+
+def words_of(name: Block) -> NDArray[np.uint32]:
+    """The name in 6 words, and 617 of SHAKE128 of it.
+
+    They are those of a Mersenne twister behind its first word, of which one bit counts.
+    """
+    start = name.key.to_bytes(16, "little") + name.number.to_bytes(8, "little")
+    rest = hashlib.shake_128(start).digest(4 * _REST)
+    return np.frombuffer(start + rest, "<u4")
+
+
+@lru_cache(maxsize=1)
+def _first_state() -> NDArray[np.int64]:
+    """The state of torch's generator on a CPU, to be filled with words.
+
+    RuntimeError if this version of torch keeps them elsewhere than others do: what it
+    draws is compared with NumPy's twister of the same words.
+    """
+    generator = torch.Generator()
+    state: NDArray[np.int64] = generator.manual_seed(0).get_state().numpy()
+    state = state.view(np.int64).copy()
+    state[_WORDS.start - 1] = 2**31  # as NumPy has it: no state is all 0
+    tried = state.copy()
+    words = words_of(Block(0, 0))
+    tried[_WORDS] = words
+    generator.set_state(torch.from_numpy(tried.view(np.uint8)))
+    twister = np.random.MT19937()
+    key = np.concatenate([np.array([2**31], np.uint32), words])
+    twister.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 624}}
+    drawn = torch.empty(1000, dtype=torch.int32).random_(generator=generator)
+    expected = twister.random_raw(1000) % 2**31
+    if not np.array_equal(drawn.numpy(), expected):
+        raise RuntimeError(
+            f"torch {torch.__version__} keeps the state of its generator in another "
+            "form, so that no noise can be drawn by it: take another version, or a "
+            "model of NumPy arrays"
+        )
+    return state
 
 
 def fill(u: torch.Tensor, generator: NoiseBits) -> torch.Tensor:

@@ -10,24 +10,31 @@ Hong, Hong, Certified adversarial robustness via anisotropic randomized smoothin
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from rsbounds import anisotropic as theory
 from rsbounds import gaussian
+from rsbounds._numerics.answered import By
 from rsbounds._numerics.checks import as_floats
-from rsbounds._numerics.domains import NORM, POSITIVE, Domains
+from rsbounds._numerics.domains import NORM, POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options, Shared
+from rsbounds._numerics.parameters import OF_CODE, Parameter, Type, Usual
 from rsbounds._numerics.rounding import EPS, product, round_down
+from rsbounds.anisotropic.internal import transport
 from rsbounds.certificate import FIXED_NOISE
-from rsbounds.noises import checked_scores
-from rsbounds.sampling import Sampler
-from rsbounds.sampling.shaped_noise import ColumnNoise
-from rsbounds.schemes._scheme import Given, Scheme
+from rsbounds.noises import Noise
+from rsbounds.noises.internal import checked_scores
+from rsbounds.noises.shaped import ColumnNoise, ShapedNoise
+from rsbounds.schemes._given import Given
+from rsbounds.schemes._on_grid import UNSTATED
+from rsbounds.schemes._scheme import Scheme
 
 __all__ = ["Anisotropic", "anisotropic"]
 
@@ -45,45 +52,68 @@ class Anisotropic(Scheme):
 
     See :func:`anisotropic` and ``rsbounds.torch.FixedNoise.scheme``.
 
-    ``noise`` draws it: ``sampler(model, **options)``, with the name ``law``.
+    ``noise`` says where copies lie: its ``law``, ``shape`` and ``centre(x)``, as those
+    of :class:`rsbounds.noises.shaped.ColumnNoise`.
     """
 
     name = "anisotropic"
     scope = FIXED_NOISE
-    sound = True  # the level is the same number at every input
-    domains: ClassVar[Domains] = {"norm": NORM, "inner": POSITIVE}
+    law = UNSTATED
+    follows_input = False
+    self_inverse = True
     made_by = "the noise itself"
     help = "a noise level for each coordinate"
-    options = (
-        replace(NOISE_OPTION, default=None),
-        Option(
-            "levels_of",
-            "the level of each number is SIGMA times its standard deviation in x of "
-            "this file, such as the training data",
-            type=Path,
-            default=None,
-            metavar="FILE.npz",
+    declared: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "noise",
+            "the code of the noise, its hashes",
+            answered_by=By.NOISE,
+            option=replace(NOISE_OPTION, default=None),
+            parts=OF_CODE,
+            type=Type.OBJECT,
         ),
-        replace(Shared.LEVEL, help="with levels_of: the factor", default=None),
-        Shared.NORM,
-    )
-    inputs: ClassVar[tuple[Option, ...]] = (
-        Option("sigma", "noise level of each coordinate", nargs="+"),
-        Shared.NORM,
+        Parameter(
+            "levels_of",
+            option=Option(
+                "levels_of",
+                "the level of each number is SIGMA times its standard deviation in x "
+                "of this file, such as the training data",
+                type=Path,
+                default=None,
+                metavar="FILE.npz",
+            ),
+        ),
+        Parameter(
+            "levels",
+            "how levels follow from deviations",
+            answered_by=By.NOISE,
+            parts=("law", "of", "factor", "least_deviation"),
+            type=Type.OBJECT,
+        ),
+        Parameter(
+            "sigma",
+            option=replace(
+                Shared.LEVEL, help="with levels_of: the factor", default=None
+            ),
+            input=Option("sigma", "noise level of each coordinate", nargs="+"),
+        ),
+        Usual.NORM,
+        Parameter("inner", "the least axis of the noise's shape", POSITIVE, By.NOISE),
+        Parameter("dim", "numbers of an input", answered_by=By.WRITER),
     )
     noise: Any = None
 
     def drawn_by(self, noise: Any) -> None:
-        """Let ``noise`` draw the samples; its law is then the scheme's."""
+        """Let samples be of ``noise``; its law is then the scheme's."""
         self.noise, self.law = noise, noise.law
 
-    def sampler(self, model: Any, **options: Any) -> Sampler:
+    @property
+    def drawn(self) -> Noise | None:
+        """Made anew each time: noise of a subclass is not known for being the same."""
         if self.noise is None:
-            raise ValueError(
-                f"a scheme of method {self.name!r} needs the noise that made it"
-            )
-        sampler: Sampler = self.noise.sampler(model, **options)
-        return sampler
+            return None
+        drawn = ShapedNoise(self.noise)
+        return drawn if self.grid is None else drawn.rounded(self.grid)
 
     def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
         first, second = checked_scores(z_a, z_b)
@@ -95,7 +125,7 @@ class Anisotropic(Scheme):
     ) -> tuple[Any, Any]:
         level = self.fixed_level(sigma)
         inner = self.parameters["inner"]
-        return theory.transport(z, radius, level, inner=inner)
+        return transport(z, radius, level, inner=inner)
 
     @property
     def own_level(self) -> float | None:
@@ -104,7 +134,9 @@ class Anisotropic(Scheme):
         return super().own_level if level is None else level
 
     def _stretched(self, reach: Any) -> float:
-        return float(round_down(product(reach, self.parameters["inner"]), 2 * EPS))
+        radius = float(round_down(product(reach, self.parameters["inner"]), 2 * EPS))
+        # NaN where the processor takes a denormal ``inner`` for 0, and all is certain
+        return radius if radius > 0 else 0.0
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
@@ -122,7 +154,7 @@ class Anisotropic(Scheme):
         if options["sigma"] is not None:
             raise ArgumentError("sigma", "has no meaning for noise that states levels")
         noise, description = given.noise("noise", spec)
-        scheme: Scheme = noise.scheme(options["norm"], sound=given.sound)
+        scheme: Scheme = noise.scheme(options["norm"])
         if scheme.name != cls.name:
             raise ArgumentError(
                 "noise",
@@ -175,7 +207,8 @@ def anisotropic(levels: ArrayLike, *, norm: float = 2.0) -> Scheme:
     Parameters
     ----------
     levels : array_like, shape of one input
-        Standard deviation of the noise of each number, > 0, in its own unit.
+        Standard deviation of the noise of each number, > 0, in its own unit. A matrix
+        has a level for each number of a matrix, and is no covariance.
     norm : float
         The p of the l_p norm that measures the radius, in [1, inf].
 
@@ -184,6 +217,11 @@ def anisotropic(levels: ArrayLike, *, norm: float = 2.0) -> Scheme:
     ValueError
         If a level isn't positive and finite, or their ratios are beyond float32; when
         sampled, for an input of another shape.
+
+    Warns
+    -----
+    RuntimeWarning
+        For a matrix that could be a covariance: symmetric and positive definite.
 
     References
     ----------
@@ -201,6 +239,7 @@ def anisotropic(levels: ArrayLike, *, norm: float = 2.0) -> Scheme:
     (0, True)
     """
     noise = ColumnNoise(levels)
+    _warn_of_covariance(noise.shape)
     norm = NORM.one("norm", norm)
     axes = as_floats("levels", noise.shape).ravel()
     inner = float(theory.radius(1.0, axes, norm=norm, scores=True))
@@ -213,3 +252,21 @@ def anisotropic(levels: ArrayLike, *, norm: float = 2.0) -> Scheme:
     scheme = Anisotropic(parameters, level=noise.level_at)
     scheme.drawn_by(noise)
     return scheme
+
+
+def _warn_of_covariance(levels: NDArray[Any]) -> None:
+    """Warn of levels that are symmetric and positive definite, as a covariance is."""
+    if levels.ndim != 2 or len(levels) < 2 or levels.shape != levels.T.shape:
+        return
+    matrix = levels.astype(np.float64)
+    if not (matrix == matrix.T).all():
+        return
+    least = float(np.linalg.eigvalsh(matrix)[0])
+    if least > len(matrix) * np.finfo(np.float32).eps * matrix.max():
+        warnings.warn(
+            f"levels of shape {levels.shape} are a level for each number of an input "
+            "of that shape; they look like a covariance, which this noise can't have: "
+            "give the standard deviation of each number",
+            RuntimeWarning,
+            stacklevel=3,
+        )

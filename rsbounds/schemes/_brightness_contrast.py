@@ -9,71 +9,89 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rsbounds import gaussian as theory
-from rsbounds._numerics.domains import NOT_NEGATIVE, POSITIVE, Domain, Domains
+from rsbounds._numerics.domains import NOT_NEGATIVE, POSITIVE, Domain, require
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options
+from rsbounds._numerics.parameters import Parameter
 from rsbounds.certificate import PARAMETER
-from rsbounds.noises import checked_scores
-from rsbounds.sampling.transformed import AffineNoise
-from rsbounds.schemes._scheme import Given, Scheme
+from rsbounds.noises import Bits
+from rsbounds.noises.internal import (
+    FARTHEST_NORMAL,
+    checked_scores,
+    floating,
+    noise_level,
+)
+from rsbounds.schemes._drawn import DrawnScheme
+from rsbounds.schemes._given import Given
+from rsbounds.schemes._scheme import Scheme
+from rsbounds.transforms import TRANSFORMS, column
+from rsbounds.transforms.internal import largest_level
 
 __all__ = ["BrightnessContrast", "brightness_contrast"]
 
 
-class BrightnessContrast(Scheme):
+class BrightnessContrast(DrawnScheme):
     """Noise in brightness and contrast; see :func:`brightness_contrast`."""
 
     name = "brightness-contrast"
+    follows_input = False
     scope = PARAMETER
     norm = "brightness"
     columns = ("frontier",)
-    sound = True  # the levels are the same numbers at every input
-    domains: ClassVar[Domains] = {
-        "sigma_brightness": POSITIVE,
-        "sigma_contrast": Domain(0.0, 2.0, "right"),
-        "contrast": NOT_NEGATIVE,
-    }
+    frontier_kinds = ("brightness", "contrast")
     help = "noise in brightness and contrast, certified against both together"
-    options = (
-        Option("sigma_brightness", "noise level of the brightness"),
-        Option("sigma_contrast", "noise level of the logarithm of the contrast"),
-        Option(
-            "contrast",
-            "radii hold for every contrast in [-C, C], in logarithms (0)",
-            default=0.0,
-            metavar="C",
+    declared = (
+        Parameter.asked(
+            "noise level of the brightness",
+            POSITIVE,
+            Option("sigma_brightness", "noise level of the brightness"),
+        ),
+        Parameter.asked(
+            "that of the contrast's logarithm",
+            Domain(0.0, 2.0, "right"),
+            Option("sigma_contrast", "noise level of the logarithm of the contrast"),
+        ),
+        Parameter.asked(
+            "the contrasts that radii hold for",
+            NOT_NEGATIVE,
+            Option(
+                "contrast",
+                "radii hold for every contrast in [-C, C], in logarithms (0)",
+                default=0.0,
+                metavar="C",
+            ),
         ),
     )
-    inputs = options
 
-    def __init__(self, parameters: Mapping[str, Any], **options: Any) -> None:
-        super().__init__(parameters, **options)
-        if self.parameters:  # a class of methods is made of none
-            self.check(self.parameters)
-            contrast = self.parameters["contrast"]
-            if contrast:
-                self.norm = "brightness-contrast"
-            levels = (
-                self.parameters["sigma_brightness"],
-                self.parameters["sigma_contrast"],
-            )
-            self.noise = AffineNoise(*levels)
-            self.law = self.noise.law
+    def read(self) -> None:
+        require(self.domains, self.parameters)
+        if self.parameters["contrast"]:
+            self.norm = "brightness-contrast"
+        brightness, contrast = (
+            self.parameters[name] for name in ("sigma_brightness", "sigma_contrast")
+        )
+        self.level = noise_level(brightness, "sigma_brightness")
+        most = largest_level(TRANSFORMS["brightness"], FARTHEST_NORMAL)
+        if not self.level <= most:
+            problem = f"must be at most {most:g}, for float32; got {brightness}"
+            raise ArgumentError("sigma_brightness", problem)
+        self.law = f"brightness of sigma={brightness!r}, contrast of sigma={contrast!r}"
 
-    @property
-    def drawn(self) -> AffineNoise:
-        return self.noise
+    def checked(self, x: Any) -> NDArray[Any]:
+        return floating(x)
 
-    @property
-    def own_level(self) -> float:
-        return self.noise.level
-
-    def sigma(self, x: Any) -> float:
-        return self.own_level
+    def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
+        contrast = self.parameters["sigma_contrast"]
+        with np.errstate(over="ignore", under="ignore"):
+            k = bits.like(contrast * bits.normal((size,)), x)
+            b = bits.like(self.level * bits.normal((size,)), x)
+            return column(bits.xp.exp(k), x) * x + column(b, x)
 
     def radius(
         self,
@@ -88,9 +106,17 @@ class BrightnessContrast(Scheme):
         By default that of the parameters.
         """
         self.fixed_level(sigma)
-        parameters = dict(self.parameters)
-        if contrast is not None:
-            parameters["contrast"] = NOT_NEGATIVE.one("contrast", contrast)
+        if contrast is None:
+            return self.radius_of_scores(z_a, z_b)
+        asked = {"contrast": NOT_NEGATIVE.one("contrast", contrast)}
+        return self._radius_at({**self.parameters, **asked}, z_a, z_b)
+
+    def radius_of_scores(self, z_a: float, z_b: float | None = None) -> float:
+        return self._radius_at(self.parameters, z_a, z_b)
+
+    def _radius_at(
+        self, parameters: Mapping[str, Any], z_a: float, z_b: float | None
+    ) -> float:
         first, second = checked_scores(z_a, z_b)
         return float(self.evaluate(parameters, first, second, scores=True))
 

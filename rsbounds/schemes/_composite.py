@@ -1,5 +1,7 @@
 """Fixed Gaussian noise at the several levels of a decision list."""
 
+from rsbounds._numerics.answered import By
+from rsbounds._numerics.parameters import Parameter, Type
 from rsbounds.certificate import COMPOSITE
 from rsbounds.schemes._scheme import Scheme
 
@@ -14,7 +16,19 @@ class Composite(Scheme):
     """
 
     name = "composite"
+    follows_input = False
     scope = COMPOSITE
-    sound = True  # the levels are the same numbers at every input
     made_by = "the Rule"
     help = "a decision list over several fixed noise levels"
+    declared = (
+        Parameter(
+            "rule",
+            "the decision list",
+            answered_by=By.RERUN,
+            parts=(
+                *("format", "sigmas", "items.kind", "items.stage"),
+                *("items.threshold", "items.classes"),
+            ),
+            type=Type.OBJECT,
+        ),
+    )

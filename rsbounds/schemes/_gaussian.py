@@ -2,55 +2,92 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
+
+from numpy.typing import NDArray
 
 from rsbounds import gaussian as theory
-from rsbounds._numerics.domains import (
-    DIMENSION,
-    NORM,
-    OPTIONAL_DIMENSION,
-    POSITIVE,
-    Domains,
-)
-from rsbounds._numerics.options import Option, Options, Shared
+from rsbounds._numerics.answered import By
+from rsbounds._numerics.domains import DIMENSION, NORM, OPTIONAL_DIMENSION, POSITIVE
+from rsbounds._numerics.options import Options, Shared
+from rsbounds._numerics.parameters import Parameter, Usual
 from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
-from rsbounds.schemes._scheme import Given, Scheme
+from rsbounds.gaussian.internal import transport
+from rsbounds.noises import Bits
+from rsbounds.noises.internal import (
+    FARTHEST_NORMAL,
+    AddedNoise,
+    as_array,
+    floating,
+    noise_level,
+)
+from rsbounds.schemes._given import Given
+from rsbounds.schemes._scheme import Scheme
 
 __all__ = ["Gaussian", "gaussian", "this_input"]
 
 
-class Gaussian(Scheme):
-    """One fixed Gaussian noise for every input; see :func:`gaussian`."""
+class Gaussian(Scheme, AddedNoise):
+    """One fixed Gaussian noise for every input; see :func:`gaussian`.
+
+    Samplers draw it as they do every x + sigma(x) N(0, I). As a noise itself it is that
+    of some columns beside others, or of a parameter that it moves.
+    """
 
     name = "gaussian"
+    follows_input = False
     scope = FIXED_NOISE
-    sound = True  # the level is the same number at every input
-    domains: ClassVar[Domains] = {
-        "sigma": POSITIVE,
-        "norm": NORM,
-        "dim": OPTIONAL_DIMENSION,
-    }
+    self_inverse = True
     help = "one fixed noise level"
-    options = (
-        Option("sigma", "noise level; several, such as 0.25,0.5, give a file each"),
-        Shared.NORM,
-    )
-    inputs = (
-        Shared.LEVEL,
-        Shared.NORM,
-        replace(
-            Shared.DIM,
-            help=f"{Shared.DIM.help}; needed for norms above 2",
-            default=None,
+    farthest = FARTHEST_NORMAL
+    block_parameters = ("sigma",)
+    declared = (
+        Parameter.level("noise level; several, such as 0.25,0.5, give a file each"),
+        Usual.NORM,
+        Parameter(
+            "dim",
+            "numbers of an input",
+            OPTIONAL_DIMENSION,
+            input=replace(
+                Shared.DIM,
+                help=f"{Shared.DIM.help}; needed for norms above 2",
+                default=None,
+            ),
         ),
     )
+
+    def __init__(self, parameters: Mapping[str, Any], **options: Any) -> None:
+        super().__init__(parameters, **options)
+        self.level = self.own_level
+
+    @property
+    def full_law(self) -> str:
+        return f"gaussian sigma={self.level!r}"
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it may be the noise of a group of any number of columns."""
+        return self.norm == 2 and self.grid is None
+
+    def checked(self, x: Any) -> NDArray[Any]:
+        return floating(as_array(x))
+
+    def offsets(self, shape: tuple[int, ...], bits: Bits) -> Any:
+        return noise_level(self.fixed_level()) * bits.normal(shape)
 
     def transport(
         self, z: Any, radius: Any, sigma: float | None = None
     ) -> tuple[Any, Any]:
         level = self.fixed_level(sigma)
         dim = self.parameters.get("dim")
-        return theory.transport(z, radius, level, norm=self.norm, dim=dim)
+        return transport(z, radius, level, norm=self.norm, dim=dim)
+
+    @classmethod
+    def who_answers(cls, parameters: Mapping[str, Any]) -> dict[str, By]:
+        # a norm up to 2 needs no dimension
+        needs_dim = parameters.get("norm", 2.0) > 2
+        dim = By.DATA if needs_dim else By.WRITER
+        return super().who_answers(parameters) | {"dim": dim}
 
     @classmethod
     def for_inputs(

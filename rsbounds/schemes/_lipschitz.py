@@ -3,42 +3,58 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
-from rsbounds._numerics.domains import DIMENSION, NOT_NEGATIVE, POSITIVE, SLACK, Domains
+from rsbounds._numerics.answered import By
+from rsbounds._numerics.domains import DIMENSION, NOT_NEGATIVE, POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options, Shared
+from rsbounds._numerics.parameters import Parameter, Usual
 from rsbounds.envelope import LipschitzSigma
-from rsbounds.schemes._scheme import EnvelopeScheme, Given, Scheme, level_slack
+from rsbounds.schemes._enveloped import EnvelopeScheme
+from rsbounds.schemes._given import Given
+from rsbounds.schemes._on_grid import rounding_of_levels
+from rsbounds.schemes._scheme import Scheme
 
 __all__ = ["Lipschitz", "lipschitz"]
 
-_BOUNDS = (
-    Option("lip", "upper bound of the Lipschitz constant of sigma(x)"),
-    Shared.FLOOR,
-)
+_CONSTANT = Option("lip", "upper bound of the Lipschitz constant of sigma(x)")
 
 
 class Lipschitz(EnvelopeScheme):
     """A Lipschitz noise level with a floor; see :func:`lipschitz`."""
 
     name = "lipschitz"
-    domains: ClassVar[Domains] = {
-        "lip": NOT_NEGATIVE,
-        "sigma_min": POSITIVE,
-        "dim": DIMENSION,
-        "slack": SLACK,
-    }
     envelope, bounds = LipschitzSigma, ("lip", "sigma_min")
     help = "Lipschitz sigma(x) with a floor"
-    options = (
+    declared = (
         replace(
-            Shared.FUNCTION,
-            help=f"{Shared.FUNCTION.help}; a SigmaNetwork proves its own bounds",
+            Usual.FUNCTION,
+            option=replace(
+                Shared.FUNCTION,
+                help=f"{Shared.FUNCTION.help}; a SigmaNetwork proves its own bounds",
+            ),
         ),
-        *(replace(bound, default=None) for bound in _BOUNDS),
+        Usual.LEVEL,
+        Parameter(
+            "lip",
+            "Lipschitz constant of sigma(x)",
+            NOT_NEGATIVE,
+            By.NOISE,
+            option=replace(_CONSTANT, default=None),
+            input=_CONSTANT,
+        ),
+        Parameter(
+            "sigma_min",
+            "lower bound of sigma(x)",
+            POSITIVE,
+            By.NOISE,
+            option=replace(Shared.FLOOR, default=None),
+            input=Shared.FLOOR,
+        ),
+        Usual.DIM,
+        Usual.SLACK,
     )
-    inputs = (Shared.LEVEL, *_BOUNDS, Shared.DIM)
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
@@ -46,26 +62,20 @@ class Lipschitz(EnvelopeScheme):
             "sigma_function", options["sigma_function"]
         )
         proves = hasattr(function, "scheme")  # a network with a proven constant
-        if given.sound and not proves:
-            raise ArgumentError(
-                "sound_noise",
-                "needs a bound of the rounding of sigma(x), which no callable has: let "
-                "sigma_function be a SigmaNetwork",
-            )
-        for bound in _BOUNDS:
-            if proves and options[bound.name] is not None:
+        for bound in cls.bounds:
+            if proves and options[bound] is not None:
                 raise ArgumentError(
-                    bound.name,
+                    bound,
                     "has no meaning where sigma_function proves its own bounds, as a "
                     "SigmaNetwork does",
                 )
-            if not proves and options[bound.name] is None:
+            if not proves and options[bound] is None:
                 raise ArgumentError(
-                    bound.name,
+                    bound,
                     "must be given where sigma_function proves no bounds of its own",
                 )
         if proves:
-            scheme: Scheme = function.scheme(given.shape, sound=given.sound)
+            scheme: Scheme = function.scheme(given.shape)
         else:
             scheme = lipschitz(
                 function, options["lip"], options["sigma_min"], given.dim
@@ -98,10 +108,11 @@ def lipschitz(
     dim : float
         Dimension of the input, >= 1.
     rounding : float, optional
-        For sound noise: a proven bound of the error of ``sigma(x)`` as computed, in the
-        input's unit, where ``x`` is a point of the grid of 1/255 in [0, 1] as whole
-        numbers over 255 in float64. ``sigma`` is given that array, and the radius is
-        smaller by what the error may do (the parameter ``slack``).
+        For a scheme on the grid of 1/255, as :meth:`Scheme.on_grid` makes others: a
+        proven bound of the error of ``sigma(x)`` as computed, in the input's unit,
+        where ``x`` is a point of the grid in [0, 1] as whole numbers over 255 in
+        float64. ``sigma`` is given that array, and the radius is smaller by what the
+        error may do (the parameter ``slack``).
     proven : bool
         That you have a proof of the bounds for the function that is run, as for a
         closed form. Nothing here can check them: otherwise results state that they were
@@ -131,5 +142,5 @@ def lipschitz(
     DIMENSION.one("dim", dim)
     parameters: dict[str, Any] = {"lip": lip, "sigma_min": floor, "dim": dim}
     if rounding is not None:
-        parameters["slack"] = level_slack(rounding, floor)
+        parameters |= rounding_of_levels(rounding, floor)
     return Lipschitz(parameters, level=sigma, proven=proven)

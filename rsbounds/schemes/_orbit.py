@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_integers
-from rsbounds._numerics.domains import Domain, Domains
+from rsbounds._numerics.answered import By
+from rsbounds._numerics.checks import as_integers, count
+from rsbounds._numerics.domains import Domain
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options
-from rsbounds.certificate import ORBIT, WHOLE_GROUP
-from rsbounds.noises import checked_scores
-from rsbounds.sampling.transformed import OrbitNoise
-from rsbounds.schemes._scheme import Given, Scheme
-from rsbounds.transforms import TRANSFORMS, FiniteGroup, named
+from rsbounds._numerics.parameters import Parameter, Type
+from rsbounds.certificate import ORBIT, Norm
+from rsbounds.noises import Bits
+from rsbounds.noises.internal import checked_scores
+from rsbounds.schemes._drawn import DrawnScheme
+from rsbounds.schemes._given import Given
+from rsbounds.schemes._scheme import Scheme
+from rsbounds.transforms import TRANSFORMS, FiniteGroup
+from rsbounds.transforms.internal import named
 
 __all__ = ["Orbit", "orbit"]
 
@@ -42,7 +47,7 @@ def _named_group(text: str) -> str:
     return text
 
 
-class Orbit(Scheme):
+class Orbit(DrawnScheme):
     """All copies of an input by the elements of a finite group; see :func:`orbit`.
 
     Attributes
@@ -52,56 +57,57 @@ class Orbit(Scheme):
     """
 
     name = "orbit"
+    bound = "exact"
+    by_chance = False
     scope = ORBIT
-    sound = True  # there is no noise
     help = "all of a finite group evaluated: any shift, quarter turn or mirror image"
-    domains: ClassVar[Domains] = {"elements": Domain(1.0, _MOST)}
-    options = (Option("transform", "shift, quarter-turns or mirror", _named_group),)
+    declared = (
+        Parameter(
+            "elements", "elements of a finite group", Domain(1.0, _MOST), By.NOISE
+        ),
+        Parameter(
+            "transform",
+            "the finite group",
+            answered_by=By.RERUN,
+            option=Option("transform", "shift, quarter-turns or mirror", _named_group),
+            type=Type.ANY,
+        ),
+    )
     group: FiniteGroup
-    noise: OrbitNoise
+    level = 1.0
+    outcomes: int
 
-    def __init__(self, parameters: Mapping[str, Any], **options: Any) -> None:
-        super().__init__(parameters, **options)
-        if self.parameters:  # a class of methods is made of none
-            self.group = _group(self.parameters.get("transform"))
-            elements = int(self.parameters["elements"])
-            self.norm = f"{WHOLE_GROUP}{self.group.name}"
-            self.outcomes = elements
-            self.noise = OrbitNoise(self.group, elements)
-            self.law = self.noise.law
+    def read(self) -> None:
+        self.group = _group(self.parameters.get("transform"))
+        elements = count("elements", self.parameters["elements"], 1)
+        self.norm = Norm(moved=self.group.name, whole_group=True).spelled
+        self.outcomes = elements
+        self.law = f"all of {self.group.name}, {elements} elements"
 
-    @property
-    def drawn(self) -> OrbitNoise:
-        return self.noise
+    def checked(self, x: Any) -> NDArray[Any]:
+        point = self.group.checked(x)
+        order = self.group.order(point.shape)
+        if order != self.outcomes:
+            raise ArgumentError(
+                "x",
+                f"must have {self.outcomes} copies by {self.group.name}; one of shape "
+                f"{point.shape} has {order}",
+            )
+        return point
 
-    @property
-    def own_level(self) -> float:
-        return self.noise.level
+    def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
+        raise NotImplementedError("all elements are gone through")
 
-    def sigma(self, x: Any) -> float:
-        return self.own_level
+    def copies(self, x: Any, sigma: float, first: int, size: int, bits: Bits) -> Any:
+        return bits.like(self.group.apply(x, first, size, bits.xp), x)
 
-    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
+    def radius_of_scores(self, z_a: float, z_b: float | None = None) -> float:
         """Infinite where the class leads: at every element the votes are the same."""
-        self.fixed_level(sigma)
-        first, given = checked_scores(z_a, z_b)
-        second = -first if given is None else given
+        first, other = checked_scores(z_a, z_b)
+        second = -first if other is None else other
         if math.isnan(first) or math.isnan(second):
             return math.nan
         return math.inf if first > second else 0.0
-
-    @classmethod
-    def check(cls, parameters: Mapping[str, Any]) -> None:
-        super().check(parameters)
-        if parameters["elements"] != int(parameters["elements"]):
-            raise ArgumentError(
-                "parameters.elements",
-                f"must be a whole number; got {parameters['elements']!r}",
-            )
-        try:
-            _group(parameters.get("transform"))
-        except ArgumentError as error:
-            raise ArgumentError(f"parameters.{error.name}", error.problem) from None
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:

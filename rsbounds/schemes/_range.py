@@ -1,34 +1,54 @@
 """Noise levels of which only the range is known."""
 
 import math
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from rsbounds._numerics.domains import DIMENSION, POSITIVE, Domains
+from rsbounds._numerics.answered import By
+from rsbounds._numerics.domains import DIMENSION, POSITIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options, Shared
+from rsbounds._numerics.parameters import Parameter, Usual
 from rsbounds.envelope import SigmaRange
-from rsbounds.schemes._scheme import EnvelopeScheme, Given, Scheme
+from rsbounds.schemes._enveloped import EnvelopeScheme
+from rsbounds.schemes._given import Given
+from rsbounds.schemes._scheme import Scheme
 
 __all__ = ["Range", "sigma_range"]
 
-_ENDS = (Shared.FLOOR, Option("sigma_max", "upper bound of sigma(x)"))
+_CEILING = Option("sigma_max", "upper bound of sigma(x)")
 
 
 class Range(EnvelopeScheme):
     """A noise level between two bounds; see :func:`sigma_range`."""
 
     name = "range"
-    sound = True  # whatever number sigma(x) comes out as is compared with the bounds
-    domains: ClassVar[Domains] = {
-        "sigma_min": POSITIVE,
-        "sigma_max": POSITIVE,
-        "dim": DIMENSION,
-    }
     envelope, bounds = SigmaRange, ("sigma_min", "sigma_max")
     help = "sigma(x) between two bounds"
-    options = (Shared.FUNCTION, *_ENDS)
-    inputs = (Shared.LEVEL, *_ENDS, Shared.DIM)
+    declared = (
+        Usual.FUNCTION,
+        Usual.LEVEL,
+        Parameter(
+            "sigma_min",
+            "lower bound of sigma(x)",
+            POSITIVE,
+            By.NOISE,
+            option=Shared.FLOOR,
+            input=Shared.FLOOR,
+        ),
+        Parameter(
+            "sigma_max",
+            "upper bound of sigma(x)",
+            POSITIVE,
+            By.NOISE,
+            option=_CEILING,
+            input=_CEILING,
+        ),
+        Usual.DIM,
+    )
+
+    def _allowed(self) -> Mapping[str, float]:
+        return {}  # whatever number sigma(x) comes out as is compared with the bounds
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:

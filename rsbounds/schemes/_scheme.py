@@ -3,51 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
-from rsbounds import envelope as theory
+from rsbounds._numerics.answered import By
 from rsbounds._numerics.checks import instance, on_host, shape_of
-from rsbounds._numerics.domains import POSITIVE, Domain, Domains, plain, require
+from rsbounds._numerics.domains import POSITIVE, plain, require
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.options import Option, Options
-from rsbounds._numerics.rounding import EPS, SMALLEST
+from rsbounds._numerics.options import Options
+from rsbounds._numerics.parameters import OF_CODE, Parameter, Type
 from rsbounds.certificate import (
     ANOTHERS,
     ASSERTED_ENVELOPE,
     PROVEN,
-    PROVEN_ENVELOPE,
-    WHOLE,
+    Norm,
 )
-from rsbounds.noises import Noise, checked_scores
-from rsbounds.sampling import Sampler, as_sampler, grid_noise
-from rsbounds.sampling.adapters import output_sampler
-from rsbounds.sampling.questions import Kind
+from rsbounds.noises import grid_noise
+from rsbounds.noises.internal import checked_scores
+from rsbounds.schemes._given import Given
+from rsbounds.schemes._transported import Transported
+
+#: Beside the parameters of any method: the code that chose it.
+CODE = Parameter(
+    "code",
+    "the code that returned the scheme",
+    answered_by=By.WRITER,
+    parts=(*OF_CODE, "args.*"),
+    type=Type.OBJECT,
+)
 
 
-class Given(Protocol):
-    """What the command line knows of the inputs, and what it loads for a scheme.
+class Voted(Protocol):
+    """What a scheme reads of a row of a result file."""
 
-    ``inputs`` is the array ``x`` of an npz file, flattened to (count, dim);
-    ``function`` one of an input, for a ``SigmaNetwork`` an object with its ``scheme``
-    method; ``noise`` noise of a shape, whose ``scheme(norm, sound=...)`` rests on the
-    proof of its kind. Each comes with its description for the manifest.
-    """
-
-    dim: int
-    shape: tuple[int, ...]  # of an input
-    sound: bool  # whether a sound scheme is asked for
-
-    def inputs(self, path: Any) -> tuple[Any, str]: ...
-    def function(self, option: str, spec: str) -> tuple[Any, Any]: ...
-    def noise(self, option: str, spec: str) -> tuple[Any, Any]: ...
+    @property
+    def select(self) -> tuple[int, ...]: ...
+    @property
+    def counts(self) -> tuple[int, ...]: ...
 
 
-class Scheme:
+class Scheme(Transported):
     """A smoothing scheme: the noise level at an input, and the radius of scores there.
 
     A scheme of your own is a subclass with a ``name``, a ``radius`` and a ``sigma``;
-    its scope is "another package's method". With ``options`` and ``from_options`` it
+    its scope is "another package's method". With ``declared`` and ``from_options`` it
     can join :data:`METHODS`, through the entry point ``rsbounds.schemes``.
 
     Parameters
@@ -56,12 +55,14 @@ class Scheme:
         What a result file must say for the radii to be computed again.
     level : callable, optional
         The noise level as a function of the input, for schemes that have no ``sigma``
-        of their own; where the parameters hold a ``slack``, of its point of the grid of
-        1/255.
+        of their own; on a grid of its point there.
     proven : bool
         Whether you have proven the bounds of sigma(x) among the parameters for the
         function that is run. Otherwise a scope that says they are proven becomes
         "asserted".
+    rounding : callable, optional
+        Of a level that follows the input: the parameters by which the radius allows for
+        the rounding of ``sigma(x)``, such as its ``slack``, on the grid of 1/255.
 
     Raises
     ------
@@ -79,28 +80,43 @@ class Scheme:
     law : str
         A name for the noise where it is not x + sigma(x) N(0, I). Samplers of that
         noise have the same; with others nothing is certified.
-    sound : bool
-        Whether the radius allows for the rounding of ``sigma(x)``, as sound noise
-        requires.
+    grid : int or None
+        Of a scheme made by :meth:`on_grid`: its copies are drawn exactly, as whole
+        numbers over this. None where they are drawn in floating point.
+    self_inverse : bool
+        Whether the input is as far from a changed input as that is from it, and the
+        noise has one law at both: :meth:`inverse` is then :meth:`transport`. A class
+        that has a ``transport`` of its own says so itself, or has an ``inverse``.
     convex : bool
         Whether the least probability within a radius is a convex function of an
         event's own, as it is unless it is the least over changes of several kinds.
     outcomes : int or None
         How many outcomes the noise has, all alike, where samplers evaluate them all:
         the bound is then "exact", and n this number.
+    choosing : int or None
+        How many of these outcomes, the first ones, choose the class, all of which must
+        agree; None where the class of most samples is chosen.
     columns : tuple of str
         Further columns of rows of a class, which :meth:`further` fills.
-    domains : mapping
-        The parameters that the radius is computed from, and where they lie.
+    frontier_kinds : tuple of str
+        What both numbers of a column ``frontier`` count, as reports say it.
+    declared : tuple of Parameter
+        The table of its parameters: which the radius is computed from and where they
+        lie, who answers for them, and what the command line asks for. Of it follow
+        ``domains``, ``options``, ``inputs``, what files may state, and
+        :meth:`who_answers`.
     made_by : str
         What code that chooses a method must return in its place, where the parameters
         and a level don't make a scheme.
-    help, options, inputs
-        For the command line: a line of help; what ``rsbounds certify --method`` asks
-        for; what ``rsbounds radius`` asks for besides the scores (nothing: the method
-        isn't offered there).
+    help : str
+        A line of the command line's help.
     of_whole_numbers : bool
         Whether its inputs may be whole numbers: values, tokens, zeros and ones.
+    follows_input : bool
+        Whether its level may be another number at another input.
+    bound : str
+        The one that its evidence needs: "exact" where all outcomes of the noise are
+        evaluated, "" where copies are drawn by chance and any bound will do.
 
     Examples
     --------
@@ -119,16 +135,15 @@ class Scheme:
     scope: str = ANOTHERS
     norm: float | str = 2.0
     law: str = ""
-    sound: bool = False
     convex: bool = True
     outcomes: int | None = None
+    choosing: int | None = None
     columns: tuple[str, ...] = ()
-    domains: ClassVar[Domains] = {}
     made_by: ClassVar[str] = ""
     help: ClassVar[str] = ""
-    options: ClassVar[tuple[Option, ...]] = ()
-    inputs: ClassVar[tuple[Option, ...]] = ()
     of_whole_numbers: ClassVar[bool] = False
+    frontier_kinds: ClassVar[tuple[str, str]] = ("the first number", "the second")
+    bound: ClassVar[str] = ""
 
     def __init__(
         self,
@@ -136,6 +151,7 @@ class Scheme:
         *,
         level: Callable[[Any], Any] | None = None,
         proven: bool = False,
+        rounding: Callable[[], Mapping[str, float]] | None = None,
     ) -> None:
         if not isinstance(parameters, Mapping):
             raise ArgumentError(
@@ -150,7 +166,9 @@ class Scheme:
         self.parameters = {k: plain(value) for k, value in parameters.items()}
         if "norm" in self.domains:
             self.norm = float(self.parameters.get("norm", 2.0))
-        self.sound = self.sound or "slack" in self.parameters
+        self._rounding = rounding
+        if self.allows_for_rounding(self.parameters):
+            self.grid = grid_noise.LEVELS
         if not is_own(type(self)):
             # whatever the class says: nothing here has checked its theory
             self.scope = ANOTHERS
@@ -172,17 +190,12 @@ class Scheme:
 
         ValueError where it contradicts the parameters.
         """
-        size = math.prod(shape_of("x", x))
-        if not self.takes(size):
-            dim = self.parameters.get("dim")
-            raise ArgumentError(
-                "dim", f"must be at least the size of the input, {size}; got {dim}"
-            )
+        self.check_size(x)
         if "sigma" in self.domains:  # it is the same everywhere
             return float(self.parameters["sigma"])
-        # Sound noise lives on the grid of 1/255: there the error of a computed level is
-        # bounded.
-        point = grid_noise.points(on_host("x", x)) if "slack" in self.parameters else x
+        # on the grid of 1/255 the error of a computed level is bounded
+        rounds = self.allows_for_rounding(self.parameters)
+        point = grid_noise.points(on_host("x", x)) if rounds else x
         if self._level is None:
             raise ValueError(
                 f"a scheme of method {self.name} from parameters alone gives no "
@@ -194,6 +207,15 @@ class Scheme:
         if not low <= level <= high:
             raise ArgumentError("sigma(x)", f"must be in [{low}, {high}]; got {level}")
         return level
+
+    def check_size(self, x: Any) -> None:
+        """ArgumentError unless it :meth:`takes` inputs of this size."""
+        size = math.prod(shape_of("x", x))
+        if not self.takes(size):
+            dim = self.parameters.get("dim")
+            raise ArgumentError(
+                "dim", f"must be at least the size of the input, {size}; got {dim}"
+            )
 
     def takes(self, size: int) -> bool:
         """Whether it certifies inputs of so many numbers."""
@@ -216,89 +238,33 @@ class Scheme:
         """What rows of these scores say besides the radius: the text of ``columns``."""
         return {}
 
-    def transport(
-        self, z: Any, radius: Any, sigma: float | None = None
-    ) -> tuple[Any, Any]:
-        """Bounds on an event's probability moved within a radius, as normal scores.
+    def further_above(self, z: float, least: float) -> dict[str, str]:
+        """The text of ``columns`` in rows of an event that is to stay above a score."""
+        return {}
 
-        Parameters
-        ----------
-        z : array_like
-            Normal scores of the event's probability at the input.
-        radius : array_like
-            Distances in the norm of the scheme, >= 0.
-        sigma : float, optional
-            The noise level, where the parameters of the scheme don't hold it.
-
-        Returns
-        -------
-        low, high : float or ndarray
-            Anywhere within the radius the event's score lies in [low, high]; rounded
-            outward.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of its domain, or the noise is not the same at every
-            input: the extremes of its level don't bound the event's probability then.
-
-        Examples
-        --------
-        >>> from rsbounds.schemes import gaussian
-        >>> low, high = gaussian(0.5).transport(2.0, 0.25)
-        >>> round(float(low), 12), round(float(high), 12)
-        (1.5, 2.5)
-        """
-        raise ArgumentError(
-            "scheme",
-            "must have noise that is the same at every input, such as gaussian(0.5); "
-            f"got one of method {self.name!r}",
-        )
-
-    def fixed_level(self, sigma: float | None = None) -> float:
-        """Level of noise that is the same at every input: ``sigma``, or its own."""
-        stated = self.own_level
-        if sigma is None and stated is None:
-            raise ArgumentError(
-                "sigma", f"must be given for a scheme of method {self.name!r}"
-            )
-        level = POSITIVE.one("sigma", stated if sigma is None else sigma)
-        if stated is not None and level != stated:
-            raise ArgumentError(
-                "sigma", f"must be that of the scheme, {stated}; got {level}"
-            )
-        return level
+    @classmethod
+    def remark(cls, parameters: Mapping[str, Any], rows: Sequence[Voted]) -> str:
+        """What a report says of rows of a class beside accuracies; "" for nothing."""
+        return ""
 
     @property
     def whole(self) -> bool:
         """Whether radii are whole numbers: they count changes."""
-        return self.norm in WHOLE
-
-    @property
-    def drawn(self) -> Noise | None:
-        """The noise that its samplers draw, where that is not x + sigma(x) N(0, I)."""
-        return None
-
-    @property
-    def own_level(self) -> float | None:
-        """The one level of its noise, where the scheme itself says it."""
-        return self.parameters.get("sigma")
-
-    def sampler(self, model: Any, **options: Any) -> Sampler:
-        """Make the sampler of a model under the scheme's noise.
-
-        Options are those of ``as_sampler``.
-        """
-        return as_sampler(model, noise=self.drawn, **options)
-
-    def output_sampler(self, model: Any, kind: Kind, **options: Any) -> Sampler:
-        """The sampler of a model's values or maps; options as for ``as_sampler``."""
-        return output_sampler(model, kind, self.law, noise=self.drawn, **options)
+        return Norm.of(self.norm).counts
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
         """Raise ValueError unless ``parameters`` hold every number of the radius."""
         require(cls.domains, parameters, "parameters.")
+
+    @classmethod
+    def who_answers(cls, parameters: Mapping[str, Any]) -> dict[str, By]:
+        """Who answers for each parameter that a file may have, by its place.
+
+        One in an object is ``levels.of``, and ``code.args.*`` is whatever is in there.
+        """
+        code = dict.fromkeys(CODE.places(), By.WRITER)
+        return code | super().who_answers(parameters)
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any], **options: Any) -> Self:
@@ -315,19 +281,25 @@ class Scheme:
         ValueError if the parameters are for fewer.
         """
         scheme = cls.from_parameters(parameters, level=level)
-        stated = parameters.get("dim", dim)
-        if not stated >= dim:
+        largest = parameters.get("dim", dim)
+        if not largest >= dim:
             raise ArgumentError(
-                "dim", f"must be at least {dim}, the size of an input; got {stated}"
+                "dim", f"must be at least {dim}, the size of an input; got {largest}"
             )
         return scheme
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
-        """The scheme of the command line's options."""
+        """The scheme of the command line's options.
+
+        ``given`` is what it knows of the inputs and loads: ``given.dim``, the numbers
+        of an input, and ``given.shape``; ``given.inputs(path)``, the array ``x`` of an
+        npz file, and ``given.function(option, spec)``, a function of one input, each
+        with its description for the manifest.
+        """
         raise ValueError(
             f"method {cls.name} has no options to be made of: its class "
-            f"{cls.__name__} needs options and from_options"
+            f"{cls.__name__} needs options in declared, and from_options"
         )
 
     @classmethod
@@ -339,29 +311,6 @@ class Scheme:
         It is computed from probabilities or ``scores``.
         """
         raise NotImplementedError(f"{cls.__name__} has no radius")
-
-
-class EnvelopeScheme(Scheme):
-    """A scheme whose radius follows from an envelope of sigma(x), by two points.
-
-    ``envelope`` makes it from the parameters named in ``bounds``, in this order.
-    """
-
-    scope = PROVEN_ENVELOPE
-    envelope: ClassVar[Callable[..., theory.Envelope]]
-    bounds: ClassVar[tuple[str, ...]]
-
-    @classmethod
-    def evaluate(
-        cls, options: Options, p_a: float, p_b: float | None, scores: bool
-    ) -> Any:
-        envelope = cls.envelope(*(options[name] for name in cls.bounds))
-        slack = options.get("slack", 0.0)
-        if slack:  # computed levels leave the envelope by a factor exp(slack) at most
-            envelope = theory.Widened(envelope, slack)
-        return theory.radius(
-            p_a, options["sigma"], envelope, options["dim"], p_b, scores=scores
-        )
 
 
 def is_own(scheme: type[Scheme]) -> bool:
@@ -381,21 +330,3 @@ def check_entry(entry: Any) -> None:
         raise ValueError(f"the method must be a name; got {name!r}")
     if ":" in name:  # which --method takes for code
         raise ValueError(f"the method's name must have no colon; got {name!r}")
-
-
-def level_slack(rounding: float, floor: float) -> float:
-    """Bound on log sigma(x) beyond a Lipschitz envelope that comes from rounding.
-
-    Where each level is at least ``floor`` > 0 and its error at most ``rounding``, in
-    [0, floor/4], that is -log(1 - 2 rounding/floor), rounded up: see the theory page on
-    sound noise.
-
-    Examples
-    --------
-    >>> from rsbounds.schemes import level_slack
-    >>> f"{level_slack(1e-12, 0.25):.3e}"
-    '8.000e-12'
-    """
-    floor = POSITIVE.one("floor", floor, towards=-math.inf)
-    rounding = Domain(0.0, floor / 4).one("rounding", rounding, towards=math.inf)
-    return -math.log1p(-2 * rounding / floor) * (1 + 16 * EPS) + SMALLEST

@@ -5,23 +5,32 @@ import math
 import warnings
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from rsbounds import envelope as theory
-from rsbounds._numerics.checks import flag, on_host
-from rsbounds._numerics.domains import DIMENSION, NOT_NEGATIVE, SLACK, Domains
+from rsbounds._numerics.answered import By
+from rsbounds._numerics.checks import on_host
+from rsbounds._numerics.domains import DIMENSION, NOT_NEGATIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options, Shared
-from rsbounds.schemes._scheme import EnvelopeScheme, Given, Scheme
+from rsbounds._numerics.parameters import Parameter, Type, Usual
+from rsbounds.schemes._enveloped import EnvelopeScheme
+from rsbounds.schemes._given import Given
+from rsbounds.schemes._on_grid import allowance
+from rsbounds.schemes._scheme import Scheme
 from rsbounds.semielastic import KNNSigma
 
-__all__ = ["SemiElastic", "semielastic"]
+__all__ = ["SemiElasticScheme", "semielastic"]
 
 
 def _level(knn: KNNSigma, x: Any) -> Any:
     return knn.sigma(np.asarray(on_host("x", x)).reshape(1, -1))
+
+
+def _rounding(knn: KNNSigma) -> dict[str, float]:
+    return allowance(knn.rounding())
 
 
 def _shift(text: str) -> str | float:
@@ -53,36 +62,62 @@ def _warn_of_cost(rate: float, sigma: float, dim: float) -> None:
 _RATE = Option("rate", "rate of log sigma(x)")
 
 
-class SemiElastic(EnvelopeScheme):
+class SemiElasticScheme(EnvelopeScheme):
     """A noise level whose logarithm has a bounded rate; see :func:`semielastic`."""
 
     name = "semi-elastic"
-    domains: ClassVar[Domains] = {
-        "rate": NOT_NEGATIVE,
-        "dim": DIMENSION,
-        "slack": SLACK,
-    }
     envelope, bounds = theory.SemiElastic, ("rate",)
     help = "log sigma(x) with a bounded rate"
-    options = (
-        Option("sigma", "base level"),
-        Option(
+    declared = (
+        Parameter(
+            "sigma",
+            "the base of the levels",
+            answered_by=By.NOISE,
+            option=Option("sigma", "base level"),
+            input=Shared.LEVEL,
+        ),
+        Parameter(
             "anchors",
-            "x: inputs whose distance sets sigma(x)",
-            type=Path,
-            metavar="FILE.npz",
+            "hash of the anchors",
+            answered_by=By.NOISE,
+            option=Option(
+                "anchors",
+                "x: inputs whose distance sets sigma(x)",
+                type=Path,
+                metavar="FILE.npz",
+            ),
+            type=Type.HASH,
         ),
-        _RATE,
-        Option("k", "number of nearest anchors (20)", type=int, default=20),
-        Option(
+        Parameter(
+            "rate",
+            "rate of log sigma(x)",
+            NOT_NEGATIVE,
+            By.NOISE,
+            option=_RATE,
+            input=_RATE,
+        ),
+        Parameter(
+            "k",
+            "number of nearest anchors",
+            answered_by=By.NOISE,
+            option=Option("k", "number of nearest anchors (20)", type=int, default=20),
+            type=Type.COUNT,
+        ),
+        Parameter(
             "shift",
-            "mean distance at which sigma(x) is the base level: a number, or mean (the "
-            "default) or min for that of the anchors themselves",
-            type=_shift,
-            default="mean",
+            "the distance of the base level",
+            answered_by=By.NOISE,
+            option=Option(
+                "shift",
+                "mean distance at which sigma(x) is the base level: a number, or mean "
+                "(the default) or min for that of the anchors themselves",
+                type=_shift,
+                default="mean",
+            ),
         ),
+        Usual.DIM,
+        Usual.SLACK,
     )
-    inputs = (Shared.LEVEL, _RATE, Shared.DIM)
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
@@ -95,7 +130,7 @@ class SemiElastic(EnvelopeScheme):
             shift=options["shift"],
         )
         _warn_of_cost(options["rate"], options["sigma"], given.dim)
-        scheme = semielastic(knn, given.dim, sound=given.sound)
+        scheme = semielastic(knn, given.dim)
         scheme.parameters |= {
             "sigma": options["sigma"],
             "k": options["k"],
@@ -105,7 +140,7 @@ class SemiElastic(EnvelopeScheme):
         return scheme
 
 
-def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
+def semielastic(knn: KNNSigma, dim: float) -> Scheme:
     """Noise level from the distance to the nearest anchors, certified by its rate.
 
     Parameters
@@ -117,16 +152,12 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
         to be asserted.
     dim : float
         Dimension of the input, >= 1.
-    sound : bool
-        For sound noise: the level is that at the input's point of the grid of 1/255, in
-        [0, 1], and the radius is smaller by what the rounding of the level may do
-        (:meth:`KNNSigma.slack`, the parameter ``slack``).
 
     Raises
     ------
     ValueError
-        When ``x`` has more than ``dim`` coordinates; for sound noise, when it is off
-        the grid.
+        When ``x`` has more than ``dim`` coordinates; on a grid, when it is off that or
+        outside [0, 1].
 
     References
     ----------
@@ -151,6 +182,9 @@ def semielastic(knn: KNNSigma, dim: float, *, sound: bool = False) -> Scheme:
     proven = type(knn) is KNNSigma and not any(map(callable, vars(knn).values()))
     DIMENSION.one("dim", dim)
     parameters = {"rate": NOT_NEGATIVE.one("rate", knn.rate), "dim": dim}
-    if flag("sound", sound):
-        parameters["slack"] = knn.slack()
-    return SemiElastic(parameters, level=partial(_level, knn), proven=proven)
+    return SemiElasticScheme(
+        parameters,
+        level=partial(_level, knn),
+        proven=proven,
+        rounding=partial(_rounding, knn),
+    )

@@ -7,30 +7,45 @@ Li et al., TSS: transformation-specific smoothing for robustness certification, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rsbounds._numerics.answered import By
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options
-from rsbounds.certificate import ASSERTED_GROUP, FIXED_NOISE, PARAMETER, UPWARD
-from rsbounds.noises import AddedNoise
-from rsbounds.sampling.transformed import (
-    TransformedNoise,
-    gaussian_offsets,
-    offsets_of,
-)
+from rsbounds._numerics.parameters import OF_CODE, Parameter, Type
+from rsbounds.certificate import ASSERTED_GROUP, FIXED_NOISE, PARAMETER, Norm
+from rsbounds.noises import Bits
+from rsbounds.schemes._drawn import DrawnScheme
+from rsbounds.schemes._exponential import Exponential
 from rsbounds.schemes._gaussian import Gaussian
-from rsbounds.schemes._noise import NoiseScheme
-from rsbounds.schemes._noises import exponential, laplace, uniform
-from rsbounds.schemes._scheme import Given, Scheme
-from rsbounds.transforms import Transform, is_own, named, require_transform
+from rsbounds.schemes._given import Given
+from rsbounds.schemes._laplace import Laplace
+from rsbounds.schemes._scheme import Scheme
+from rsbounds.schemes._uniform import Uniform
+from rsbounds.transforms import Transform
+from rsbounds.transforms.internal import (
+    applied,
+    is_own,
+    largest_level,
+    named,
+    require_composition,
+    require_finite,
+    require_transform,
+    three_digits,
+)
 
 __all__ = ["LAWS", "TRANSFORM_OPTION", "Transformed", "transformed"]
 
-#: The methods whose law may move a parameter, by name.
-LAWS: Mapping[str, type[Scheme]] = {
-    method.name: method
-    for method in (Gaussian, laplace.method, uniform.method, exponential.method)
+#: A scheme whose law may move a parameter.
+LawScheme = Gaussian | Laplace | Uniform | Exponential
+#: Their classes by name.
+LAWS: Mapping[str, type[LawScheme]] = {
+    method.name: method for method in (Gaussian, Laplace, Uniform, Exponential)
 }
 
 
@@ -52,7 +67,7 @@ TRANSFORM_OPTION = Option(
 )
 
 
-class Transformed(Scheme):
+class Transformed(DrawnScheme):
     """Noise of a scalar law in a parameter; see :func:`transformed`.
 
     Attributes
@@ -64,74 +79,91 @@ class Transformed(Scheme):
     """
 
     name = "transformed"
+    follows_input = False
     scope = PARAMETER
-    sound = True  # the level is the same number at every input
     help = "noise in the parameter of a transformation: see --transform"
-    scheme: Scheme
+    declared = (
+        Parameter(
+            "law",
+            "the noise of a transformation's parameter",
+            answered_by=By.COUNTS,
+            parts=("method",),
+            type=Type.OBJECT,
+        ),
+        Parameter(
+            "transform",
+            "what the parameter moves, or its code",
+            answered_by=By.RERUN,
+            parts=("", "name", "dim", *(f"code.{part}" for part in OF_CODE)),
+            type=Type.ANY,
+        ),
+    )
+    scheme: LawScheme
     transform: Transform
-    noise: TransformedNoise
 
-    def __init__(self, parameters: Mapping[str, Any], **options: Any) -> None:
-        super().__init__(parameters, **options)
-        if self.parameters:  # a class of methods is made of none
-            scheme = _law(self.parameters)
-            self._move(scheme, _transform(self.parameters))
+    def read(self) -> None:
+        self._move(_law(self.parameters), _transform(self.parameters))
 
-    def _move(self, scheme: Scheme, transform: Transform) -> None:
+    def _move(self, scheme: LawScheme, transform: Transform) -> None:
         """Let the noise of a scheme move the parameter of a transformation."""
         self.scheme = scheme
         self.transform = transform
-        upward = scheme.norm == UPWARD
-        if transform.one_sided and not upward:
+        if scheme.grid is not None:
+            raise ArgumentError(
+                "scheme", f"must not be on a grid, which no parameter is; got {scheme}"
+            )
+        if transform.one_sided and not Norm.of(scheme.norm).upward:
             raise ArgumentError(
                 "transform",
                 f"{transform.name} is defined for a >= 0 alone: its noise must be that "
                 f"of the method exponential; got {scheme.name}",
             )
-        self.norm = _norm(scheme, transform)
+        _require_reach(scheme, transform)
+        self.norm = _norm(scheme, transform).spelled
         self.scope = PARAMETER if is_own(transform) else ASSERTED_GROUP
-        level = scheme.fixed_level()
-        law = scheme.law
-        of_bits = False
-        if isinstance(scheme, NoiseScheme):
-            assert isinstance(scheme.noise, AddedNoise)
-            offsets = offsets_of(scheme.noise)
-            of_bits = scheme.noise.of_bits
-        else:
-            offsets = gaussian_offsets(level)
-            law = f"gaussian sigma={level!r}"
-        self.noise = TransformedNoise(
-            transform, offsets, law=law, level=level, of_bits=of_bits
-        )
-        self.law = self.noise.law
+        self.level = scheme.fixed_level()
+        self.of_bits = scheme.of_bits
+        self.law = f"{transform.name} of {scheme.full_law}"
 
-    @property
-    def drawn(self) -> TransformedNoise:
-        return self.noise
+    def checked(self, x: Any) -> NDArray[Any]:
+        point = self.transform.checked(x)
+        if not is_own(self.transform):
+            require_composition(self.transform, point, self.level)
+            require_finite(self.transform, point, self.scheme.farthest * self.level)
+        return point
 
-    @property
-    def own_level(self) -> float | None:
-        return self.scheme.own_level
+    def noisy(self, x: Any, sigma: float, size: int, bits: Bits) -> Any:
+        """Copies T_a x; a is rounded to the type of the input."""
+        with np.errstate(over="ignore", under="ignore"):
+            offsets = self.scheme.offsets((size, self.transform.dim), bits)
+            a = bits.like(offsets, x)
+            copies = applied(self.transform, x, a, bits.xp)
+        if is_own(self.transform):
+            return copies  # new, and in the type of x
+        # a copy: another's function may keep what it returns, or return x itself
+        return bits.xp.concatenate([bits.like(copies, x)])
 
-    def sigma(self, x: Any) -> float:
-        return self.scheme.fixed_level()
-
-    def radius(self, z_a: float, sigma: float, z_b: float | None = None) -> float:
-        return self.scheme.radius(z_a, self.fixed_level(sigma), z_b)
+    def radius_of_scores(self, z_a: float, z_b: float | None = None) -> float:
+        return self.scheme.radius(z_a, self.level, z_b)
 
     def transport(
         self, z: Any, radius: Any, sigma: float | None = None
     ) -> tuple[Any, Any]:
         return self.scheme.transport(z, radius, self.fixed_level(sigma))
 
+    def inverse(
+        self, z: Any, radius: Any, sigma: float | None = None
+    ) -> tuple[Any, Any]:
+        return self.scheme.inverse(z, radius, self.fixed_level(sigma))
+
     @classmethod
-    def check(cls, parameters: Mapping[str, Any]) -> None:
-        super().check(parameters)
-        try:
-            _law(parameters)
-            _transform(parameters)
-        except ArgumentError as error:
-            raise ArgumentError(f"parameters.{error.name}", error.problem) from None
+    def who_answers(cls, parameters: Mapping[str, Any]) -> dict[str, By]:
+        law = parameters["law"]
+        of_law = {name: value for name, value in law.items() if name != "method"}
+        answers = super().who_answers(parameters)
+        for name in LAWS[law["method"]].domains:
+            answers[f"law.{name}"] = LAWS[law["method"]].who_answers(of_law)[name]
+        return answers
 
     @classmethod
     def from_options(cls, options: Options, given: Given) -> Scheme:
@@ -163,8 +195,9 @@ def transformed(scheme: Scheme, transform: Transform | str) -> Transformed:
     ------
     ValueError
         If the scheme has another law, or the transformation is no group, is refused by
-        name, or is for a >= 0 alone and the law isn't. When sampled, for an input that
-        the transformation isn't for.
+        name, or is for a >= 0 alone and the law isn't; for a level whose farthest draws
+        the transformation can't be computed at. When sampled, for an input that the
+        transformation isn't for.
 
     Notes
     -----
@@ -183,7 +216,8 @@ def transformed(scheme: Scheme, transform: Transform | str) -> Transformed:
     >>> round(scheme.radius(3.0, 0.4), 9), scheme.norm
     (1.2, 'brightness')
     """
-    if not isinstance(scheme, Scheme) or scheme.name not in LAWS:
+    # a subclass may draw what its parameters don't say
+    if not isinstance(scheme, LawScheme) or type(scheme) not in LAWS.values():
         raise ArgumentError(
             "scheme", f"must be one of {', '.join(LAWS)}; got {scheme!r:.80}"
         )
@@ -196,18 +230,18 @@ def transformed(scheme: Scheme, transform: Transform | str) -> Transformed:
     if isinstance(transform, str):
         transform = _moved(named(transform))
     require_transform(transform)
-    own = is_own(_moved(transform))
-    stated: Any = transform.name
-    if not own:
-        stated = {"name": transform.name, "dim": transform.dim}
+    is_ours = is_own(_moved(transform))
+    entry: Any = transform.name
+    if not is_ours:
+        entry = {"name": transform.name, "dim": transform.dim}
     made = Transformed(
-        {"law": {"method": scheme.name, **scheme.parameters}, "transform": stated}
+        {"law": {"method": scheme.name, **scheme.parameters}, "transform": entry}
     )
     made._move(scheme, transform)
     return made
 
 
-class _Stated(Transform):
+class _NamedAlone(Transform):
     """A transformation of which a file says the name alone."""
 
     formula = "a transformation of the writer's own"
@@ -227,14 +261,26 @@ class _Stated(Transform):
         return self.checked(x)
 
 
-def _norm(scheme: Scheme, transform: Transform) -> str:
-    """The name of the parameter, and the norm where it has several numbers."""
-    words = [transform.name]
-    if transform.dim > 1:
-        words.append("l2" if scheme.name == "gaussian" else "l1")
-    if scheme.norm == UPWARD:
-        words.append("a >= 0")
-    return ", ".join(words)
+def _require_reach(scheme: LawScheme, transform: Transform) -> None:
+    """ArgumentError for a level whose draws may leave what float32 can compute."""
+    most = largest_level(transform, scheme.farthest)
+    if scheme.fixed_level() <= most:
+        return
+    ((name, value),) = scheme.parameters.items()
+    bound = f"at most {most:g}"
+    if name == "rate":  # one over the level
+        bound = f"at least {three_digits(1 / most, math.ceil):g}"
+    raise ArgumentError(
+        name,
+        f"must be {bound} for {transform.name}: farther draws leave what float32 can "
+        f"compute; got {value}",
+    )
+
+
+def _norm(scheme: LawScheme, transform: Transform) -> Norm:
+    """The norm of the parameter: a distance of one number, or the law's of several."""
+    law = Norm.of(scheme.norm)
+    return Norm(law.p if transform.dim > 1 else None, transform.name, upward=law.upward)
 
 
 def _moved(transform: Any) -> Transform:
@@ -249,7 +295,7 @@ def _moved(transform: Any) -> Transform:
     return transform
 
 
-def _law(parameters: Mapping[str, Any]) -> Scheme:
+def _law(parameters: Mapping[str, Any]) -> LawScheme:
     """The scheme of the parameter's law; ArgumentError("law", ...) for another."""
     law = parameters.get("law")
     name = str(law.get("method")) if isinstance(law, Mapping) else ""
@@ -257,11 +303,13 @@ def _law(parameters: Mapping[str, Any]) -> Scheme:
         raise ArgumentError(
             "law", f"must be of the methods {', '.join(LAWS)}; got {law!r:.60}"
         )
-    own = {key: value for key, value in law.items() if key != "method"}
-    if name == "gaussian" and own.keys() != {"sigma"}:
-        raise ArgumentError("law", f"must have sigma alone; got {', '.join(own)!r:.60}")
+    of_law = {key: value for key, value in law.items() if key != "method"}
+    if LAWS[name] is Gaussian and of_law.keys() != {"sigma"}:
+        raise ArgumentError(
+            "law", f"must have sigma alone; got {', '.join(of_law)!r:.60}"
+        )
     try:
-        return LAWS[name].from_parameters(own)
+        return LAWS[name].from_parameters(of_law)
     except ArgumentError as error:
         problem = f"of {name!r}: {error.name} {error.problem}"
         raise ArgumentError("law", problem) from None
@@ -269,14 +317,14 @@ def _law(parameters: Mapping[str, Any]) -> Scheme:
 
 def _transform(parameters: Mapping[str, Any]) -> Transform:
     """The transformation that parameters state, by its name alone if it isn't ours."""
-    stated = parameters.get("transform")
-    if isinstance(stated, str):
-        return _moved(named(stated))
-    dim = stated.get("dim", 1) if isinstance(stated, Mapping) else 1
-    if not isinstance(stated, Mapping) or not isinstance(dim, int):
+    entry = parameters.get("transform")
+    if isinstance(entry, str):
+        return _moved(named(entry))
+    dim = entry.get("dim", 1) if isinstance(entry, Mapping) else 1
+    if not isinstance(entry, Mapping) or not isinstance(dim, int):
         raise ArgumentError(
-            "transform", f"must be a name, or an object with one; got {stated!r:.60}"
+            "transform", f"must be a name, or an object with one; got {entry!r:.60}"
         )
-    named_alone = _Stated(stated.get("name", ""), dim)
+    named_alone = _NamedAlone(entry.get("name", ""), dim)
     require_transform(named_alone)
     return named_alone

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from rsbounds._numerics.checks import Floats
-from rsbounds.special._call import Out, call, published, published_by
-from rsbounds_ext import kernels
+from rsbounds.special._call import Out, examples, published, published_by
 
 
 @published("tail")
@@ -16,11 +14,11 @@ def ncx2_cdf(
     x: ArrayLike,
     df: ArrayLike,
     nc: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """P(X <= x) for a noncentral chi-square variable.
 
     Parameters
@@ -28,7 +26,8 @@ def ncx2_cdf(
     x : array_like
         Point, in [0, inf], taken as the exact double it is.
     df : array_like
-        Degrees of freedom (the dimension), a real number in [1e-300, 1e8].
+        Degrees of freedom (the dimension), a real number in [1e-300, 1e30], or 0, where
+        the law has the mass e^(-nc/2) at 0.
     nc : array_like
         Noncentrality, the squared distance of the mean from 0, in [0, 1e60]; tested to
         1e16.
@@ -65,7 +64,6 @@ def ncx2_cdf(
     >>> print(f"{ncx2_cdf(151000.0, 150528, 1e3):.12g}")
     0.169569717575
     """
-    return call(kernels.ncx2_cdf, out, where, x=x, df=df, nc=nc)
 
 
 @published("tail")
@@ -73,11 +71,11 @@ def ncx2_sf(
     x: ArrayLike,
     df: ArrayLike,
     nc: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """P(X > x), the upper tail: parameters and error as in :func:`ncx2_cdf`.
 
     Examples
@@ -85,7 +83,6 @@ def ncx2_sf(
     >>> print(f"{ncx2_sf(1e6, 784, 1e6):.12g}")
     0.652286178855
     """
-    return call(kernels.ncx2_sf, out, where, x=x, df=df, nc=nc)
 
 
 @published("log")
@@ -93,11 +90,11 @@ def ncx2_logcdf(
     x: ArrayLike,
     df: ArrayLike,
     nc: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """Logarithm of P(X <= x), down to -1e17: parameters as in :func:`ncx2_cdf`.
 
     Notes
@@ -118,7 +115,6 @@ def ncx2_logcdf(
     >>> print(f"{ncx2_logcdf(1e6, 150528, 1e6):.12g}")
     -2836.20331396
     """
-    return call(kernels.ncx2_logcdf, out, where, x=x, df=df, nc=nc)
 
 
 @published("log")
@@ -126,11 +122,11 @@ def ncx2_logsf(
     x: ArrayLike,
     df: ArrayLike,
     nc: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """Logarithm of P(X > x): parameters and error of :func:`ncx2_logcdf`.
 
     Examples
@@ -138,7 +134,6 @@ def ncx2_logsf(
     >>> print(f"{ncx2_logsf(2e9, 150528, 1e9):.12g}")
     -85760365.6873
     """
-    return call(kernels.ncx2_logsf, out, where, x=x, df=df, nc=nc)
 
 
 @published("density")
@@ -146,11 +141,11 @@ def ncx2_pdf(
     x: ArrayLike,
     df: ArrayLike,
     nc: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """Density at x: parameters as in :func:`ncx2_cdf`.
 
     Notes
@@ -170,7 +165,6 @@ def ncx2_pdf(
     >>> print(f"{ncx2_pdf(800.0, 784, 10.0):.12g}")
     0.00976266765189
     """
-    return call(kernels.ncx2_pdf, out, where, x=x, df=df, nc=nc)
 
 
 @published("log density")
@@ -178,11 +172,11 @@ def ncx2_logpdf(
     x: ArrayLike,
     df: ArrayLike,
     nc: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """Log density at x: parameters as in :func:`ncx2_cdf`.
 
     Notes
@@ -202,7 +196,6 @@ def ncx2_logpdf(
     >>> print(f"{ncx2_logpdf(2e9, 150528, 1e9):.12g}")
     -85760367.6085
     """
-    return call(kernels.ncx2_logpdf, out, where, x=x, df=df, nc=nc)
 
 
 @published("inverse")
@@ -210,11 +203,11 @@ def ncx2_ppf(
     p: ArrayLike,
     df: ArrayLike,
     nc: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """Quantile, the x with P(X <= x) = p.
 
     Parameters
@@ -254,7 +247,6 @@ def ncx2_ppf(
     >>> print(f"{ncx2_ppf(0.01, 784, 100.0):.12g}")
     784.050267922
     """
-    return call(kernels.ncx2_ppf, out, where, p=p, df=df, nc=nc)
 
 
 @published("inverse")
@@ -262,11 +254,11 @@ def ncx2_isf(
     p: ArrayLike,
     df: ArrayLike,
     nc: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """Upper quantile, the x with P(X > x) = p; otherwise as :func:`ncx2_ppf`.
 
     Examples
@@ -274,7 +266,6 @@ def ncx2_isf(
     >>> print(f"{ncx2_isf(1e-30, 784, 1e6):.12g}")
     1023846.94405
     """
-    return call(kernels.ncx2_isf, out, where, p=p, df=df, nc=nc)
 
 
 @published("inverse")
@@ -282,11 +273,11 @@ def ncx2_ppf_exp(
     log_p: ArrayLike,
     df: ArrayLike,
     nc: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """Quantile, the x with log P(X <= x) = `log_p`; otherwise as :func:`ncx2_ppf`.
 
     `log_p` is in [-inf, 0].
@@ -296,7 +287,6 @@ def ncx2_ppf_exp(
     >>> print(f"{ncx2_ppf_exp(-1e3, 784, 1e6):.12g}")
     913524.338642
     """
-    return call(kernels.ncx2_ppf_exp, out, where, log_p=log_p, df=df, nc=nc)
 
 
 @published("inverse")
@@ -304,11 +294,11 @@ def ncx2_isf_exp(
     log_p: ArrayLike,
     df: ArrayLike,
     nc: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """Upper quantile, the x with log P(X > x) = `log_p`; else as :func:`ncx2_ppf`.
 
     `log_p` is in [-inf, 0].
@@ -318,7 +308,6 @@ def ncx2_isf_exp(
     >>> print(f"{ncx2_isf_exp(-1e3, 784, 1e6):.12g}")
     1092022.27187
     """
-    return call(kernels.ncx2_isf_exp, out, where, log_p=log_p, df=df, nc=nc)
 
 
 @published("tail")
@@ -326,11 +315,11 @@ def marcum_q(
     m: ArrayLike,
     a: ArrayLike,
     b: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """Marcum's Q: P(|Z| > b) for Z ~ N(a e1, I) in 2m dimensions.
 
     Q_m(a, b) = P(ncx2(2m, a^2) > b^2), the convention of radar, with `a` and `b` as
@@ -339,7 +328,7 @@ def marcum_q(
     Parameters
     ----------
     m : array_like
-        Order, half the dimension: a real number in [5e-301, 5e7].
+        Order, half the dimension: a real number in [5e-301, 5e29], or 0.
     a : array_like
         Distance of the mean from 0 in standard deviations, in [0, 1e30].
     b : array_like
@@ -366,7 +355,6 @@ def marcum_q(
     >>> print(f"{marcum_q(1, 3.0, 8.0):.12g}")
     4.75964973683e-07
     """
-    return call(kernels.marcum_q, out, where, m=m, a=a, b=b)
 
 
 @published("tail")
@@ -374,11 +362,11 @@ def marcum_p(
     m: ArrayLike,
     a: ArrayLike,
     b: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """Complement of Marcum's Q: P(|Z| <= b) = 1 - Q_m(a, b), without the subtraction.
 
     Parameters and error are those of :func:`marcum_q`.
@@ -388,7 +376,6 @@ def marcum_p(
     >>> print(f"{marcum_p(2, 12.0, 3.0):.12g}")
     1.32102378271e-20
     """
-    return call(kernels.marcum_p, out, where, m=m, a=a, b=b)
 
 
 @published("log")
@@ -396,11 +383,11 @@ def marcum_logq(
     m: ArrayLike,
     a: ArrayLike,
     b: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """Logarithm of Marcum's Q_m(a, b): parameters as in :func:`marcum_q`.
 
     The error is that of :func:`ncx2_logcdf` at df = 2 m.
@@ -410,7 +397,6 @@ def marcum_logq(
     >>> print(f"{marcum_logq(392, 1e3, 2e3):.12g}")
     -499736.497598
     """
-    return call(kernels.marcum_logq, out, where, m=m, a=a, b=b)
 
 
 @published("log")
@@ -418,11 +404,11 @@ def marcum_logp(
     m: ArrayLike,
     a: ArrayLike,
     b: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """Logarithm of 1 - Q_m(a, b), without the subtraction, as :func:`marcum_logq`.
 
     Examples
@@ -430,7 +416,6 @@ def marcum_logp(
     >>> print(f"{marcum_logp(392, 1e3, 1.0):.12g}")
     -501788.638471
     """
-    return call(kernels.marcum_logp, out, where, m=m, a=a, b=b)
 
 
 @published("inverse")
@@ -438,11 +423,11 @@ def marcum_q_inv(
     q: ArrayLike,
     m: ArrayLike,
     a: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """The inverse of Marcum's Q in b: the radius with Q_m(a, b) = q.
 
     `q` is in [0, 1], `m` and `a` are those of :func:`marcum_q`. The result, in [0,
@@ -453,7 +438,6 @@ def marcum_q_inv(
     >>> print(f"{marcum_q_inv(1e-6, 392, 10.0):.12g}")
     33.3305282002
     """
-    return call(kernels.marcum_q_inv, out, where, q=q, m=m, a=a)
 
 
 @published("inverse")
@@ -461,11 +445,11 @@ def marcum_p_inv(
     p: ArrayLike,
     m: ArrayLike,
     a: ArrayLike,
-    /,
     out: Out = None,
     *,
-    where: ArrayLike = True,
-) -> Floats:
+    where: Any = True,
+    **options: Any,
+) -> Any:
     """The radius b with 1 - Q_m(a, b) = p, otherwise as :func:`marcum_q_inv`.
 
     Examples
@@ -473,8 +457,9 @@ def marcum_p_inv(
     >>> print(f"{marcum_p_inv(1e-6, 392, 10.0):.12g}")
     26.2444615824
     """
-    return call(kernels.marcum_p_inv, out, where, p=p, m=m, a=a)
 
 
 if not TYPE_CHECKING:  # which takes every name of a module whose list it can't read
     __all__ = published_by(__name__)
+
+__test__ = examples(__name__)

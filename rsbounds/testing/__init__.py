@@ -14,8 +14,7 @@ classifiers in mpmath, levels with all outcomes of a few samples, rows with
 ``rsbounds.audit`` (extra: verify). :func:`check_extremes` needs hypothesis too.
 """
 
-from rsbounds.testing._answer import check_answer
-from rsbounds.testing._answer import claims_too_much as claims_too_much
+from rsbounds.testing._answer import check_answer, claims_too_much
 from rsbounds.testing._bound import check_bound
 from rsbounds.testing._extremes import check_extremes, extreme_schemes
 from rsbounds.testing._scheme import check_scheme
@@ -27,6 +26,7 @@ __all__ = [
     "check_extremes",
     "check_scheme",
     "check_transform",
+    "claims_too_much",
     "extreme_schemes",
 ]
 

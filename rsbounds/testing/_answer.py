@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from rsbounds._numerics.decimals import sparse_counts
 from rsbounds.answers import ANSWERS, Answer, Answered, Summary
 from rsbounds.certificate import ABSTAIN
-from rsbounds.certify import Job
+from rsbounds.certify.internal import Job, job_of
 from rsbounds.procedure import Procedure
-from rsbounds.results import COLUMNS, Row, read_rows
+from rsbounds.results import Row
+from rsbounds.results.internal import COLUMNS, read_rows
 from rsbounds.sampling import Draws, Sampler
 from rsbounds.schemes import Option
 from rsbounds.special import ndtri
@@ -65,7 +66,7 @@ class AnswerCase:
         """What asks the model, or another one."""
         asked = self.model if model is None else model
         ready = asked if self.draws is None else self.draws(asked)
-        return Job.of(ready, self.answer, self.procedure)
+        return job_of(self.answer, self.procedure).with_model(ready)
 
     def evidence(self, index: int = 0) -> Any:
         """What it draws at an input."""
@@ -314,8 +315,8 @@ def shown(answered: Answered) -> str:
     """Certificate and columns as text, NaN like any number."""
     certificate, columns = answered
     names = (field.name for field in fields(certificate))
-    stated = {name: getattr(certificate, name) for name in names}
-    return repr((stated, dict(columns)))
+    entries = {name: getattr(certificate, name) for name in names}
+    return repr((entries, dict(columns)))
 
 
 def snapshot(value: Any) -> Any:
@@ -372,8 +373,8 @@ def fills_its_columns(case: AnswerCase) -> None:
         plain = isinstance(text, str) and not set(text) & set("\t\n\r")
         require(plain, f"{name} is {text!r}")
     scheme = case.answer.scheme
-    stated = certificate.method, certificate.norm
-    require(stated == (scheme.name, scheme.norm), f"it states {stated}")
+    of_certificate = certificate.method, certificate.norm
+    require(of_certificate == (scheme.name, scheme.norm), f"it states {of_certificate}")
     require(certificate.radius >= 0, f"the radius is {certificate.radius}")
 
 
@@ -537,7 +538,7 @@ VOTED: tuple[Property[AnswerCase], ...] = (
 def tells_what_was_recorded(rows: Rows) -> None:
     """The fingerprint that a row holds is the one that its model leaves."""
     procedure = Procedure(**{"n0": 50, "n": 400, "alpha": 0.01, **rows.numbers})
-    job = Job.of(rows.model, rows.answer, procedure)
+    job = job_of(rows.answer, procedure).with_model(rows.model)
     for row in read_rows(rows.whole):
         recorded = rows.answer.recorded_fingerprint(row)
         if recorded is None:

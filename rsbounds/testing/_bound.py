@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import as_integers, operand
 from rsbounds._numerics.extras import need
 from rsbounds.answers import TopClass
-from rsbounds.confidence import BOUNDS, Bound, Look, ScoreHistogram
+from rsbounds.confidence import BOUNDS, Bound, ScoreHistogram
 from rsbounds.confidence.bound import End, Pair, check_entry
+from rsbounds.confidence.internal import Look
 from rsbounds.schemes import gaussian, splitting
 from rsbounds.special import ndtri
 from rsbounds.testing._properties import Property, hold, quiet, refuses, require
@@ -25,9 +26,6 @@ from rsbounds.testing._rows import ROWS, Rows, inputs_near, linear
 
 #: What the sum of a few hundred probabilities in float64 may be off by.
 SUMMED = 1e-12
-#: Uniform numbers, the upper ends of as many steps: a bound that falls with its uniform
-#: number errs with these at most as often as with all.
-UNIFORMS = tuple((i + 1) / 8 for i in range(8))
 TRIALS = (1, 2, 3, 7, 20)
 FEW = 8  # trials of two classes
 LOOKS = 30  # trials that are looked at one by one
@@ -45,21 +43,11 @@ class BoundCase:
         """Levels in its domain."""
         return tuple(a for a in (0.001, 0.05, 0.3) if a <= self.bound.most_alpha)
 
-    @property
-    def uniforms(self) -> tuple[float | None, ...]:
-        """Uniform numbers for a bound that needs one; else None."""
-        return UNIFORMS if self.bound.uniform else (None,)
-
-    @property
-    def surest(self) -> float | None:
-        """The uniform number of the lowest bound."""
-        return 1.0 if self.bound.uniform else None
-
-    def lower(self, evidence: Any, n: int, alpha: float, u: float | None) -> End:
+    def lower(self, evidence: Any, n: int, alpha: float) -> End:
         """The lower end of one class."""
         with quiet():
             return self.bound.lower(
-                evidence, as_integers("n", n), operand("alpha", alpha), u
+                evidence, as_integers("n", n), operand("alpha", alpha)
             )
 
     def pair(self, evidence: Any, n: int, alpha: float, **options: Any) -> Pair:
@@ -111,8 +99,8 @@ def check_bound(bound: Bound) -> None:
     >>> from rsbounds.testing import check_bound
     >>> exact = BOUNDS["clopper-pearson"]
     >>> check_bound(exact)
-    >>> def twice(k, n, alpha, u):
-    ...     return exact.lower(k, n, 2 * alpha, u)
+    >>> def twice(k, n, alpha):
+    ...     return exact.lower(k, n, 2 * alpha)
     >>> check_bound(replace(exact, name="bold", lower=twice, most_alpha=0.4))
     Traceback (most recent call last):
     AssertionError: bound 'bold': It errs with probability alpha at most, ...
@@ -184,19 +172,16 @@ def gives_one_end_in_three_forms(case: BoundCase) -> None:
 
     for n in case.trials:
         for counts in compositions(n, len(case.values)):
-            for u in case.uniforms[::3]:
-                end = case.lower(case.evidence(counts), n, 0.05, u)
-                z, p, q = (float(part) for part in end)
-                where = f"{end} of {counts}"
-                require(0 <= p <= 1 and 0 <= q <= 1, where)
-                require(abs(p + q - 1) <= 1e-11, f"p and q of two bounds: {where}")
-                if p < q:
-                    require(ndtr(z, dps=30) <= p, f"z is above p: {where}")
-                else:
-                    require(ndtr(-z, dps=30) >= q, f"z is above 1 - q: {where}")
-                require(
-                    abs(float(ndtr(z)) - p) <= 1e-9, f"z and p of two bounds: {where}"
-                )
+            end = case.lower(case.evidence(counts), n, 0.05)
+            z, p, q = (float(part) for part in end)
+            where = f"{end} of {counts}"
+            require(0 <= p <= 1 and 0 <= q <= 1, where)
+            require(abs(p + q - 1) <= 1e-11, f"p and q of two bounds: {where}")
+            if p < q:
+                require(ndtr(z, dps=30) <= p, f"z is above p: {where}")
+            else:
+                require(ndtr(-z, dps=30) >= q, f"z is above 1 - q: {where}")
+            require(abs(float(ndtr(z)) - p) <= 1e-9, f"z and p of two bounds: {where}")
 
 
 # --- order and edges
@@ -208,12 +193,9 @@ def stays_below_what_was_seen(case: BoundCase) -> None:
         kinds = len(case.values)
         none = case.evidence((n, *[0] * (kinds - 1)))
         every = case.evidence((*[0] * (kinds - 1), n))
-        for u in case.uniforms:
-            sure = case.lower(every, n, alpha, u)
-            require(
-                float(sure.p) < 1 and float(sure.z) < math.inf, f"{n} of {n}: {sure}"
-            )
-        end = case.lower(none, n, alpha, case.surest)
+        sure = case.lower(every, n, alpha)
+        require(float(sure.p) < 1 and float(sure.z) < math.inf, f"{n} of {n}: {sure}")
+        end = case.lower(none, n, alpha)
         require(float(end.p) == 0 and float(end.z) == -math.inf, f"0 of {n}: {end}")
 
 
@@ -222,7 +204,7 @@ def rises_with_alpha(case: BoundCase) -> None:
     for n in case.trials:
         for counts in compositions(n, len(case.values)):
             evidence = case.evidence(counts)
-            ends = [case.lower(evidence, n, a, case.surest) for a in case.alphas]
+            ends = [case.lower(evidence, n, a) for a in case.alphas]
             for before, after in pairwise(ends):
                 require(
                     float(before.p) <= float(after.p) * (1 + 1e-11),
@@ -230,37 +212,21 @@ def rises_with_alpha(case: BoundCase) -> None:
                 )
 
 
-def falls_with_the_uniform_number(case: BoundCase) -> None:
-    """A bound with a uniform number falls as that grows; others get none."""
-    for n in case.trials:
-        for counts in compositions(n, len(case.values)):
-            evidence = case.evidence(counts)
-            ends = [float(case.lower(evidence, n, 0.05, u).p) for u in case.uniforms]
-            for before, after in pairwise(ends):
-                require(after <= before * (1 + 1e-11), f"{before}, {after} of {counts}")
-
-
 def errs_as_often_as_it_says(case: BoundCase) -> None:
     """It errs with probability alpha at most, by all outcomes of a few samples."""
     for n, alpha in product(case.trials, case.alphas):
         outcomes = list(compositions(n, len(case.values)))
-        ends = np.array([ends_of(case, counts, n, alpha) for counts in outcomes])
+        ends = np.array(
+            [float(case.lower(case.evidence(c), n, alpha).p) for c in outcomes]
+        )
         for shares, above in truths_of(case, ends):
             mean = float(shares @ case.values)
             wrong = (ends > mean) if above else (ends >= mean)
-            error = float(chances(outcomes, shares[None])[0] @ wrong.mean(axis=1))
+            error = float(chances(outcomes, shares[None])[0] @ wrong)
             require(
                 error <= alpha * (1 + SUMMED),
                 f"with probability {error} at p = {mean}, n = {n}, alpha = {alpha}",
             )
-
-
-def ends_of(
-    case: BoundCase, counts: Sequence[int], n: int, alpha: float
-) -> list[float]:
-    """The bound of an outcome, by each uniform number."""
-    evidence = case.evidence(counts)
-    return [float(case.lower(evidence, n, alpha, u).p) for u in case.uniforms]
 
 
 def truths_of(
@@ -296,16 +262,13 @@ def pairs_err_as_often_as_they_say(case: BoundCase) -> None:
     for runner_up in (True, False):
         ends = np.array(
             [
-                [
-                    case.pair(two_classes(case, c), n, alpha, runner_up=runner_up, u=u)
-                    for u in case.uniforms
-                ]
+                case.pair(two_classes(case, c), n, alpha, runner_up=runner_up)
                 for c in outcomes
             ]
         )
-        too_high = ends[None, :, :, 0] > scores[:, 0, None, None] + SUMMED
-        too_low = ends[None, :, :, 1] < scores[:, 1, None, None] - SUMMED
-        errors = (likely * (too_high | too_low).mean(axis=2)).sum(axis=1)
+        too_high = ends[None, :, 0] > scores[:, 0, None] + SUMMED
+        too_low = ends[None, :, 1] < scores[:, 1, None] - SUMMED
+        errors = (likely * (too_high | too_low)).sum(axis=1)
         worst = int(errors.argmax())
         require(
             errors[worst] <= alpha * (1 + SUMMED),
@@ -335,9 +298,9 @@ def sample_of(case: BoundCase) -> tuple[Any, int]:
 def pairs_are_of_the_safe_side(case: BoundCase) -> None:
     """z_b stands for 1 - p_a without runner-up, and is at most that with it."""
     evidence, n = sample_of(case)
-    alone = case.pair(evidence, n, 0.1, runner_up=False, u=case.surest)
+    alone = case.pair(evidence, n, 0.1, runner_up=False)
     require(alone.z_b == -alone.z_a, f"without runner-up z_b is {alone.z_b}: {alone}")
-    both = case.pair(evidence, n, 0.1, runner_up=True, u=case.surest)
+    both = case.pair(evidence, n, 0.1, runner_up=True)
     require(both.z_b <= -both.z_a, f"z_b is above -z_a: {both}")
     require(both.z_a <= alone.z_a, f"half of alpha gives more: {both}, {alone}")
 
@@ -352,9 +315,8 @@ def refuses_what_is_out_of_its_domain(case: BoundCase) -> None:
         top: int = 0,
         n: int = n,
         alpha: float = 0.1,
-        u: float | None = case.surest,
     ) -> Pair:
-        return bound.pair(evidence, top, n, alpha, runner_up=True, u=u)
+        return bound.pair(evidence, top, n, alpha, runner_up=True)
 
     beyond = 1.0 if bound.most_alpha == 1.0 else math.nextafter(bound.most_alpha, 1)
     for alpha in (0.0, -0.1, math.nan, beyond):
@@ -363,13 +325,6 @@ def refuses_what_is_out_of_its_domain(case: BoundCase) -> None:
     refuses("n", lambda: pair(n=n - 2), f"n = {n - 2} for evidence of {n}")
     refuses("top", lambda: pair(top=2), "top = 2 of two classes")
     refuses("evidence", lambda: pair(evidence=evidence[:1]), "one class")
-    if bound.uniform:
-        for u in (None, 0.0, -0.5, 1.5, math.nan):
-            refuses("u", lambda u=u: pair(u=u), f"u = {u}")  # type: ignore[misc]
-    else:
-        require(
-            pair(u=0.3) == pair(), "it depends on a uniform number that it must ignore"
-        )
 
 
 def is_looked_at_only_where_it_holds(case: BoundCase) -> None:
@@ -383,7 +338,7 @@ def is_looked_at_only_where_it_holds(case: BoundCase) -> None:
         refuses(case.bound.name, favourable, "an optimistic end")
         return
     most, least = favourable()
-    pair = case.pair(evidence, n, 0.1, runner_up=True, u=case.surest)
+    pair = case.pair(evidence, n, 0.1, runner_up=True)
     require(most >= pair.z_a and least <= pair.z_b, f"({most}, {least}) within {pair}")
 
 
@@ -392,7 +347,6 @@ BOUND: tuple[Property[BoundCase], ...] = (
     gives_one_end_in_three_forms,
     stays_below_what_was_seen,
     rises_with_alpha,
-    falls_with_the_uniform_number,
     errs_as_often_as_it_says,
     pairs_err_as_often_as_they_say,
     pairs_are_of_the_safe_side,
@@ -407,25 +361,22 @@ BOUND: tuple[Property[BoundCase], ...] = (
 def rises_with_the_count(case: BoundCase) -> None:
     """One more success does not lower the bound, one more failure does not raise it."""
     for n in case.trials:
-        for u in case.uniforms[::3]:
-            ends = [float(case.lower(np.int64(k), n, 0.05, u).p) for k in range(n + 1)]
-            for k, (before, after) in enumerate(pairwise(ends)):
-                require(
-                    before <= after, f"{before} for {k} of {n}, {after} for {k + 1}"
-                )
-            for k, end in enumerate(ends):
-                longer = float(case.lower(np.int64(k), n + 1, 0.05, u).p)
-                require(
-                    longer <= end * (1 + 1e-11),
-                    f"{end} for {k} of {n}, {longer} of {n + 1}",
-                )
+        ends = [float(case.lower(np.int64(k), n, 0.05).p) for k in range(n + 1)]
+        for k, (before, after) in enumerate(pairwise(ends)):
+            require(before <= after, f"{before} for {k} of {n}, {after} for {k + 1}")
+        for k, end in enumerate(ends):
+            longer = float(case.lower(np.int64(k), n + 1, 0.05).p)
+            require(
+                longer <= end * (1 + 1e-11),
+                f"{end} for {k} of {n}, {longer} of {n + 1}",
+            )
 
 
 def is_the_share_itself(case: BoundCase) -> None:
     """Over all outcomes a class has its share, to the safe side, at any level."""
     for n, alpha in product(case.trials, case.alphas):
         for count in range(n + 1):
-            end = case.lower(np.int64(count), n, alpha, None)
+            end = case.lower(np.int64(count), n, alpha)
             p, q = Fraction(float(end.p)), Fraction(float(end.q))
             share = Fraction(count, n)
             require(p <= share and 1 - q <= share, f"{end} of {count} of {n}")
@@ -455,7 +406,7 @@ def holds_at_all_looks_together(case: BoundCase) -> None:
 
         @cache
         def end(k: int, n: int, alpha: float = alpha) -> float:
-            return float(case.lower(np.int64(k), n, alpha, None).p)
+            return float(case.lower(np.int64(k), n, alpha).p)
 
         looks = [(n, k) for n in (1, 3, 8, LOOKS) for k in range(1, n + 1, 3)]
         for p in sorted({end(k, n) for n, k in looks} - {0.0}):
@@ -500,11 +451,11 @@ def holds_whatever_stops_the_sampling(case: BoundCase) -> None:
     """
     for alpha in case.alphas:
         looks = looks_of(case, LOOKS, alpha)
-        each = BOUNDS[of_one_look(case)]
+        bound = BOUNDS[of_one_look(case)]
         with quiet():
             ends = [
                 [
-                    float(each.lower(np.int64(k), *at_level(look), None).p)
+                    float(bound.lower(np.int64(k), *at_level(look)).p)
                     for k in range(look.samples + 1)
                 ]
                 for look in looks

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -47,6 +47,7 @@ class Extreme:
     sigma: float
     scores: tuple[tuple[float, float | None], ...]
     distances: tuple[float, ...]
+    direction: str = "transport"  # or "inverse": which of its maps is asked
 
     @classmethod
     def drawn(cls, scheme: Scheme, sigma: float, seed: int, reach: float) -> Self:
@@ -65,7 +66,7 @@ class Extreme:
         return self.scheme.radius(z_a, self.sigma, z_b)
 
     def transport(self, z: Any, radius: Any) -> Any:
-        return self.scheme.transport(z, radius, self.sigma)
+        return getattr(self.scheme, self.direction)(z, radius, self.sigma)
 
     @property
     def transports(self) -> bool:
@@ -73,13 +74,19 @@ class Extreme:
         return type(self.scheme).transport is not Scheme.transport
 
     @property
+    def has_another_inverse(self) -> bool:
+        """Whether its scheme states an inverse that is not its transport."""
+        is_stated = type(self.scheme).inverse is not Scheme.inverse
+        return is_stated and not self.scheme.self_inverse
+
+    @property
     def firsts(self) -> list[float]:
         """The first scores, once each."""
         return sorted({z_a for z_a, _ in self.scores})
 
     def __str__(self) -> str:
-        stated = {**self.scheme.parameters}
-        return f"{self.scheme.name} {stated}, sigma {self.sigma!r}"
+        parameters = {**self.scheme.parameters}
+        return f"{self.scheme.name} {parameters}, sigma {self.sigma!r}"
 
 
 def extreme_schemes(scheme: Scheme) -> Any:
@@ -96,23 +103,23 @@ def extreme_schemes(scheme: Scheme) -> Any:
         Of schemes. Parameters that are refused together must be named by the error.
     """
     strategies: Any = need("hypothesis.strategies", "a suite of extremes")
-    stated = scheme.parameters
-    own = {
-        name: _values(strategies, domain, stated[name])
+    parameters = scheme.parameters
+    optional = {
+        name: _values(strategies, domain, parameters[name])
         for name, domain in type(scheme).domains.items()
-        if name in stated
+        if name in parameters
     }
-    drawn = strategies.fixed_dictionaries({}, optional=own)
+    drawn = strategies.fixed_dictionaries({}, optional=optional)
     made = drawn.map(partial(_made, scheme))
     return made.filter(lambda scheme: scheme is not None)
 
 
-def _values(strategies: Any, domain: Domain, stated: Any) -> Any:
+def _values(strategies: Any, domain: Domain, value: Any) -> Any:
     """Numbers of a domain, of the kind of one that is stated: its ends and others."""
     low, high = domain.low, domain.high
-    if isinstance(stated, int):
+    if isinstance(value, int):
         inside = [end for end in (*WHOLE, low, high) if low <= end <= high < math.inf]
-        return strategies.sampled_from([int(end) for end in inside] or [stated])
+        return strategies.sampled_from([int(end) for end in inside] or [value])
     beside = math.nextafter(low, math.inf), math.nextafter(high, -math.inf)
     ends = [end for end in (*SCORES, low, high, *beside) if _is_inside(end, domain)]
     floats = strategies.floats(
@@ -209,6 +216,8 @@ def check_extremes(
         hold(str(case), case, RADII)
         if case.transports:
             hold(str(case), case, TRANSPORT)
+        if case.has_another_inverse:
+            hold(str(case), replace(case, direction="inverse"), TRANSPORT)
 
     drawn = extreme_schemes(scheme) if among is None else among
     run: Any = hypothesis.given(drawn, strategies.integers(0, 2**32 - 1))(attempt)
@@ -310,11 +319,11 @@ def grow_by_no_flush(case: Extreme) -> None:
             radii = [_if_taken(case, *pair) for pair in case.scores]
     # compared when denormals are numbers again
     for pair, radius, whole in zip(case.scores, radii, expected, strict=True):
-        held = 0 <= radius <= whole
-        if not held:  # of other last digits
-            held = 0 <= radius <= whole * (1 + ROUNDING)
-            held &= not exceeds(case.scheme, case.sigma, radius, *pair)
-        require(held, f"{radius!r}, else {whole!r} {_at(*pair)}")
+        holds = 0 <= radius <= whole
+        if not holds:  # of other last digits
+            holds = 0 <= radius <= whole * (1 + ROUNDING)
+            holds &= not exceeds(case.scheme, case.sigma, radius, *pair)
+        require(holds, f"{radius!r}, else {whole!r} {_at(*pair)}")
 
 
 def _if_taken(case: Extreme, z_a: float, z_b: float | None) -> float:
@@ -411,9 +420,9 @@ def hold_the_score(case: Extreme) -> None:
     z, _, (low, high) = _moved(case)
     room = 1e-9 * (1 + abs(z))
     with quiet():
-        held = (low <= z + room) & (z - room <= high)
-    held |= np.isinf(z) & (low <= high)
-    for i, j in np.argwhere(~held):
+        inside = (low <= z + room) & (z - room <= high)
+    inside |= np.isinf(z) & (low <= high)
+    for i, j in np.argwhere(~inside):
         raise AssertionError(f"{z[i, 0]!r} becomes [{low[i, j]!r}, {high[i, j]!r}]")
 
 
@@ -431,8 +440,8 @@ def are_the_same_alone(case: Extreme) -> None:
         )
 
 
-def _is_near(one: float, other: float) -> bool:
-    return one == other or abs(one - other) <= ROUNDING * (1 + abs(other))
+def _is_near(first: float, second: float) -> bool:
+    return first == second or abs(first - second) <= ROUNDING * (1 + abs(second))
 
 
 def take_any_array(case: Extreme) -> None:
@@ -447,9 +456,9 @@ def take_any_array(case: Extreme) -> None:
         "read-only": wide,
         "of long doubles": wide.astype(np.longdouble),
     }
-    for form, given in forms.items():
+    for form, scores in forms.items():
         with quiet():
-            again = case.transport(given, distances)
+            again = case.transport(scores, distances)
         same = np.array_equal(again[0], low) and np.array_equal(again[1], high)
         require(same, f"an array {form} gives {again}")
     for shape in ((0,), (0, 3), (3, 0)):

@@ -23,9 +23,11 @@ from rsbounds.answers import ANSWERS, Answer, restored, scope_of
 from rsbounds.audit import verify
 from rsbounds.audit._bounds import PROOFS as BOUND_PROOFS
 from rsbounds.audit._proofs import PROOFS
-from rsbounds.certificate import SCOPES
-from rsbounds.certify import Job, Stopping, certify_dataset
-from rsbounds.results import COLUMNS, Row
+from rsbounds.certificate import SCOPES, as_drawn
+from rsbounds.certify import certify_dataset
+from rsbounds.certify.internal import job_of
+from rsbounds.results import Row
+from rsbounds.results.internal import COLUMNS, manifest_path, read_rows
 from rsbounds.schemes import METHODS
 from rsbounds.testing._properties import Property, require
 
@@ -121,7 +123,7 @@ class Rows:
 
 def timeless(path: Path) -> list[Row]:
     """The rows of a file in the order of the inputs, but for their times."""
-    rows = sorted(results.read_rows(path), key=lambda row: row.idx)
+    rows = sorted(read_rows(path), key=lambda row: row.idx)
     return [replace(row, time="", extra=dict(row.extra)) for row in rows]
 
 
@@ -144,7 +146,8 @@ def require_same(expected: Sequence[Row], rows: Sequence[Row], what: str) -> Non
 def states_whose_certificates_they_are(rows: Rows) -> None:
     """Rows state the scope that rsbounds stands for, and no more."""
     manifest = results.Manifest.read(rows.whole)
-    expected = scope_of(rows.answer, manifest.procedure.bound)
+    samplers = rows.answer.samplers(rows.model)
+    expected = scope_of(rows.answer, manifest.procedure.bound, samplers)
     for row in timeless(rows.whole):
         require(row.scope in SCOPES, f"scope is {row.scope!r}")
         require(row.scope == expected, f"scope is {row.scope!r}, not {expected!r}")
@@ -171,9 +174,10 @@ def gives_its_rows_again(rows: Rows) -> None:
     """What a row holds of its samples gives the same row, as recertify does."""
     manifest = results.Manifest.read(rows.whole)
     scheme = type(rows.answer.scheme).from_parameters(manifest.parameters)
-    scheme.scope = rows.answer.scheme.scope
+    # as recertify reads it off the file: the samples were drawn before
+    scheme.scope = as_drawn(rows.answer.scheme.scope, manifest.scope)
     answer = again(rows.answer, scheme, manifest.answer)
-    job = Job(answer, (), Stopping.of(manifest.procedure))
+    job = job_of(answer, manifest.procedure)
     before, after = [], []
     for row in timeless(rows.whole):
         try:
@@ -222,10 +226,10 @@ def takes_bits_of_the_system(rows: Rows) -> None:
     if find_spec("cryptography") is None:
         return
     try:
-        path = rows.run("system", noise_source="os")
+        path = rows.run("system", seed="os")
     except ValueError as error:
         message = str(error)
-        require("noise_source" in message, f"it refuses without a name: {message}")
+        require("seed" in message, f"it refuses without a name: {message}")
         require("\n" not in message, f"it refuses in several lines: {message}")
         return
     require(
@@ -247,7 +251,7 @@ def is_found_when_forged(rows: Rows) -> None:
     radius = columns.index("radius")
     chosen = max(range(len(cells)), key=lambda i: float(cells[i][radius]))
     path = rows.folder / "forged.tsv"
-    shutil.copy(results.manifest_path(rows.whole), results.manifest_path(path))
+    shutil.copy(manifest_path(rows.whole), manifest_path(path))
     for place, column in enumerate(columns):
         if column == "time":  # of which nothing follows
             continue

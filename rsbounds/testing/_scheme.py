@@ -45,7 +45,7 @@ def check_scheme(
         noise: ``{}``.
     sampler : callable, optional
         Makes the sampler of a model, a function of a NumPy batch, where
-        ``scheme.sampler`` can't.
+        ``as_sampler(model, scheme)`` can't.
     model : callable, optional
         A function of a batch of copies of at least two classes, where such batches are
         no arrays: by default one that is linear.
@@ -77,10 +77,10 @@ def check_scheme(
     if x is None:
         size = int(min(scheme.parameters.get("dim", 4), 4096))
         x = np.full(size, 153 / 255)  # on the grid of sound noise
-    given = np.asarray(x)
-    if given.dtype.kind == "f":
-        given = given.astype(np.float32)
-    case = SchemeCase(scheme, given, fixed, sampler)
+    array = np.asarray(x)
+    if array.dtype.kind == "f":
+        array = array.astype(np.float32)
+    case = SchemeCase(scheme, array, fixed, sampler)
     entry = f"scheme {scheme.name!r}"
     hold(entry, case, SCHEME)
     if case.transports:
@@ -89,7 +89,7 @@ def check_scheme(
         return
     function = linear(case.x.size) if model is None else model
     numbers: dict[str, Any] = {}
-    if scheme.outcomes is not None:
+    if scheme.bound:
         hold(entry, case, OUTCOMES)
         numbers = {"n": scheme.outcomes, "bound": "exact"}
     else:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
-from rsbounds.sampling import Sampler
+from rsbounds.sampling import Sampler, as_sampler
 from rsbounds.schemes import Scheme
 from rsbounds.testing._properties import quiet
 
@@ -83,6 +84,22 @@ class SchemeCase:
         with quiet():
             return self.scheme.transport(z, radius, self.sigma)
 
+    def inverse(self, z: Any, radius: Any) -> tuple[Any, Any]:
+        """What scores within a radius were at the input."""
+        with quiet():
+            return self.scheme.inverse(z, radius, self.sigma)
+
+    @cached_property
+    def inverts(self) -> bool:
+        """Whether its scheme states the inverse of its transport."""
+        try:
+            self.inverse(0.0, 0.0)
+        except ArgumentError as error:
+            if error.name != "scheme":
+                raise
+            return False
+        return True
+
     @cached_property
     def transports(self) -> bool:
         """Whether its noise is the same at every input."""
@@ -93,12 +110,9 @@ class SchemeCase:
         """What makes a sampler of a model; None where nothing draws the noise."""
         if self.draws is not None:
             return self.draws
-        drawn_elsewhere = (
-            self.scheme.law
-            and self.scheme.drawn is None
-            and type(self.scheme).sampler is Scheme.sampler
-        )
-        return None if drawn_elsewhere else self.scheme.sampler
+        if self.scheme.law and self.scheme.drawn is None:
+            return None
+        return lambda model: as_sampler(model, self.scheme)
 
     def half_space_radius(self, z_a: float, z_b: float | None) -> Any:
         """The distance at which half-spaces change the class; None for other laws.

@@ -98,6 +98,15 @@ def require_within(
         f"at distance {distance} the score was drawn as in [{seen_low}, {seen_high}]; "
         f"transport allows [{least}, {most}]",
     )
+    if not case.inverts:
+        return
+    before, _ = case.inverse(seen_low, distance)
+    _, after = case.inverse(seen_high, distance)
+    require(
+        here[1] >= before and here[0] <= after,
+        f"at the input the score was drawn as in {here}; of [{seen_low}, {seen_high}] "
+        f"at distance {distance} the inverse allows [{before}, {after}]",
+    )
 
 
 NOISE: tuple[Property[SchemeCase], ...] = (
@@ -115,8 +124,8 @@ def kept_first(case: SchemeCase, nearby: Any) -> tuple[float, float]:
     first = case.x.ravel()[0]
 
     def sides(batch: Any) -> NDArray[np.float64]:
-        kept = [np.ravel(copy)[:1] == [first] for copy in batch]
-        seen = np.array([bool(same.all() and same.size) for same in kept])
+        same_number = [np.ravel(copy)[:1] == [first] for copy in batch]
+        seen = np.array([bool(same.all() and same.size) for same in same_number])
         return np.stack([seen, ~seen], axis=1).astype(np.float64)
 
     assert case.sampler_of is not None

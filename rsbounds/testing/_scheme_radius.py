@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds.certificate import ANOTHERS, SCOPES, norm_of
-from rsbounds.schemes import METHODS, Scheme, check_entry, is_own
+from rsbounds.certificate import ANOTHERS, SCOPES, Norm
+from rsbounds.schemes import METHODS, Scheme
+from rsbounds.schemes.internal import check_entry, is_own
 from rsbounds.testing._properties import Property, quiet, refuses, require
 from rsbounds.testing._scheme_case import (
     FEW_DIGITS,
@@ -30,7 +31,7 @@ from rsbounds.testing._scheme_case import (
 def is_an_entry(case: SchemeCase) -> None:
     """It can stand in the list of methods."""
     check_entry(type(case.scheme))
-    norm_of(case.scheme.norm)
+    Norm.of(case.scheme.norm)
     require(isinstance(case.scheme.law, str), f"law is {case.scheme.law!r}")
 
 
@@ -52,7 +53,7 @@ def has_a_level(case: SchemeCase) -> None:
 def survives_pickling(case: SchemeCase) -> None:
     """A worker gets the same scheme by pickle."""
     again: Scheme = pickle.loads(pickle.dumps(case.scheme))
-    names = ("name", "scope", "norm", "law", "sound", "outcomes", "parameters")
+    names = ("name", "scope", "norm", "law", "outcomes", "parameters")
     for name in names:
         before, after = getattr(case.scheme, name), getattr(again, name)
         require(before == after, f"{name} is {before!r} and then {after!r}")
@@ -62,8 +63,8 @@ def survives_pickling(case: SchemeCase) -> None:
 
 def is_made_of_its_parameters(case: SchemeCase) -> None:
     """from_parameters gives the same radii of what a manifest holds."""
-    stated = json.loads(json.dumps(dict(case.scheme.parameters)))
-    same_radii(case, type(case.scheme).from_parameters(stated))
+    parameters = json.loads(json.dumps(dict(case.scheme.parameters)))
+    same_radii(case, type(case.scheme).from_parameters(parameters))
 
 
 def same_radii(case: SchemeCase, other: Scheme) -> None:
@@ -76,20 +77,20 @@ def same_radii(case: SchemeCase, other: Scheme) -> None:
 def refuses_damaged_parameters(case: SchemeCase) -> None:
     """A parameter that is missing or out of its domain is named by a ValueError."""
     scheme = type(case.scheme)
-    stated = case.scheme.parameters
+    parameters = case.scheme.parameters
     for name, domain in scheme.domains.items():
         wrong = [math.nan, "text", None, math.nextafter(domain.low, -math.inf)]
         if domain.closed in ("neither", "right"):
             wrong.append(domain.low)
         for value in wrong:
-            damaged = {**stated, name: value}
+            damaged = {**parameters, name: value}
 
             def make(damaged: Mapping[str, Any] = damaged) -> Scheme:
                 return scheme.from_parameters(damaged)
 
             refuses(name, make, f"{name} = {value!r}")
         if domain.required:
-            others = {key: value for key, value in stated.items() if key != name}
+            others = {key: value for key, value in parameters.items() if key != name}
 
             def without(others: Mapping[str, Any] = others) -> Scheme:
                 return scheme.from_parameters(others)

@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
-from rsbounds.testing._properties import Property, refuses, require
+from rsbounds.testing._properties import Property, quiet, refuses, require
 from rsbounds.testing._scheme_case import (
     PAIRS,
     ROUNDING,
@@ -17,6 +18,7 @@ from rsbounds.testing._scheme_case import (
 from rsbounds.testing._scheme_radius import at, require_rising
 
 FINITE = tuple(z for z in SCORES if math.isfinite(z))
+PROBABILITY_ROUNDING = 1e-13
 
 
 def rests_at_distance_0(case: SchemeCase) -> None:
@@ -100,6 +102,43 @@ def mirrors(case: SchemeCase) -> None:
         )
 
 
+def is_undone_by_its_inverse(case: SchemeCase) -> None:
+    """The inverse goes no further back than transport came, and all the way."""
+    if not case.inverts:
+        return  # answers that ask for it refuse the scheme
+    z = np.array(FINITE)[:, None]
+    low, high = case.transport(z, case.reaches)
+    first, last = case.inverse(z, case.reaches)
+    # "at most" by the ends of events that are reached, neither none nor all
+    for name, left, right, reached in (
+        ("z before its upper end", z, case.inverse(high, case.reaches)[0], high),
+        ("its lower end's before z", case.inverse(low, case.reaches)[1], z, low),
+        (
+            "its upper end from before z",
+            case.transport(first, case.reaches)[1],
+            z,
+            first,
+        ),
+        ("z its lower end from after", z, case.transport(last, case.reaches)[0], last),
+    ):
+        left, right = np.broadcast_arrays(left, right)
+        wrong = np.isfinite(reached) & ~_is_at_most(left, right)
+        for i, j in np.argwhere(wrong):
+            require(
+                False,
+                f"{name} is not at most that: {left[i, j]!r} and {right[i, j]!r} of "
+                f"z = {FINITE[i]} within {case.reaches[j]}",
+            )
+
+
+def _is_at_most(left: Any, right: Any) -> Any:
+    """Whether scores are at most others, but for the rounding of probabilities."""
+    apart = np.minimum(ndtr(left) - ndtr(right), ndtr(-right) - ndtr(-left))
+    with quiet():
+        near = left <= right + 1e-9 * (1 + abs(right))
+    return near | (apart <= PROBABILITY_ROUNDING)
+
+
 def broadcasts(case: SchemeCase) -> None:
     """Arrays of scores and distances broadcast, each as it would be alone."""
     z = np.array(FINITE)[:, None]
@@ -139,6 +178,7 @@ TRANSPORT: tuple[Property[SchemeCase], ...] = (
     holds_what_half_spaces_do,
     agrees_with_the_radius,
     mirrors,
+    is_undone_by_its_inverse,
     broadcasts,
     refuses_distances_that_are_none,
 )

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.testing._properties import Property, hold, require
-from rsbounds.transforms import FiniteGroup, Transform, require_transform
+from rsbounds.transforms import FiniteGroup, Transform
+from rsbounds.transforms.internal import require_transform
 
 #: Two ways to one copy in float64 differ by no more, relative to the largest number.
 ROUNDING = 1e-9
@@ -149,11 +150,13 @@ def in_torch(case: GroupCase, expected: Any, arguments: Callable[..., Any]) -> N
     require_near(np.asarray(copies), expected, "a tensor's copies and an array's")
 
 
-def require_near(one: Any, other: Any, what: str) -> None:
+def require_near(first: Any, second: Any, what: str) -> None:
     """AssertionError where two arrays differ by more than rounding."""
-    require(one.shape == other.shape, f"{what}: shapes {one.shape}, {other.shape}")
-    largest = max(abs(one).max(), abs(other).max())
-    apart = abs(one - other).max()
+    require(
+        first.shape == second.shape, f"{what}: shapes {first.shape}, {second.shape}"
+    )
+    largest = max(abs(first).max(), abs(second).max())
+    apart = abs(first - second).max()
     require(apart <= ROUNDING * largest, f"{what} differ by {apart:.2g}")
 
 
@@ -181,7 +184,7 @@ def has_one_orbit(case: GroupCase) -> None:
     expected = sorted(copy.tobytes() for copy in orbit)
     for copy in orbit[:: max(1, case.order // 16)]:
         is_taken(case, copy)
-        others = sorted(each.tobytes() for each in case.orbit(copy))
+        others = sorted(element.tobytes() for element in case.orbit(copy))
         require(others == expected, "a copy has other copies than the input")
 
 

@@ -18,7 +18,7 @@ FEW = 2
 FAR = 1e4
 _HALF_WIDTH = ("uniform", "splitting")
 #: Methods whose truth is one formula, whatever their parameters are.
-_CLOSED = ("gaussian", "anisotropic", "two-queries")
+_CLOSED = ("gaussian", "anisotropic", "correlated", "two-queries")
 #: Those whose worst case is computed, digits and more for every power of ten of a lead.
 _WORST_CASES = ("semi-elastic", "lipschitz", "range", "generator", "blocks")
 WORST_DIGITS = 24
@@ -32,11 +32,10 @@ _AFFINE_SCORE = 6.0
 def oracle() -> Any:
     """The functions in mpmath, loaded when they are asked for."""
     need("mpmath", "a suite")
-    from rsbounds import oracle
-    from rsbounds.oracle import certificates as certificates
-    from rsbounds.oracle import discrete as discrete
+    import rsbounds.oracle.certificates
+    import rsbounds.oracle.discrete
 
-    return oracle
+    return rsbounds.oracle
 
 
 def exceeds(
@@ -48,20 +47,20 @@ def exceeds(
     """
     if not 0 < radius < math.inf:
         return False
-    own = METHODS.is_own(scheme.name)
+    is_ours = METHODS.is_own(scheme.name)
     inner = getattr(scheme, "scheme", None)
     if isinstance(inner, Scheme):  # noise in the parameter of a transformation
         return exceeds(inner, sigma, radius, z_a, z_b)
-    if own and scheme.name in _DISCRETE:
+    if is_ours and scheme.name in _DISCRETE:
         changes = int(min(radius, FEW))
         return not _is_certified(scheme, changes, _outward(z_a, z_b))
-    if own and scheme.name in _CLOSED:
+    if is_ours and scheme.name in _CLOSED:
         return bool(_excess(scheme, sigma, radius, z_a, z_b, DIGITS) > 0)
-    if own and scheme.name in _WORST_CASES:
+    if is_ours and scheme.name in _WORST_CASES:
         return _exceeds_its_worst_case(scheme, sigma, radius, z_a, z_b)
-    if own and scheme.name == "brightness-contrast":
+    if is_ours and scheme.name == "brightness-contrast":
         return _exceeds_a_contrasts(scheme.parameters, radius, z_a, z_b)
-    largest = _largest(scheme, sigma, z_a, z_b) if own else None
+    largest = _largest(scheme, sigma, z_a, z_b) if is_ours else None
     return largest is not None and bool(largest < radius)
 
 
@@ -207,7 +206,7 @@ def _is_certified(
     """
     certified = oracle().discrete.certified
     cases = _DISCRETE[scheme.name](scheme.parameters, changes)
-    return all(certified(some, *p) for some in cases if some)
+    return all(certified(pair, *p) for pair in cases if pair)
 
 
 def _outward(z_a: float, z_b: float | None) -> tuple[Fraction, Fraction | None]:
@@ -247,12 +246,12 @@ def _flips(parameters: Mapping[str, Any], changes: int) -> list[Cases]:
 def _mask(parameters: Mapping[str, Any], changes: int) -> list[Cases]:
     mask_cases = oracle().discrete.mask_cases
     if "keep_probability" in parameters:
-        kept = Fraction(parameters["keep_probability"])
-        return [mask_cases(changes, kept, changes)]
+        keep = Fraction(parameters["keep_probability"])
+        return [mask_cases(changes, keep, changes)]
     if not changes <= parameters["dim"] <= 8:
         return []
-    kept = Fraction(parameters["keep_count"])
-    return [mask_cases(parameters["dim"], kept, changes)[:1]]
+    keep = Fraction(parameters["keep_count"])
+    return [mask_cases(parameters["dim"], keep, changes)[:1]]
 
 
 def _deletion(parameters: Mapping[str, Any], changes: int) -> list[Cases]:

@@ -5,6 +5,7 @@ from rsbounds.torch import radius
 from rsbounds.torch.adaptive import Adaptive
 from rsbounds.torch.networks.biased import locally_biased, value_and_grad
 from rsbounds.torch.networks.combine import Concatenation, GroupSort, Residual, Scale
+from rsbounds.torch.networks.dense import DenseMaps
 from rsbounds.torch.networks.lipschitz_bound import (
     gradient_lipschitz_upper_bound,
     lipschitz_upper_bound,
@@ -20,7 +21,7 @@ from rsbounds.torch.networks.shaped import (
 from rsbounds.torch.networks.sigma import SigmaNetwork
 from rsbounds.torch.smooth import LogVotes, Smooth
 from rsbounds.torch.training.fitting import fit
-from rsbounds.torch.training.levels import average_radius_loss, data_dependent_sigma
+from rsbounds.torch.training.levels import average_radius_loss
 from rsbounds.torch.training.perturbed import augment, pgd, soft_vote
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "CertifiedGenerator",
     "CertifiedNoise",
     "Concatenation",
+    "DenseMaps",
     "FixedNoise",
     "GroupSort",
     "LogVotes",
@@ -40,7 +42,6 @@ __all__ = [
     "TorchSampler",
     "augment",
     "average_radius_loss",
-    "data_dependent_sigma",
     "fit",
     "generator_loss",
     "gradient_lipschitz_upper_bound",

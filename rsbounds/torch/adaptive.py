@@ -8,9 +8,9 @@ import torch
 
 from rsbounds._numerics.checks import count
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.noises.two_queries import levels
 from rsbounds.sampling.torch_noise import wide
 from rsbounds.schemes import Scheme, two_queries
+from rsbounds.schemes.internal import query_levels
 
 #: Room for the roundings of a level in float32, so that none is below what is stated.
 _UPWARD = 1 + 2.0**-20
@@ -84,7 +84,7 @@ class Adaptive(torch.nn.Module):
                 )
         self.mask = mask
         self.model = model
-        self.query_levels = levels(sigma, share)
+        self.query_levels = query_levels(sigma, share)
 
     def forward(self, copies: torch.Tensor) -> Any:
         """Scores of copies (count, 3, *shape of x) that a sampler drew.

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from rsbounds._numerics.checks import count, on_host
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import ABSTAIN, Certificate
-from rsbounds.certify import certified, predict
+from rsbounds.certify import predict
+from rsbounds.certify.internal import certified
 from rsbounds.confidence import lower_bound
 from rsbounds.procedure import Procedure, require_procedure
-from rsbounds.sampling import Phase, as_sampler, stream
+from rsbounds.sampling import Phase, as_sampler
+from rsbounds.sampling.internal import stream
 from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.sampling.torch_modules import as_tensor, autocast_type, home
 from rsbounds.schemes import Scheme, gaussian
@@ -35,11 +37,11 @@ class Smooth(torch.nn.Module):
     By default a certificate holds for the idealised classifier, whose noise is exactly
     normal and added in real numbers. The noise that runs is a floating-point
     approximation, and a classifier that looks at the last bits of its input (such as
-    the parity of 2^24 x) can tell the two apart. With ``sound_noise`` a certificate
-    holds for the program itself: it rounds its input to whole multiples of 1/255 and
-    draws exactly from the law of the rounded noise. Inputs must be such multiples, as
-    images of 8 bits are, and a scheme whose level follows the input must be made with
-    ``sound=True``.
+    the parity of 2^24 x) can tell the two apart. With a scheme on a grid, such as
+    ``schemes.gaussian(0.5).on_grid()``, a certificate holds for the program itself: it
+    rounds its input to whole multiples of 1/255 and draws exactly from the law of the
+    rounded noise (Voracek and Hein 2023). Inputs must be such multiples, as images of 8
+    bits are.
 
     Parameters
     ----------
@@ -55,8 +57,6 @@ class Smooth(torch.nn.Module):
     procedure : Procedure
         Its seed, bound and runner-up: n0, n and alpha are arguments of the calls. The
         i-th call draws the same samples in every run, for any ``batch_size``.
-    sound_noise : bool
-        Draw whole-numbered noise exactly (Voracek and Hein 2023).
     autocast : {"bfloat16", "float16"}, optional
         Mixed precision of the forward passes, :meth:`forward` too.
     samples : int
@@ -89,7 +89,6 @@ class Smooth(torch.nn.Module):
         sigma: float | Scheme | FixedNoise | CertifiedNoise,
         *,
         procedure: Procedure = DEFAULTS,
-        sound_noise: bool = False,
         autocast: str | None = None,
         samples: int = 16,
     ) -> None:
@@ -104,7 +103,6 @@ class Smooth(torch.nn.Module):
         self.samples = count("samples", samples, 1)
         autocast_type(autocast)  # raises ValueError for an unknown name
         self._autocast = autocast
-        self._sound = sound_noise
         self._calls = iter(range(sys.maxsize))  # counts on in a copy
         self.sigma = sigma
 
@@ -116,13 +114,13 @@ class Smooth(torch.nn.Module):
     @sigma.setter
     def sigma(self, sigma: float | Scheme | FixedNoise | CertifiedNoise) -> None:
         if isinstance(sigma, FixedNoise | CertifiedNoise):
-            self._scheme: Scheme = sigma.scheme(sound=self._sound)
+            self._scheme: Scheme = sigma.scheme()
         else:
             self._scheme = sigma if isinstance(sigma, Scheme) else gaussian(sigma)
-        given = isinstance(sigma, Scheme | FixedNoise | CertifiedNoise)
-        self._sigma = sigma if given else self.scheme.parameters["sigma"]
-        # what is kept may be a sampler of other noise
-        self._kept: tuple[torch.nn.Module, Any] | None = None
+        is_object = isinstance(sigma, Scheme | FixedNoise | CertifiedNoise)
+        self._sigma = sigma if is_object else self.scheme.parameters["sigma"]
+        # the sampler that is cached may draw other noise
+        self._cached: tuple[torch.nn.Module, Any] | None = None
 
     @property
     def scheme(self) -> Scheme:
@@ -187,10 +185,7 @@ class Smooth(torch.nn.Module):
     def certificate(
         self, x: torch.Tensor, n0: int, n: int, alpha: float, batch_size: int
     ) -> Certificate:
-        """The same as :meth:`certify` with all its evidence.
-
-        Counts, bounds, level and scope.
-        """
+        """What :meth:`certify` says of an input, as a certificate with its evidence."""
         with self._batches_explained(x):
             return certified(
                 self._sampler(batch_size, x),
@@ -205,8 +200,10 @@ class Smooth(torch.nn.Module):
         """Say so where the classifier fails on copies of x because x is a batch."""
         try:
             yield
-        except RuntimeError as error:
-            if not self._is_batch(x):
+        except (RuntimeError, ArgumentError) as error:
+            # of a failed pass that was explained the cause is torch's error
+            cause = error if isinstance(error, RuntimeError) else error.__cause__
+            if not isinstance(cause, RuntimeError) or not self._is_batch(x):
                 raise
             raise ArgumentError(
                 "x",
@@ -260,18 +257,18 @@ class Smooth(torch.nn.Module):
         device = home(model)
         if isinstance(model, _Function):
             device = x.device if isinstance(x, torch.Tensor) else torch.device("cpu")
-        kept = self._kept
-        if kept is None or kept[0] is not model or kept[1].device != device:
-            made = self.scheme.sampler(
+        cached = self._cached
+        if cached is None or cached[0] is not model or cached[1].device != device:
+            made = as_sampler(
                 model,
+                self.scheme,
                 num_classes=self.num_classes,
-                sound_noise=self._sound,
                 autocast=self._autocast,
                 device=device,
             )
-            kept = (model, made)
-            self._kept = kept
-        sampler: Any = kept[1]
+            cached = (model, made)
+            self._cached = cached
+        sampler: Any = cached[1]
         sampler.batch = count("batch", batch_size, 1)
         return sampler
 
@@ -280,7 +277,7 @@ class Smooth(torch.nn.Module):
         return f"num_classes={self.num_classes}, sigma={self.sigma}"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kept": None}
+        return {**self.__dict__, "_cached": None}
 
 
 class LogVotes(torch.nn.Module):

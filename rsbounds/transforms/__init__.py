@@ -20,10 +20,7 @@ from typing import Any
 
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.registry import Registry
-from rsbounds.transforms._transform import FiniteGroup, Transform
-from rsbounds.transforms._transform import applied as applied
-from rsbounds.transforms._transform import column as column
-from rsbounds.transforms._transform import require_composition as require_composition
+from rsbounds.transforms._transform import FiniteGroup, Transform, column
 from rsbounds.transforms.blur import Blur
 from rsbounds.transforms.brightness import Brightness
 from rsbounds.transforms.contrast import Contrast
@@ -34,7 +31,7 @@ from rsbounds.transforms.quarter_turns import QuarterTurns
 from rsbounds.transforms.rotation_z import RotationZ
 from rsbounds.transforms.shift import Shift
 
-__all__ = ["REFUSED", "TRANSFORMS", "FiniteGroup", "Transform", "column", "named"]
+__all__ = ["TRANSFORMS", "FiniteGroup", "Transform", "column"]
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{1,30}")
 _RESERVED = ("edit", "inf", "nan")  # what a norm may be besides

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.noises import single
+from rsbounds.noises.internal import floating
 
 #: What two ways to the same copy may differ by, relative to the largest number.
 _APART = 1e-5
+#: The logarithm of the largest factor: it and its inverse have all digits of float32.
+LARGEST_LOG = 87.0
 
 
 class Transform(ABC):
-    """A group of transformations of inputs: T_a T_b = T_(a + b), for all real a and b.
+    r"""A group of transformations of inputs: T_a T_b = T_(a + b), for all real a and b.
 
     The equation must hold for every input that :meth:`checked` lets pass, but for
     rounding: noise in the parameter certifies nothing without it. So nothing may be
@@ -35,6 +39,11 @@ class Transform(ABC):
         How many numbers a has.
     one_sided : bool
         Whether T_a is defined for a >= 0 alone.
+    reach : float
+        Up to this \|a\| a copy is T_a x but for roundings, in float32 as in float64: no
+        factor overflows, or loses digits by being too small. Levels whose noise may
+        draw more are refused. Of a transformation of your own it is infinite unless it
+        says so, and what the farthest draw makes of an input is looked at.
 
     Examples
     --------
@@ -55,10 +64,11 @@ class Transform(ABC):
     inputs: ClassVar[str] = "finite numbers"
     dim: ClassVar[int] = 1
     one_sided: ClassVar[bool] = False
+    reach: ClassVar[float] = math.inf
 
-    def checked(self, x: Any) -> NDArray[np.float32]:
-        """One input in float32; ArgumentError("x", ...) where the group ends."""
-        return single(x)
+    def checked(self, x: Any) -> NDArray[Any]:
+        """One input in its own type; ArgumentError("x", ...) where the group ends."""
+        return floating(x)
 
     @abstractmethod
     def apply(self, x: Any, a: Any, xp: Any) -> Any:
@@ -106,9 +116,9 @@ class FiniteGroup(ABC):
         Element 0 is the identity. Beyond the last one they begin again.
         """
 
-    def checked(self, x: Any) -> NDArray[np.float32]:
-        """One input in float32; ArgumentError("x", ...) of another shape."""
-        point = single(x)
+    def checked(self, x: Any) -> NDArray[Any]:
+        """One input in its own type; ArgumentError("x", ...) of another shape."""
+        point = floating(x)
         try:
             self.order(point.shape)
         except ArgumentError as error:
@@ -175,6 +185,37 @@ def applied(transform: Transform, x: Any, a: Any, xp: Any) -> Any:
             f"{transform.name!r} returned {type(copies).__name__}{of_shape}",
         )
     return copies
+
+
+def largest_level(transform: Any, farthest: float) -> float:
+    """The largest level whose draws, of so many levels at most, are within the reach.
+
+    In three digits, as errors print it.
+    """
+    level = float(transform.reach) / farthest
+    return level if level == math.inf else three_digits(level, math.floor)
+
+
+def three_digits(value: float, rounded: Callable[[float], int]) -> float:
+    """A positive number in three digits, by ``math.floor`` or ``math.ceil``."""
+    step = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return float(f"{rounded(value / step) * step:.3g}")
+
+
+def require_finite(transform: Transform, x: NDArray[Any], farthest: float) -> None:
+    """ArgumentError where the farthest draw makes numbers that aren't finite."""
+    ends = (farthest,) if transform.one_sided else (farthest, -farthest)
+    for end in ends:
+        a = np.full((1, transform.dim), end, x.dtype)
+        with np.errstate(all="ignore"):
+            copies = applied(transform, x, a, np)
+        if not np.isfinite(copies).all():
+            raise ArgumentError(
+                "transform",
+                f"must make finite numbers of every draw, in {x.dtype}; "
+                f"{transform.name!r} does not at a = {end:g}: take a smaller level, or "
+                "state its reach",
+            )
 
 
 def require_composition(transform: Transform, x: NDArray[Any], scale: float) -> None:

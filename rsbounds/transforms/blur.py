@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rsbounds._numerics.checks import check
 from rsbounds.transforms._transform import (
     Transform,
     column,
     constant,
     require_pictures,
 )
+
+_LARGEST = 2.0**100  # sums of so many numbers are finite in float32
 
 
 class Blur(Transform):
@@ -26,11 +29,13 @@ class Blur(Transform):
     formula = "heat flow for a time a; the blur's variance is 2 a squared pixels"
     inputs = "pictures of shape (rows, columns) or (channels, rows, columns)"
     one_sided = True
+    reach = 2.0**120  # times the largest frequency's square still finite
 
-    def checked(self, x: Any) -> NDArray[np.float32]:
-        """One input in float32; ArgumentError("x", ...) for others."""
+    def checked(self, x: Any) -> NDArray[Any]:
+        """One input in its own type; ArgumentError("x", ...) for others."""
         point = super().checked(x)
         require_pictures(point.shape)
+        check("x", point, abs(point) <= _LARGEST, "at most 2^100 in size")
         return point
 
     def apply(self, x: Any, a: Any, xp: Any) -> Any:

@@ -10,6 +10,7 @@ class Brightness(Transform):
 
     name = "brightness"
     formula = "x + a, in the unit of the numbers"
+    reach = 2.0**126  # half of what float32 holds
 
     def apply(self, x: Any, a: Any, xp: Any) -> Any:
         """Add a number for each copy."""

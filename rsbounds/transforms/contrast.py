@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rsbounds.transforms._transform import Transform, column
+from rsbounds.transforms._transform import LARGEST_LOG, Transform, column
 
 
 class Contrast(Transform):
@@ -10,6 +10,7 @@ class Contrast(Transform):
 
     name = "contrast"
     formula = "e^a x, about 0; a is the logarithm of the factor"
+    reach = LARGEST_LOG
 
     def apply(self, x: Any, a: Any, xp: Any) -> Any:
         """Multiply by a factor for each copy."""

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from rsbounds.transforms._transform import Transform, column
+from rsbounds.transforms._transform import LARGEST_LOG, Transform, column
 
 
 class Gain(Transform):
@@ -11,6 +11,7 @@ class Gain(Transform):
 
     name = "gain"
     formula = "10^(a/20) x, a in decibels"
+    reach = LARGEST_LOG * 20 / math.log(10)
 
     def apply(self, x: Any, a: Any, xp: Any) -> Any:
         """Multiply by a factor for each copy."""

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import check
-from rsbounds.transforms._transform import Transform, column
+from rsbounds.transforms._transform import LARGEST_LOG, Transform, column
 
 
 class Gamma(Transform):
@@ -15,9 +14,10 @@ class Gamma(Transform):
     name = "gamma"
     formula = "x^(e^a); a is the logarithm of gamma"
     inputs = "numbers in [0, 1]"
+    reach = LARGEST_LOG
 
-    def checked(self, x: Any) -> NDArray[np.float32]:
-        """One input in float32; ArgumentError("x", ...) for others."""
+    def checked(self, x: Any) -> NDArray[Any]:
+        """One input in its own type; ArgumentError("x", ...) for others."""
         point = super().checked(x)
         check("x", point, (point >= 0) & (point <= 1), "in [0, 1]")
         return point

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.errors import ArgumentError
@@ -15,9 +14,10 @@ class RotationZ(Transform):
     name = "rotation-z"
     formula = "points turned about the third axis, a in radians"
     inputs = "point clouds of shape (points, 3)"
+    reach = 1024.0  # of larger angles float32 holds fewer than 13 bits behind the point
 
-    def checked(self, x: Any) -> NDArray[np.float32]:
-        """One input in float32; ArgumentError("x", ...) for others."""
+    def checked(self, x: Any) -> NDArray[Any]:
+        """One input in its own type; ArgumentError("x", ...) for others."""
         point = super().checked(x)
         if point.ndim != 2 or point.shape[1] != 3:
             raise ArgumentError(

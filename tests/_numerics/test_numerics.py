@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rsbounds import special
 from rsbounds._numerics.checks import as_floats, as_integers, number
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import SMALL, content_of
 from rsbounds._numerics.progress import Progress
 from rsbounds._numerics.rounding import round_down, round_up
@@ -213,3 +214,57 @@ def test_files_have_a_limit(tmp_path):
         file.truncate(SMALL + 1)
     with pytest.raises(ValueError, match="67108864"):
         content_of(path)
+
+
+def test_integers_beyond_64_bits_are_numbers_like_others():
+    big = 2**64 + 1
+    assert as_floats("x", big) == 2.0**64
+    assert as_floats("x", [big, 0.5]).tolist() == [2.0**64, 0.5]
+    assert as_floats("x", [big, 1], towards=np.inf)[0] == np.nextafter(2.0**64, np.inf)
+    assert as_floats("x", [-big, 1], towards=np.inf)[0] == -(2.0**64)
+    with pytest.raises(ArgumentError, match=r"^x must be float64 numbers"):
+        as_floats("x", [big, 1], exact=True)
+    with pytest.raises(ArgumentError, match=r"^x must be in \[0, 10\].*first 18446"):
+        as_floats("x", [big, 1], 0, 10)
+    for value in (big, [big, 1]):
+        with pytest.raises(ArgumentError, match=r"^k must be < 2\^63; got .*18446744"):
+            as_integers("k", value)
+        with pytest.raises(ArgumentError, match=r"^k must be >= 0; got .*-18446744"):
+            as_integers("k", -big if value == big else [-big, 1])
+
+
+@pytest.mark.parametrize("check", [as_floats, as_integers])
+def test_errors_about_any_value_are_one_short_line(check):
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series(["a", "b"])
+    for value in (column, 10**400, [10**400], column.to_frame(), "a\nb"):
+        with pytest.raises(ArgumentError) as caught:
+            check("k", value)
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 140
+
+
+def test_no_advice_is_given_that_is_then_refused():
+    masked = np.ma.masked_array([1, 2], mask=[False, True])
+    with pytest.raises(ArgumentError, match="fill them, with NaN"):
+        as_floats("x", masked)
+    as_floats("x", masked.astype(float).filled(np.nan))
+    pandas = pytest.importorskip("pandas")
+    missing = pandas.Series([1, None], dtype="Int64")
+    for value in (masked, missing, missing.array):
+        with pytest.raises(ArgumentError, match="leave them out"):
+            as_integers("k", value)
+        with pytest.raises(ArgumentError, match="leave them out"):
+            as_floats("x", value, nan=False)
+
+
+def test_a_tensor_with_a_gradient_is_refused_by_its_argument():
+    """PyTorch's own RuntimeError came out of every function that takes numbers."""
+    torch = pytest.importorskip("torch")
+    for value in (
+        torch.ones(2, requires_grad=True),
+        torch.ones((), requires_grad=True),
+    ):
+        with pytest.raises(ArgumentError, match="x must be plain numbers, detached"):
+            as_floats("x", value)
+    assert as_floats("x", torch.ones(2)).tolist() == [1, 1]

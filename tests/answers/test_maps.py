@@ -6,8 +6,9 @@ from mpmath import mp
 from scipy.stats import binom
 
 from rsbounds import certify_dataset
-from rsbounds.answers import Maps, certified_maps, certify_map
-from rsbounds.answers._maps import holm, read_truth
+from rsbounds.answers import Maps, certify_map
+from rsbounds.answers._map_labels import holm
+from rsbounds.answers._maps import read_truth
 from rsbounds.schemes import gaussian
 
 SCHEME = gaussian(0.5)
@@ -152,16 +153,16 @@ def test_certified_maps_are_those_that_the_rows_count():
     run = certify_dataset(
         lambda batch: np.stack([-batch, batch], axis=1), x, answer, alpha=0.01
     )
-    maps = certified_maps(run.rows, tau=0.75, alpha=0.01)
+    maps = answer.certified(run.rows, alpha=0.01)
     assert maps.shape == x.shape
     assert set(maps.ravel().tolist()) == {-1, 0, 1}
     for row, labels, expected in zip(run.rows, maps, truth, strict=True):
         assert (labels == expected).sum() == int(row.extra["right"])
         assert (labels >= 0).sum() == int(row.extra["certified"])
     with pytest.raises(ValueError, match=r"alpha.*run"):
-        certified_maps(run.rows, tau=0.9, alpha=0.01)
+        Maps(SCHEME, 0.9).certified(run.rows, alpha=0.01)
     with pytest.raises(ValueError, match=r"rows.*'maps'"):
-        certified_maps([], tau=0.75, alpha=0.01)
+        answer.certified([], alpha=0.01)
 
 
 def test_true_maps_of_a_file_may_have_positions_of_no_class(tmp_path):
@@ -171,3 +172,24 @@ def test_true_maps_of_a_file_may_have_positions_of_no_class(tmp_path):
     np.save(place, np.array([[0, -2, 1]]))
     with pytest.raises(ValueError, match=">= -1"):
         read_truth(place)
+
+
+def test_maps_keep_their_shape():
+    rng = np.random.default_rng(0)
+    select = rng.multinomial(10, [0.8, 0.2], (4, 3))
+    counts = rng.multinomial(100, [0.95, 0.05], (4, 3))
+    samples = {"n": 100, "alpha": 0.001, "scheme": SCHEME}
+    labels, radius = certify_map(select, counts, 0.75, **samples)
+    flat, same = certify_map(
+        select.reshape(12, 2), counts.reshape(12, 2), 0.75, **samples
+    )
+    assert labels.shape == (4, 3)
+    assert (labels.ravel() == flat).all()
+    assert radius == same
+    x = np.array([[[2.0, -2.0, 0.0], [1.0, 1.0, -1.0]]], np.float32)
+    answer = Maps(gaussian(0.25), 0.75)
+    run = certify_dataset(lambda batch: np.stack([batch, -batch], 1), x, answer)
+    found = answer.certified(run.rows, alpha=0.001, shape=(2, 3))
+    assert found.tolist() == [[[0, 1, -1], [0, 0, 1]]]
+    with pytest.raises(ValueError, match=r"shape must be of 6 positions; got \(2, 2\)"):
+        answer.certified(run.rows, alpha=0.001, shape=(2, 2))

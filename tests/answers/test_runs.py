@@ -3,6 +3,7 @@ samplers.
 """
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,16 +14,15 @@ from rsbounds.answers import (
     Maps,
     TopK,
     Values,
-    intervals,
-    map_summary,
     value_interval,
 )
 from rsbounds.answers._map_rows import from_runs, runs
 from rsbounds.audit import verify
 from rsbounds.cli import main
 from rsbounds.results import read
-from rsbounds.sampling import ArraySampler, Phase, stream
+from rsbounds.sampling import ArraySampler, Phase
 from rsbounds.sampling.adapters import output_sampler
+from rsbounds.sampling.internal import stream
 from rsbounds.schemes import gaussian
 
 SCHEME = gaussian(0.25)
@@ -97,11 +97,16 @@ def test_verify_proves_what_the_code_would_let_pass(tmp_path, monkeypatch):
     """Ranks, p-values and radii that a wrong library computes are refused by the
     proofs.
     """
-    from rsbounds.answers import _maps, _topk, _values
+    from rsbounds.answers import _map_labels, _topk, _values
 
     for answer, module, name, wrong in (
         ("values", _values, "_rank", lambda n, level, z: 200),
-        ("maps", _maps, "lower_bound", lambda hits, n, alpha: np.ones(len(hits))),
+        (
+            "maps",
+            _map_labels,
+            "end",
+            lambda hits, *_: SimpleNamespace(p=np.ones(len(hits))),
+        ),
         ("top-k", _topk, "radius_of", lambda *_: 0.9),
     ):
         path = tmp_path / f"{answer}.tsv"
@@ -158,7 +163,7 @@ def test_reports_of_values_and_maps(tmp_path, capsys):
 
 def test_values_are_those_of_one_input(tmp_path):
     results = values()
-    low, high = intervals(results.rows)
+    low, high = Values.intervals(results.rows)
     assert low.shape == high.shape == (6, 3, 2)
     drawn = output_sampler(outputs, "values")(
         X[2], 0.25, 500, stream(0, 2, Phase.ESTIMATE)
@@ -171,7 +176,7 @@ def test_values_are_those_of_one_input(tmp_path):
 
 def test_a_radius_beyond_n_is_said_once(tmp_path):
     with pytest.warns(RuntimeWarning, match=r"ends.*radius") as said:
-        low, high = intervals(values(radii=[0.1, 3.0]).rows)
+        low, high = Values.intervals(values(radii=[0.1, 3.0]).rows)
     assert len(said) == 1
     assert np.isinf(low[:, 1]).all()
     assert np.isinf(high[:, 1]).all()
@@ -184,7 +189,7 @@ def test_nan_outputs_count_against_the_interval(tmp_path):
     with pytest.warns(RuntimeWarning, match="samples are void"):
         void = certify_values(some, X[:1], SCHEME, radii=[0.1], n=500)
     assert void.rows[0].void > 0
-    assert np.isinf(intervals(void.rows)[1]).all()
+    assert np.isinf(Values.intervals(void.rows)[1]).all()
     with pytest.warns(RuntimeWarning, match="samples are void"):
         none = certify_values(
             lambda b: b[:, 0] * np.nan, X[:1], SCHEME, radii=[0.1], n=500
@@ -202,12 +207,12 @@ def test_map_summary_is_that_of_the_maps():
         right += int(row.extra["right"])
         assert right <= certified
         assert (chosen == truth.ravel()).mean() > 0.7
-    summary = map_summary(results.rows)
+    summary = Maps.figures(results.rows)
     assert summary["accuracy"] == right / 80
     assert summary["abstain"] == 1 - certified / 80
     assert 0 < summary["miou"] <= summary["accuracy"] + 0.2
     assert np.isnan(
-        map_summary(certify_maps(two_classes, POINTS, SCHEME, n=200).rows)["miou"]
+        Maps.figures(certify_maps(two_classes, POINTS, SCHEME, n=200).rows)["miou"]
     )
 
 
@@ -244,11 +249,11 @@ def test_samplers_of_ones_own_and_other_noise():
 
     sampler.law = "laplace"
     results = certify_values(sampler, X, schemes.laplace(0.25), radii=[0.1], n=500)
-    assert np.isfinite(intervals(results.rows)[0]).all()
+    assert np.isfinite(Values.intervals(results.rows)[0]).all()
     with pytest.raises(ValueError, match=r"sampler.*noise"):
         certify_values(sampler, X, SCHEME, radii=[0.1], n=500)
     results = certify_values(outputs, X, schemes.laplace(0.25), radii=[0.1], n=500)
-    assert np.isfinite(intervals(results.rows)[0]).all()
+    assert np.isfinite(Values.intervals(results.rows)[0]).all()
     with pytest.raises(ValueError, match=r"sampler.*noise"):
         certify_dataset(
             ArraySampler(best), (X, Y), TopK(schemes.laplace(0.25), 2), n=500
@@ -305,7 +310,7 @@ MOVING = schemes.sigma_range(lambda x: 0.5, 0.4, 0.6, 5)
             lambda: certify_dataset(best, (X, Y), TopK(MOVING, 2)),
             "the same at every input",
         ),
-        (lambda: intervals(maps().rows), "must be of the answer 'values'"),
+        (lambda: Values.intervals(maps().rows), "must be of the answer 'values'"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -16,13 +16,10 @@ from scipy.stats import multinomial
 
 from rsbounds.answers import top_k_radius
 from rsbounds.answers._topk import compared, estimate, radius_of
-from rsbounds.answers._topk_plan import Choice, Plan, plan
+from rsbounds.answers._topk_plan import TopKChoice, TopKPlan, plan
 from rsbounds.certify import certify_counts
-from rsbounds.confidence import (
-    Pair,
-    lower_bound,
-    upper_bound,
-)
+from rsbounds.confidence import lower_bound, upper_bound
+from rsbounds.confidence.internal import Pair
 from rsbounds.procedure import Procedure
 from rsbounds.schemes import METHODS, gaussian, laplace
 
@@ -85,10 +82,12 @@ def test_levels_by_enumeration(p, k):
 #: Plans of three others that no selection samples need to have made: all of t and T,
 #: each at its part of alpha/2.
 ANY_PLANS = [
-    Plan(2, (Choice(1, (), 8), Choice(2, (), 4))),
-    Plan(2, (Choice(1, (2,), 4), Choice(1, (), 8))),
-    Plan(3, (Choice(1, (), 18), Choice(2, (), 18), Choice(3, (), 6))),
-    Plan(3, (Choice(1, (1,), 12), Choice(2, (3,), 6), Choice(1, (1, 2), 6))),
+    TopKPlan(2, (TopKChoice(1, (), 8), TopKChoice(2, (), 4))),
+    TopKPlan(2, (TopKChoice(1, (2,), 4), TopKChoice(1, (), 8))),
+    TopKPlan(3, (TopKChoice(1, (), 18), TopKChoice(2, (), 18), TopKChoice(3, (), 6))),
+    TopKPlan(
+        3, (TopKChoice(1, (1,), 12), TopKChoice(2, (3,), 6), TopKChoice(1, (1, 2), 6))
+    ),
 ]
 
 
@@ -110,7 +109,7 @@ def test_a_sum_of_any_t_takes_a_part_for_each():
     p, n, alpha = (0.01, 0.33, 0.33, 0.33), 12, 0.12
     errors = {2: 0.0, 6: 0.0}
     for parts in errors:
-        chosen = Plan(3, (Choice(1, (), parts),))
+        chosen = TopKPlan(3, (TopKChoice(1, (), parts),))
         for counts in tables(n, 4):
             numbers = {"n": n, "alpha": alpha, "scheme": SCHEME, "sigma": 0.5}
             pair = estimate(np.array(counts), 0, chosen, **numbers).pair
@@ -184,7 +183,7 @@ def test_the_sum_is_at_least_that_of_some_of_the_most_likely():
         apart = tuple((1 + rng.permutation(classes - 1))[: rng.integers(0, k)].tolist())
         window = k - len(apart)
         t = int(rng.integers(1, window + 1))
-        result = compared(counts, 0, k, Choice(t, apart, 2))
+        result = compared(counts, 0, k, TopKChoice(t, apart, 2))
         outside = [i for i in range(1, classes) if i not in apart]
         least = [
             min(int(counts[list(b)].sum()) for b in combinations(members, t))
@@ -202,11 +201,15 @@ def test_the_best_of_the_choices_decides(scheme):
         counts = rng.multinomial(1000, rng.dirichlet(np.full(6, 0.4)))
         label = int(rng.choice(np.argsort(-counts)[:3]))
         rest = [i for i in np.argsort(-counts).tolist() if i != label]
-        choices = (Choice(1, tuple(rest[:2]), 6), Choice(2, (), 18), Choice(3, (), 6))
+        choices = (
+            TopKChoice(1, tuple(rest[:2]), 6),
+            TopKChoice(2, (), 18),
+            TopKChoice(3, (), 6),
+        )
         numbers = {"n": 1000, "alpha": 0.01, "scheme": scheme, "sigma": 0.5}
-        together = estimate(counts, label, Plan(3, choices), **numbers)
+        together = estimate(counts, label, TopKPlan(3, choices), **numbers)
         radii = [
-            estimate(counts, label, Plan(3, (choice,)), **numbers).radius
+            estimate(counts, label, TopKPlan(3, (choice,)), **numbers).radius
             for choice in choices
         ]
         assert together.radius == max(radii)

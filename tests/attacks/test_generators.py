@@ -15,7 +15,10 @@ from scipy.special import ndtr, ndtri
 from rsbounds import certify_dataset
 from rsbounds.certify import Procedure, certify
 from rsbounds.certify import predict as smoothed_class
-from rsbounds.sampling import ArraySampler, Phase, as_sampler, grid_noise, stream
+from rsbounds.noises import grid_noise
+from rsbounds.noises.grid_noise import OnGrid
+from rsbounds.sampling import ArraySampler, Phase, as_sampler
+from rsbounds.sampling.internal import stream
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
 
@@ -73,7 +76,7 @@ def test_nobody_plugs_in_a_generator_silently():
     assert "generator" not in inspect.signature(certify).parameters
     assert "generator" not in inspect.signature(certify_dataset).parameters
     assert "generator" not in inspect.signature(as_sampler).parameters
-    for claim in ({"noise_source": "os"}, {"margin": 1e-6}):
+    for claim in ({"seed": "os"}, {"margin": 1e-6}):
         with pytest.raises(ValueError, match="got the sampler"):
             certify(weak_sampler, POINT, gaussian(SIGMA), n=N, **claim)
 
@@ -86,9 +89,9 @@ def test_sound_noise_refuses_the_certificate(library):
         def forward(self, batch):
             return torch.from_numpy(knows_the_generator(batch.numpy()))
 
-    sampler = ArraySampler(knows_the_generator, sound_noise=True)
+    sampler = ArraySampler(knows_the_generator, noise=OnGrid())
     if library == "torch":
-        sampler = TorchSampler(Knowing(), sound_noise=True)
+        sampler = TorchSampler(Knowing(), noise=OnGrid())
     found = certify(sampler, POINT, gaussian(SIGMA), n=N, margin=1e-6)
     assert found.predict == 1
     assert found.counts[0] == 0
@@ -110,7 +113,7 @@ def knows_the_seed(seed):
         score = np.where(known, 1.0, -1.0)
         return np.stack([score, -score], axis=1)
 
-    return ArraySampler(classifier, sound_noise=True)
+    return ArraySampler(classifier, noise=OnGrid())
 
 
 def test_a_known_seed_is_a_weak_generator():
@@ -125,7 +128,7 @@ def test_a_known_seed_is_a_weak_generator():
 def test_noise_of_the_operating_system_refuses_the_certificate():
     pytest.importorskip("cryptography")
     sampler = knows_the_seed(0)
-    numbers = {"n": N, "margin": 1e-6, "noise_source": "os"}
+    numbers = {"n": N, "margin": 1e-6, "seed": "os"}
     found = certify(sampler, POINT, gaussian(SIGMA), **numbers)
     # one of 1,100 copies of 64 numbers is drawn with probability below 1e-100
     assert (found.predict, found.counts) == (1, (0, N))
@@ -173,9 +176,9 @@ def test_a_biased_bit_makes_radii_too_large():
     # 125 steps along the first axis: past the plane and within that radius
     past = np.array([75 / 255, 0.0], np.float32)
     assert biased.radius > 1.5 * truth > 125 / 255 + 1e-6
-    sampler = ArraySampler(half_space, sound_noise=True)
+    sampler = ArraySampler(half_space, noise=OnGrid())
     assert smoothed_class(sampler, past, gaussian(SIGMA), Procedure(n=N)) == 1
     sound = certify(sampler, x, gaussian(SIGMA), n=100_000, margin=1e-9)
     assert 0.95 * truth < sound.radius < truth
     with pytest.raises(ValueError, match="got the sampler"):
-        certify(biased_sampler, x, gaussian(SIGMA), n=N, noise_source="os")
+        certify(biased_sampler, x, gaussian(SIGMA), n=N, seed="os")

@@ -16,6 +16,7 @@ import torch
 from rsbounds.certify import Procedure, certify, measure_margin
 from rsbounds.certify import predict as smoothed_class
 from rsbounds.lbrs import boundary_radius
+from rsbounds.noises.grid_noise import OnGrid
 from rsbounds.sampling import ArraySampler
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
@@ -170,7 +171,7 @@ def test_a_measured_margin_refuses_the_certificate(model, make):
     data = X[None], np.array([1])
     margin, record = measure_margin(model, data, gaussian(SIGMA))
     assert record["largest"] > 0.3
-    for options in ({}, {"sound_noise": True}):
+    for options in ({}, {"noise": OnGrid()}):
         found = certify(make(**options), X, gaussian(SIGMA), n=1000, margin=margin)
         assert (found.predict, found.radius) == (-1, 0.0)
 
@@ -178,7 +179,7 @@ def test_a_measured_margin_refuses_the_certificate(model, make):
 @EACH
 def test_sound_noise_alone_is_no_help(model, make):
     """It makes the noise exact, and not the scores."""
-    found = certify(make(sound_noise=True), X, gaussian(SIGMA), n=1000)
+    found = certify(make(noise=OnGrid()), X, gaussian(SIGMA), n=1000)
     assert found.predict == 0
     assert found.radius > 0.15
 
@@ -190,7 +191,7 @@ def test_without_the_offset_a_margin_costs_nothing():
         return np.stack([batch[:, 0] - batch.dtype.type(0.5), 0 * batch[:, 0]], axis=1)
 
     margin, _ = measure_margin(near, (X[None], np.array([1])), gaussian(SIGMA))
-    sampler = ArraySampler(near, sound_noise=True)
+    sampler = ArraySampler(near, noise=OnGrid())
     found = certify(sampler, X, gaussian(SIGMA), n=1000, margin=margin)
     assert found.predict == 1
     assert 0.2 < found.radius < 0.3

@@ -73,7 +73,7 @@ def test_sound_noise_refuses_the_certificate(make):
     """
     point = np.full(DIM, 1.0, np.float32)
     moved = np.full(DIM, 248 / 255, np.float32)
-    sampler = make(point, sound_noise=True)
+    sampler = make(point, noise=gaussian(SIGMA).on_grid())
     at_point = certify(sampler, point, gaussian(SIGMA), n=N)
     at_moved = certify(sampler, moved, gaussian(SIGMA), n=N)
     assert at_point.radius > float(np.linalg.norm(point - moved)) > 0.75

@@ -267,7 +267,7 @@ def drawn(seed):
 
 
 @pytest.mark.parametrize(
-    "seed", [s if s % 9 == 0 else pytest.param(s, marks=SLOW) for s in range(36)]
+    "seed", [s if s % 18 == 0 else pytest.param(s, marks=SLOW) for s in range(36)]
 )
 def test_sound_and_within_1e_11(seed):
     scheme, z, sigma, dim, mean_lip = drawn(seed)
@@ -282,7 +282,7 @@ def test_sound_and_within_1e_11(seed):
     # the side that binds, once the lower and once the upper; the floor's kink beside
     # the radius
     quick_each(
-        3,
+        6,
         [
             (LipschitzSigma(0.5), 4.77, 1.0, 784),
             (SemiElastic(0.5), 1.28, 1.0, 1),
@@ -335,7 +335,7 @@ def worst_classifier(distance, z_a, sigma0, sigma1, dim):
 
 
 @pytest.mark.parametrize(
-    "dim", [1, 784, *(pytest.param(d, marks=SLOW) for d in (2, 10, 150528))]
+    "dim", [784, *(pytest.param(d, marks=SLOW) for d in (1, 2, 10, 150528))]
 )
 @pytest.mark.parametrize(
     ("z_a", "rate"), [(0.3, 0.1), (2.3263478740408408, 0.01), (3.7, 1.0)]
@@ -380,7 +380,7 @@ def test_attack_with_a_runner_up(dim, side):
 
 @pytest.mark.parametrize(
     ("dim", "z_a", "z_b", "sigma", "scheme"),
-    quick_each(3, [
+    quick_each(6, [
         # an inner ball lost its radius in s + u: certified up to 4e-4 too far, or not
         # at all
         (3.0, 1.7843140393034493, -15.670080818396265, 1.0,
@@ -415,7 +415,8 @@ def test_regressions(dim, z_a, z_b, sigma, scheme):
     "rate", [0.01, *(pytest.param(r, marks=SLOW) for r in (0.0, 100.0))]
 )
 @pytest.mark.parametrize(
-    ("p_a", "p_b"), [(0.3 + 1e-7, 0.3), (0.3 + 1e-12, 0.3), (1e-9, 9.9e-10)]
+    ("p_a", "p_b"),
+    quick_each(3, [(0.3 + 1e-12, 0.3), (0.3 + 1e-7, 0.3), (1e-9, 9.9e-10)]),
 )
 def test_close_probabilities(p_a, p_b, rate):
     """The difference of their scores has few digits: 3e-9 of the radius was lost."""

@@ -25,6 +25,7 @@ from torch_digits import (
 
 from rsbounds.certify import predict
 from rsbounds.procedure import Procedure
+from rsbounds.sampling import as_sampler
 from rsbounds.schemes import gaussian, semielastic
 from rsbounds.semielastic import KNNSigma
 from rsbounds.torch import (
@@ -117,7 +118,7 @@ def shaped(maps):
 
     fit(nn.ModuleList([net, maps]), loss, digits()[:2], epochs=6, rate=1e-2)
     noise = maps.noise()
-    return net, noise.scheme(), maps, noise.sampler(net, 10)
+    return net, noise.scheme(), maps, as_sampler(net, noise.scheme(), num_classes=10)
 
 
 def fixed_maps():

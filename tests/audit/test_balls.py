@@ -116,19 +116,19 @@ def test_tails_of_many_samples():
     ("count", "n"), [(0, 9), (1, 9), (9, 9), (60, 100), (180, 200)]
 )
 def test_bounds_are_proved_where_the_oracle_says_so(bound, count, n):
-    u, alpha = 0.3, 0.01
-    numbers = count, n, alpha, 1, u
-    pair = BOUNDS[bound].pair([count, 0], 0, n, alpha, runner_up=False, u=u)
+    alpha = 0.01
+    numbers = count, n, alpha, 1
+    pair = BOUNDS[bound].pair([count, 0], 0, n, alpha, runner_up=False)
     assert proved(bound, "z", pair.z_a, *numbers)
     assert proved(bound, "p", pair.p_a, *numbers)
     for z in (-8.0, -1.0, *(pair.z_a + step for step in (-1e-9, 1e-8, 0.1) if count)):
-        true = certificates.bound_excess(bound, count, n, z, alpha, u) <= 0
+        true = certificates.bound_excess(bound, count, n, z, alpha) <= 0
         assert proved(bound, "z", z, *numbers) == true
         with mp.workdps(30):
             p = float(oracle.ndtr(z, dps=30) * (1 - mp.mpf("1e-15")))
         assert proved(bound, "p", p, *numbers) == true
     if count:  # at half of the level it is none
-        assert not proved(bound, "z", pair.z_a, count, n, alpha, 2, u)
+        assert not proved(bound, "z", pair.z_a, count, n, alpha, 2)
     for none in (math.nan, math.inf):
         assert not proved(bound, "z", none, *numbers)
         assert not proved(bound, "p", none, *numbers)

@@ -13,13 +13,15 @@ from result_table import DATA, manifest, save, state, table
 from rsbounds import certify_dataset, schemes
 from rsbounds.answers import DecisionList, Values
 from rsbounds.audit import verify
-from rsbounds.certificate import ASSERTED_ENVELOPE, MEMORY, PROVEN_ENVELOPE
+from rsbounds.certificate import ASSERTED_ENVELOPE, FIXED_NOISE, PROVEN_ENVELOPE
 from rsbounds.certify import Settings
 from rsbounds.cli import main
 from rsbounds.composite import Cond, Rule
 from rsbounds.procedure import Procedure
-from rsbounds.results import read, read_card
-from rsbounds.results._facts import CARD, MANIFEST, By
+from rsbounds.reports import read_card
+from rsbounds.results import read
+from rsbounds.results._facts import CARD, MANIFEST
+from rsbounds.schemes import METHODS, By
 
 pytest.importorskip("flint")
 FULL = (*DATA, "--model", "models:linear", "--rerun", "12")
@@ -131,7 +133,7 @@ def test_a_version_is_no_name_of_a_model(finished, capsys):
     assert "model.timm must be of the form" in says(capsys, "verify out.tsv", 2)
     state(model={"timm": "1.0.15", **known})
     said = says(capsys, ["verify", "out.tsv", *FULL])
-    assert "model.timm" in said.split("as the file states them:")[1]
+    assert "model.timm" in said.split("Not checked, taken from the file:")[1]
     assert main(["report", "out.tsv", "--card", "card.json"]) == 0
     assert "model" not in read_card("card.json")["about"]
     for entries in ({"torchvision": "ImageNet"}, {"pillow": "ImageNet"}):
@@ -225,6 +227,23 @@ def test_how_a_rule_was_chosen_is_stated_and_said(tmp_path, monkeypatch, capsys)
     assert said in Path("card.md").read_text()
 
 
+def test_a_rule_that_was_fixed_before_the_run_is_recorded(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for fitted, notes in ((None, 1), ((), 0)):
+        out = f"{notes}.tsv"
+        answer = DecisionList(RULE, fitted=fitted)
+        made = certify_dataset(linear, (X, Y), answer, out=out, n0=20, n=200)
+        assert len(list(made.manifest.after_looking())) == notes
+        assert "answer.fitted" in verify(out).stated
+
+
+def test_the_demo_s_list_says_how_it_was_chosen():
+    pytest.importorskip("torch")
+    demo = importlib.import_module("rsbounds.demo")
+    anchors = np.random.default_rng(0).random((30, 2, 2)).astype(np.float32)
+    assert demo.schemes_of(anchors)["list"].parameters() == {"fitted": []}
+
+
 def test_terms_that_were_chosen_after_looking_are_said(finished, capsys):
     again = ["recertify", "out.tsv", "--alpha", "0.05", "--out", "b.tsv"]
     assert main(again) == 0
@@ -252,13 +271,13 @@ def test_an_envelope_that_is_called_proven_is_stated(tmp_path, monkeypatch, caps
 def test_asserted_bounds_that_are_called_another_scope_are_found(
     tmp_path, monkeypatch, capsys
 ):
-    """ "memory-based" holds as it stands: it hid that bounds were asserted."""
+    """ "fixed noise" holds as it stands: it hid that bounds were asserted."""
     monkeypatch.chdir(tmp_path)
     scheme = schemes.lipschitz(lambda x: 0.5, 0.01, 0.4, 8)
     certify_dataset(linear, (X, Y), scheme, out="out.tsv", n0=20, n=200)
-    state(scope=MEMORY)
-    save([row | {"scope": MEMORY} for row in table()])
-    assert "scope is 'memory-based'" in says(capsys, "verify out.tsv", 1)
+    state(scope=FIXED_NOISE)
+    save([row | {"scope": FIXED_NOISE} for row in table()])
+    assert "scope is 'fixed noise'" in says(capsys, "verify out.tsv", 1)
 
 
 # --- bounds to the side
@@ -341,7 +360,17 @@ def test_the_table_declares_each_entry_once():
         names = [fact.name for fact in facts]
         assert len({*names}) == len(names)
         assert all(fact.about for fact in facts)
-    assert {fact.by for fact in MANIFEST} == {*By}
+    # the noise answers for parameters, of which each method says who does
+    assert {fact.by for fact in MANIFEST} == {*By} - {By.NOISE}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_says_who_answers_for_each_parameter_of_its_radii(name):
+    method = METHODS[name]
+    parameters = {"law": {"method": "gaussian", "sigma": 0.5}, "blocks": []}
+    answers = method.who_answers(parameters)
+    assert method.domains.keys() <= answers.keys()
+    assert {*answers.values()} <= {*By} - {By.METHOD}
 
 
 @pytest.mark.parametrize("name", ["manifest-entries.csv", "card-entries.csv"])
@@ -374,7 +403,8 @@ def test_commands_say_as_json_what_they_print(work, capsys):
     assert (answer["out"], answer["rows"], answer["new"]) == ("out.tsv", 12, 12)
     assert {"clean", "abstain", "acr", "void"} <= answer.keys()
     answer = json.loads(says_out(capsys, ["merge", "all.tsv", "out.tsv", "--json"]))
-    assert answer == {"out": "all.tsv", "rows": 12, "files": 1, "missing": []}
+    whole = {"out": "all.tsv", "rows": 12, "files": 1, "missing": []}
+    assert answer == {**whole, "compared": True}
     again = ["recertify", "out.tsv", "--alpha", "0.01", "--out", "b.tsv", "--json"]
     answer = json.loads(says_out(capsys, again))
     assert answer["rows"] == 12

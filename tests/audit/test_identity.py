@@ -32,10 +32,8 @@ PLACES = {
     ),
     "its weights": ({"model": {"weights": {"a": "0"}}}, "nothing of the model given"),
     "labels": ({"data": {"labels": "0" * 64}}, "data.labels is '000"),
-    "the kind of data": (
-        {"data": {"kind": "imagefolder"}},
-        "data.kind is 'imagefolder'",
-    ),
+    "contents": ({"data": {"x": "0" * 64}}, "data.x is '000"),
+    "the shape of inputs": ({"data": {"shape": [36]}}, "data.shape is [36]"),
     "another data set": ({"data": {"rows": 10_000}}, "data.rows is 10000"),
     "a probe": ({"probe": {"0": "0:50"}}, "select is "),
 }

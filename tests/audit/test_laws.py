@@ -4,11 +4,12 @@ from fractions import Fraction
 from functools import partial
 
 import pytest
+from exact_curves import cases_of
 
 from rsbounds import schemes
 from rsbounds.audit._balls import arb, ctx
-from rsbounds.audit._discrete import _Changes, proved_discrete, too_many
-from rsbounds.audit._mixed import stated_changes, too_many_beside
+from rsbounds.audit.schemes import RADII
+from rsbounds.oracle import discrete
 
 PAIR = (schemes.flips(0.25, 0.5), schemes.categorical(0.5, 3))
 THREE = (*PAIR, schemes.mask(keep_probability=0.125))
@@ -28,8 +29,8 @@ CASES = {
     "blocks of so many kinds": (schemes.blocks(*PAIR, splits=[2]), (1, 2)),
     "three blocks": (schemes.blocks(*THREE, splits=[2, 4]), 4),
     # rows that lack what is rare
-    "many of two values": (schemes.categorical(0.508, 2), 1100),
-    "many flips": (schemes.flips(0.49, 0.48), (1100, 20)),
+    "many of two values": (schemes.categorical(0.508, 2), 80),
+    "many flips": (schemes.flips(0.49, 0.48), (60, 10)),
     "many masks": (schemes.mask(10**6, 7), 50_000),
 }
 #: Complements: in binary, so that a ball and a Fraction hold the same number.
@@ -44,13 +45,13 @@ def as_fraction(ball):
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_proved_is_the_exact_curve(name):
     scheme, changes = CASES[name]
-    proof = _Changes(scheme.name, scheme.parameters)
+    proof = RADII[scheme.name].changes(scheme.parameters)
     for q in LEFT_OUT:
         with ctx.workprec(256):
             left_out = arb(q.numerator) / q.denominator
             low = proof.least(lambda law, q=left_out: law.least(q), proof.ways(changes))
             ends = as_fraction(low.lower()), as_fraction(low.upper())
-        exact = scheme.curve.low(1 - q, changes)
+        exact = discrete.low(cases_of(scheme.curve, changes), 1 - q)
         assert ends[0] <= exact
         # 256 bits, of which slopes up to 2^90 leave more than half
         assert exact - ends[0] < Fraction(1, 2**140)
@@ -71,7 +72,7 @@ def test_what_is_proved_is_the_exact_curve(name):
     ],
 )
 def test_no_radius_of_a_curve_is_more_than_is_proved(scheme):
-    assert not too_many(scheme.name, scheme.parameters, scheme.curve.far)
+    assert not RADII[scheme.name].too_many(scheme.parameters, scheme.curve.far)
 
 
 @pytest.mark.slow
@@ -81,7 +82,7 @@ def test_hundreds_of_changes_of_several_kinds_are_proved():
     for scheme, radius in ((schemes.flips(0.475, 0.465), 408), (blocks, 505)):
         z = 2.4289  # of 1,000 votes of 1,000
         proved = partial(
-            proved_discrete, scheme.name, scheme.parameters, z_a=z, z_b=None
+            RADII[scheme.name].proved, scheme.parameters, 1.0, z_a=z, z_b=None
         )
         assert proved(radius=radius)
         assert not proved(radius=radius + 1)
@@ -91,9 +92,9 @@ def test_hundreds_of_changes_of_several_kinds_are_proved():
 def test_far_scores_are_proved(name):
     scheme, _ = CASES[name]
     for z_a, z_b in ((-8.0, -12.0), (-11.0, -11.5), (11.5, 8.0)):
-        radius = scheme.curve.radius_of_scores(z_a, z_b)
+        radius = scheme.curve.radius(z_a, z_b, scores=True)
         proved = partial(
-            proved_discrete, scheme.name, scheme.parameters, z_a=z_a, z_b=z_b
+            RADII[scheme.name].proved, scheme.parameters, 1.0, z_a=z_a, z_b=z_b
         )
         assert proved(radius=radius)
         assert not proved(radius=radius + 1)
@@ -101,16 +102,18 @@ def test_far_scores_are_proved(name):
 
 def test_a_frontier_of_other_kinds_is_not_proved():
     scheme = schemes.flips(0.2, 0.4)
-    assert proved_discrete("flips", scheme.parameters, (0, 0), 1.0, None)
-    assert not proved_discrete("flips", scheme.parameters, (0, 0, 0), 1.0, None)
-    assert not proved_discrete(
-        "categorical", {"keep": 0.5, "values": 3}, (0, 0), 1, None
-    )
+    proof = RADII["flips"]
+    assert proof.entry_proved(scheme.parameters, "0,0", 1.0, None)
+    assert not proof.entry_proved(scheme.parameters, "0,0,0", 1.0, None)
+    of_values = {"keep": 0.5, "values": 3}
+    assert not RADII["categorical"].entry_proved(of_values, "0,0", 1.0, None)
 
 
 def test_no_radius_is_stated_beside_more_changes_than_are_proved():
     noises = schemes.gaussian(1.0), schemes.categorical(0.5, 3)
     most = schemes.blocks(*noises, splits=[2], changes=400)
-    assert not too_many_beside(stated_changes(most.parameters))
+    proof = RADII["blocks"]
+    assert not proof.too_many(most.parameters, 0.0)
+    assert proof.too_many({**most.parameters, "changes": 401}, 0.0)
     with pytest.raises(ValueError, match="changes must be at most"):
         schemes.blocks(*noises, splits=[2], changes=401)

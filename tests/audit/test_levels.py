@@ -127,6 +127,7 @@ def test_levels_of_a_function(work, capsys):
     assert answer(capsys, 1, *levels).count("sigma is 0.51, 0.5 at this input") == 12
 
 
+@pytest.mark.slow
 def test_bounds_that_a_network_does_not_prove(work, capsys):
     """Bounds and radii that were changed alike are consistent; the network and the data
     tell.
@@ -269,7 +270,7 @@ def test_the_steepest_honest_levels_are_not_found(dim, scale, kind):
     )
 
 
-@pytest.mark.parametrize("dim", [1, 3072])
+@pytest.mark.parametrize("dim", [1, pytest.param(3072, marks=pytest.mark.slow)])
 def test_one_step_too_far_among_many_rows_is_found(dim):
     points = np.random.default_rng(0).random((900, dim)).astype(np.float32)
     levels = 0.5 + 0.1 * np.linalg.norm(points, axis=1) / np.sqrt(dim)

@@ -16,9 +16,12 @@ from rsbounds import composite
 from rsbounds.answers import DecisionList, TopClass, TopK
 from rsbounds.answers._list import Stages
 from rsbounds.answers._votes import Votes
-from rsbounds.audit import Kind, _radii, _topk
-from rsbounds.audit._list import Held
+from rsbounds.audit import Kind, _topk
+from rsbounds.audit._list import ListCounts
 from rsbounds.audit._rows import findings
+from rsbounds.audit.schemes import RADII
+from rsbounds.audit.schemes._absolute import AbsoluteProof
+from rsbounds.audit.schemes._discrete import DiscreteProof
 from rsbounds.certify import Procedure, certify_counts
 from rsbounds.results import Manifest, Row
 from rsbounds.schemes import METHODS
@@ -54,13 +57,13 @@ SCHEMES |= {
         "transformed",
         {"law": {"method": "exponential", "rate": 2.0}, "transform": "blur"},
     ),
+    "correlated": ("correlated", {"matrix": [[0.5, 0.1], [-0.3, 0.8]]}),
     "two-queries": ("two-queries", {"sigma_1": 0.5, "sigma_2": 0.7, "dim": 784}),
 }
 COUNTS = [(9900, 60), (5100, 4000), (4500, 700), (5100, 4900), (10000, 0), (300, 200)]
 BOUNDS = {
     "clopper-pearson": Procedure(n=10_000),
     "cohen": Procedure(n=10_000, runner_up=False),
-    "randomized": Procedure(n=10_000, bound="randomized"),
     "anytime": Procedure(n=10_000, alpha=0.05, bound="anytime"),
 }
 
@@ -156,6 +159,19 @@ RATE = (
     | st.floats(-300, -8).map(lambda e: 10**e)
     | st.floats(-8, 1).map(lambda e: 10**e)
 )
+ANGLE = st.floats(-math.pi, math.pi)
+
+
+def turned(sizes, first, second):
+    """A map of the plane of these two singular values."""
+    turns = [
+        np.array([[math.cos(a), -math.sin(a)], [math.sin(a), math.cos(a)]])
+        for a in (first, second)
+    ]
+    return (turns[0] @ np.diag(sizes) @ turns[1]).tolist()
+
+
+MAPS = st.builds(turned, st.tuples(POSITIVE, POSITIVE), ANGLE, ANGLE)
 
 
 @st.composite
@@ -178,6 +194,7 @@ def rows_of(draw, method):
         },
         "gaussian": {"sigma": sigma, "norm": draw(st.floats(1, 9)), "dim": draw(DIM)},
         "anisotropic": {"inner": draw(POSITIVE)},
+        "correlated": {"matrix": draw(MAPS)},
         "two-queries": {"sigma_1": sigma, "sigma_2": draw(POSITIVE), "dim": draw(DIM)},
         "semi-elastic": {"rate": draw(RATE), "dim": draw(DIM)},
         "lipschitz": floor,
@@ -192,10 +209,13 @@ def rows_of(draw, method):
     return parameters[method], sigma, z_a, z_b
 
 
-# their rows are proved in tests/transforms: of all of a group, and of a frontier
-OF_TRANSFORMS = ("orbit", "brightness-contrast")
+# of all of a group, of all pairs of masks, and of a frontier: their rows have tests of
+# their own
+OF_ALL = ("orbit", "double-masking", "brightness-contrast")
 METHODS_OF_NUMBERS = [
-    name for name in _radii.COVERED if name not in (*_radii.DISCRETE, *OF_TRANSFORMS)
+    name
+    for name, proof in RADII.items()
+    if not isinstance(proof, DiscreteProof) and name not in OF_ALL
 ]
 
 
@@ -209,25 +229,26 @@ def test_what_the_kernels_certify_is_proved(method, data):
         sigma = 1 / parameters["rate"]
     if method == "splitting":
         sigma = parameters["sigma"] = max(round(100 * sigma), 1) / 2
-    if method == "two-queries":
+    if method in ("two-queries", "correlated"):
         sigma = METHODS[method].from_parameters(parameters).own_level
     radius = METHODS[method].from_parameters(parameters).radius(z_a, sigma, z_b)
     if not 0 < radius < math.inf or z_a - (-z_a if z_b is None else z_b) < 1e-5:
         return
     before = flint.ctx.prec
-    assert _radii.proved(method, parameters, sigma, radius, z_a, z_b)
+    proof = RADII[method]
+    assert proof.proved(parameters, sigma, radius, z_a, z_b)
     # scores near each other leave an absolute error of a quantile or a share
-    rounding = 3e-11 * radius + 1e-12 * sigma * (method in _radii.ABSOLUTE)
-    assert not _radii.proved(method, parameters, sigma, radius + rounding, z_a, z_b)
+    rounding = 3e-11 * radius + 1e-12 * sigma * isinstance(proof, AbsoluteProof)
+    assert not proof.proved(parameters, sigma, radius + rounding, z_a, z_b)
     assert flint.ctx.prec == before
 
 
 def test_no_radius_from_a_level_that_cannot_be():
-    known = {"rate": 1e3, "dim": 784}
-    assert not _radii.proved("semi-elastic", known, 0.25, 1e300, 2.0, None)
-    assert not _radii.proved("semi-elastic", known, 0.25, math.inf, 2.0, None)
-    assert not _radii.proved("semi-elastic", known, 0.25, math.nan, 2.0, None)
-    assert not _radii.proved("semi-elastic", known, 1e-300, 1e-3, 1e5, None)
+    known, proved = {"rate": 1e3, "dim": 784}, RADII["semi-elastic"].proved
+    assert not proved(known, 0.25, 1e300, 2.0, None)
+    assert not proved(known, 0.25, math.inf, 2.0, None)
+    assert not proved(known, 0.25, math.nan, 2.0, None)
+    assert not proved(known, 1e-300, 1e-3, 1e5, None)
 
 
 RULES = [NAMED[name] for name in ("cascade", "cohen", "gates")]
@@ -256,10 +277,10 @@ def lists(count):
 def test_decision_lists_are_proved_component_by_component():
     decided = set()
     for rule, select, n, found in lists(40):
-        plan = composite.plan(rule, select, n, 0.01)
+        plan = composite.internal.plan(rule, select, n, 0.01)
         numbers = {"n": n, "alpha": 0.01, "void_against": False}
         drawn = found.stage_counts
-        held = Held(rule, plan, drawn, **numbers)
+        held = ListCounts(rule, plan, drawn, **numbers)
         assert held.proves(found.item, found.radius)
         higher = found.radius * (1 + 1e-9) + 1e-8
         for item in range(len(rule.items)):
@@ -372,12 +393,12 @@ def test_no_planner_is_believed_about_a_list():
     one class the list's answer, and no other.
     """
     for rule, select, n, found in lists(12):
-        plan = composite.plan(rule, select, n, 0.01)
+        plan = composite.internal.plan(rule, select, n, 0.01)
         numbers = {"n": n, "alpha": 0.01, "void_against": False}
         plans = [replace(plan, items=())]
         for cls in range(np.shape(select)[1]):
             if cls != plan.cls:
                 plans.append(replace(plan, cls=cls))
         for other in plans:
-            held = Held(rule, other, found.stage_counts, **numbers)
+            held = ListCounts(rule, other, found.stage_counts, **numbers)
             assert not held.proves(found.item, found.radius)

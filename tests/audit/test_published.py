@@ -7,9 +7,12 @@ import pytest
 from cli_models import one_line
 from scipy.stats import beta, norm
 
-from rsbounds.audit import verify_printed
+from rsbounds.audit import _bounds
+from rsbounds.audit.internal import verify_printed
 from rsbounds.cli import main
-from rsbounds.results import read, table
+from rsbounds.confidence import lower_bound
+from rsbounds.reports import table
+from rsbounds.results import read
 
 N, ALPHA, SIGMA = 1000, 0.001, 0.5
 STATED = ["--sigma", "0.5", "--n", "1000", "--alpha", "0.001"]
@@ -49,6 +52,47 @@ def test_a_radius_printed_upwards_is_found_and_one_downwards_is_not(
     assert main(["verify", name, *STATED, "--strict"]) == 1
 
 
+def above(share: float) -> str:
+    """A radius in full, so much above the one that a count is proved to earn."""
+    radius_shown = SIGMA * lower_bound(980, N, ALPHA, scores=True)
+    return repr(float(radius_shown * (1 + share)))
+
+
+@pytest.mark.parametrize(
+    ("share", "kind"),
+    [(1e-13, "arithmetic"), (0.9e-10, "arithmetic"), (1.1e-10, "no count earns it")],
+)
+def test_radii_in_full_are_above_by_arithmetic_within_1e_10(
+    tmp_path, monkeypatch, capsys, share, kind
+):
+    """The field's formula in doubles ends above the exact bound half of the time."""
+    pytest.importorskip("flint")
+    monkeypatch.chdir(tmp_path)
+    name = published([above(share), *(repr(float(radius(k))) for k in (930, 960))])
+    found = verify_printed(name, sigma=SIGMA, n=N, alpha=ALPHA)
+    kinds = {finding.index: finding.kind.value for finding in found.findings}
+    assert kinds.pop(0) == kind
+    assert {*kinds.values()} <= {"arithmetic"}
+    assert not found.fails
+    assert found.fails_strictly == (kind != "arithmetic")
+    assert main(["verify", name, *STATED]) == 0
+    assert main(["verify", name, *STATED, "--strict"]) == (kind != "arithmetic")
+    capsys.readouterr()
+
+
+def test_a_bound_in_full_is_above_by_arithmetic_too(tmp_path, monkeypatch):
+    pytest.importorskip("flint")
+    monkeypatch.chdir(tmp_path)
+    shown = float(lower_bound(980, N, ALPHA))
+    head = "idx\tlabel\tpredict\tradius\tcorrect\tcount\tpA"
+    for share, kinds in ((1e-15, {"arithmetic": 1}), (1e-9, {"too large": 1})):
+        p_a = shown * (1 + share)
+        row = f"0\t3\t3\t0.5\t1\t980\t{p_a!r}"
+        Path("paper.tsv").write_text(f"{head}\n{row}\n")
+        found = verify_printed("paper.tsv", sigma=SIGMA, n=N, alpha=ALPHA)
+        assert found.of_kind() == kinds
+
+
 def test_findings_of_a_kind_end_after_some_lines_and_json_has_all(
     tmp_path, monkeypatch, capsys
 ):
@@ -81,10 +125,9 @@ def test_verify_needs_the_stated_numbers(finished, capsys):
     one_line(capsys, ["verify", "sigma_0.50", *STATED[2:], "--sigma", "0"], "sigma")
 
 
-@pytest.mark.parametrize("header", ["", "idx\tradius\n"])
-def test_lines_of_index_and_radius_are_read(tmp_path, header, capsys):
+def test_lines_of_index_and_radius_are_read(tmp_path, capsys):
     path = tmp_path / "rad.txt"
-    path.write_text(f"{header}0 0.0\n50 0.25 0.1 0.2\n100 1.5\n")
+    path.write_text("idx\tradius\n0 0.0\n50 0.25\n100 1.5\n")
     file = read(path)
     shown = [(r.idx, r.label, r.predict, r.radius, r.correct) for r in file.rows]
     assert shown == [
@@ -110,3 +153,23 @@ def test_other_columns_are_refused_in_one_line(tmp_path, monkeypatch, capsys, te
     monkeypatch.chdir(tmp_path)
     Path("file.txt").write_text(text)
     one_line(capsys, ["report", "file.txt"], "file.txt")
+
+
+def test_a_radius_is_proved_once_for_each_count_that_prints_so(tmp_path, monkeypatch):
+    """Each of a hundred thousand rows was proved on its own: 70 seconds."""
+    pytest.importorskip("flint")
+    monkeypatch.chdir(tmp_path)
+    asked = []
+    tail = _bounds.tail
+    monkeypatch.setattr(_bounds, "tail", lambda *a: (asked.append(a[:2]), tail(*a))[1])
+    counts = [960, 970, 980, 990] * 50
+    # each below its count's radius by less than the last digit, in a text of its own
+    texts = [
+        f"{radius(count) * (1 - 1e-7 * (i + 1)):.9f}" for i, count in enumerate(counts)
+    ]
+    found = verify_printed(published(texts), sigma=SIGMA, n=N, alpha=ALPHA)
+    assert len(asked) <= 2 * len(set(counts))
+    # what no proof of a count covers is still found
+    texts[3] = f"{radius(990) * (1 + 1e-7):.9f}"
+    found = verify_printed(published(texts), sigma=SIGMA, n=N, alpha=ALPHA)
+    assert [finding.index for finding in found.findings if finding.index == 3] == [3]

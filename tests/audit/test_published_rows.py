@@ -104,6 +104,24 @@ def test_published_columns_are_compared_with_what_is_stated(
         assert said in says(capsys, argv, 1)
 
 
+@pytest.mark.parametrize("dim", [1, 784, 3072])
+def test_radii_in_another_norm_are_those_of_counts_up_to_a_factor(
+    tmp_path, monkeypatch, capsys, dim
+):
+    monkeypatch.chdir(tmp_path)
+    radii = [earned(count) / dim**0.5 for count in range(600, N + 1, 20)]
+    rows = [line(repr(radius), idx=index) for index, radius in enumerate(radii)]
+    text = says(capsys, [*published(*rows), "--norm", "linf"])
+    assert "norm is" not in text
+    assert "another sigma" not in text
+    too_large = line(repr(earned(N) * 1.01), idx=N)
+    text = says(capsys, [*published(*rows, too_large), "--norm", "linf"], 1)
+    assert "input 1000: radius is" in text
+    headed = published(line(repr(radii[0])) + "\tinf", head=f"{HEAD}\tnorm")
+    one_line(capsys, [*headed, "--norm", "linf"], "is a column of the file")
+    one_line(capsys, [*published(*rows), "--norm", "edit"], "norm must be")
+
+
 def test_a_file_with_counts_needs_its_manifest(finished, capsys):
     Path("out.tsv.manifest.json").unlink()
     one_line(capsys, ["verify", "out.tsv", *PAPER], "without its manifest out.tsv.")

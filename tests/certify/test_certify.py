@@ -17,7 +17,8 @@ from rsbounds.certificate import ABSTAIN
 from rsbounds.certify import certify, predict
 from rsbounds.loading import open_data
 from rsbounds.procedure import Procedure
-from rsbounds.sampling import ArraySampler, SoftSampler, block_size
+from rsbounds.sampling import ArraySampler, SoftSampler
+from rsbounds.sampling.internal import block_size
 from rsbounds.schemes import gaussian
 
 DIM = 20
@@ -241,7 +242,7 @@ def test_two_pairs_are_no_two_arrays():
     [
         ({"data": Loader(PAIRS)}, "got Loader, which loads batches: give its dataset"),
         ({"data": [X, Y]}, "input 0 must be a pair"),
-        ({"data": (X, np.eye(3)[Y])}, "a label for each input"),
+        ({"data": (X, np.eye(3)[Y])}, "one label for each of the .*one-hot"),
         ({"data": (X[:0], Y[:0])}, "at least one"),
         ({"data": iter(PAIRS)}, "must be a sequence of pairs"),
         ({"data": ((255 * X).astype(np.uint8), Y)}, r"open_data\(data, scale=255\)"),
@@ -295,17 +296,21 @@ def test_too_few_samples_to_predict_are_a_warning_that_names_the_least(n, alpha,
 
 
 @pytest.mark.parametrize(
-    ("options", "least"),
+    ("classes", "options", "least"),
     [
-        ({}, 11),
-        ({"runner_up": False}, 10),
-        ({"bound": "anytime"}, 13),
-        ({"alpha": 0.1}, 5),
+        (3, {}, 11),
+        (2, {}, 10),
+        (3, {"runner_up": False}, 10),
+        (3, {"bound": "anytime"}, 13),
+        (3, {"alpha": 0.1}, 5),
+        (2, {"alpha": 0.1}, 4),
     ],
 )
-def test_too_few_samples_to_certify_are_a_warning_that_names_the_least(options, least):
+def test_too_few_samples_to_certify_are_a_warning_that_names_the_least(
+    classes, options, least
+):
     """No vote is lost between: one sample less warns, the least certifies."""
-    x = np.array([0.9, 0.0], np.float32)
+    x = np.array([0.9, 0.0, 0.0], np.float32)[:classes]
     sampler = ArraySampler(lambda batch: batch)
     with pytest.warns(UserWarning, match=f"n = {least}$"):
         found = certify(sampler, x, gaussian(0.01), n=least - 1, **options)
@@ -316,7 +321,7 @@ def test_too_few_samples_to_certify_are_a_warning_that_names_the_least(options, 
 @pytest.mark.parametrize("into", [None, "out.tsv"])
 def test_a_run_of_too_few_samples_warns_once_and_goes_on(tmp_path, into):
     """Only `certify` and the command line named the least n."""
-    data = np.array([[0.9, 0.0]] * 3, np.float32), np.zeros(3, dtype=int)
+    data = np.array([[0.9, 0.0, 0.0]] * 3, np.float32), np.zeros(3, dtype=int)
     options = {"out": into and tmp_path / into, "n0": 10}
     model, scheme = ArraySampler(lambda batch: batch), gaussian(0.01)
     with pytest.warns(UserWarning, match="n = 11$") as warned:

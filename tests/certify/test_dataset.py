@@ -10,12 +10,10 @@ from rsbounds.answers import (
     Values,
 )
 from rsbounds.certificate import ABSTAIN
-from rsbounds.certify import (
-    ArraySampler,
-    certify_radius,
-)
+from rsbounds.certify import _resumed, certify_radius
 from rsbounds.procedure import Procedure
-from rsbounds.sampling import SoftSampler
+from rsbounds.results import Row
+from rsbounds.sampling import ArraySampler, SoftSampler
 
 
 @pytest.mark.parametrize(
@@ -83,3 +81,25 @@ def test_more_inputs_than_a_file_holds_are_refused_at_the_start(tmp_path):
     with pytest.raises(ValueError, match="10000000"):
         certify_dataset(scores, Many(), NOISE, out=tmp_path / "out.tsv")
     assert not list(tmp_path.iterdir())
+
+
+def test_going_on_with_a_long_file_makes_few_of_its_rows(tmp_path, monkeypatch):
+    """Most of them are read as columns alone."""
+    out = tmp_path / "run.tsv"
+    run(out=out, max=COUNT - 1)
+    whole = out.read_text()
+    made = []
+    parse = Row.parse
+
+    def counted(line, columns):
+        made.append(line)
+        return parse(line, columns)
+
+    monkeypatch.setattr(Row, "parse", counted)
+    monkeypatch.setattr(_resumed, "LOOKED_AT", 2)
+    monkeypatch.setattr(_resumed, "COMPARED", 2)
+    results = run(out=out)
+    assert len(results.rows) == COUNT
+    assert out.read_text().startswith(whole)
+    # two whose inputs are hashed, two leads, two closest, one that is drawn again
+    assert 0 < len(made) <= 8

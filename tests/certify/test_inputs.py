@@ -6,17 +6,10 @@ import torch
 from torch import nn
 
 from rsbounds import certify_dataset
-from rsbounds.certify import (
-    ArraySampler,
-    Procedure,
-    certify,
-    certify_counts,
-    certify_radius,
-    predict,
-)
+from rsbounds.certify import Procedure, certify, certify_counts, certify_radius, predict
 from rsbounds.composite import Cond, Rule
 from rsbounds.composite import certify as certify_list
-from rsbounds.sampling import SoftSampler
+from rsbounds.sampling import ArraySampler, SoftSampler
 from rsbounds.schemes import Scheme, gaussian
 from rsbounds.torch import Smooth, TorchSampler
 

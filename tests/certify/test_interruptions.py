@@ -20,7 +20,8 @@ from rsbounds import certify_dataset
 from rsbounds.answers import Maps
 from rsbounds.audit import _stages, verify
 from rsbounds.cli import main
-from rsbounds.results import Manifest, read, read_rows
+from rsbounds.results import Manifest, read
+from rsbounds.results.internal import read_rows
 from rsbounds.schemes import gaussian
 
 pytest.importorskip("flint")

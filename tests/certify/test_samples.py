@@ -12,17 +12,20 @@ from scipy.signal import convolve2d
 from scipy.special import ndtr, ndtri
 
 import rsbounds
-from rsbounds import certify_dataset, results
-from rsbounds.answers import DecisionList, Maps, TopK, Values
+from rsbounds import certify_dataset, reports, results
+from rsbounds.answers import DecisionList, Maps, TopClass, TopK, Values
 from rsbounds.audit import verify
 from rsbounds.audit._looks import LOOKS, levels_of
-from rsbounds.certify import Job, Procedure, certify_counts, forecast
-from rsbounds.certify._job import Here
+from rsbounds.certify import Procedure, certify_counts, forecast
+from rsbounds.certify._work import Here
+from rsbounds.certify.internal import job_of
 from rsbounds.cli import main, plan
 from rsbounds.composite import Cond, Rule
-from rsbounds.confidence import BOUNDS, Bound, Looks, lower_bound
+from rsbounds.confidence import BOUNDS, Bound, lower_bound
+from rsbounds.confidence.internal import Looks
 from rsbounds.procedure import TOLERANCE
-from rsbounds.sampling import Draws, GrowingDraws, Phase
+from rsbounds.sampling import Draws, Phase
+from rsbounds.sampling.internal import GrowingDraws
 from rsbounds.schemes import gaussian
 from rsbounds.testing._rows import linear
 
@@ -242,7 +245,9 @@ def forged(path, **changes):
         chosen[place] = value(chosen[place]) if callable(value) else value
     copy = path.with_name("forged.tsv")
     copy.write_text("\n".join("\t".join(row) for row in [names, *cells]) + "\n")
-    shutil.copy(results.manifest_path(path), results.manifest_path(copy))
+    shutil.copy(
+        results.internal.manifest_path(path), results.internal.manifest_path(copy)
+    )
     return verify(copy).findings
 
 
@@ -284,7 +289,7 @@ def test_a_look_at_the_level_of_the_whole_run_is_found(tmp_path):
 def test_workers_and_api_draw_the_same(tmp_path):
     run = staged(tmp_path / "run.tsv")
     procedure = Procedure(n=20_000, tolerance=0.1)
-    job = Job.of(MODEL, gaussian(SIGMA), procedure)
+    job = job_of(TopClass(gaussian(SIGMA)), procedure).with_model(MODEL)
     assert job.columns == ("drawn",)
     certificate, columns = job.certify(X[4], 4, int(Y[4]))
     row = run.rows[4]
@@ -296,7 +301,7 @@ def test_workers_and_api_draw_the_same(tmp_path):
         job.facts(rsbounds.loading.open_data((X, Y))),
         False,
     )
-    (outcome,) = here.outcomes([4], lambda: False)
+    ((outcome,),) = here.carried_out([4], lambda: False)
     assert replace(outcome.row, time="") == replace(row, time="")
 
 
@@ -322,10 +327,10 @@ def test_rows_that_were_not_sampled_are_told(tmp_path):
     assert len(run.p_a()) == len(run.rows) - len(left)
     kept = [row for row in every.rows if row.idx not in {out.idx for out in left}]
     assert run.abstention() == sum(row.predict == -1 for row in kept) / len(kept)
-    assert any("were not sampled" in note for note in results.card(run)["notes"])
-    entries = json.loads(results.manifest_path(path).read_text())
+    assert any("were not sampled" in note for note in reports.card(run)["notes"])
+    entries = json.loads(results.internal.manifest_path(path).read_text())
     del entries["only_correct"]
-    results.manifest_path(path).write_text(json.dumps(entries))
+    results.internal.manifest_path(path).write_text(json.dumps(entries))
     assert any("n is 0" in finding.text for finding in verify(path).findings)
 
 
@@ -400,6 +405,7 @@ def pilot():
     return certify_dataset(MODEL, (x, y), gaussian(SIGMA), n=1000)
 
 
+@pytest.mark.slow
 def test_what_is_expected_is_what_is_found(pilot):
     x = np.random.default_rng(2).random((400, 8)).astype(np.float32)
     y = MODEL(x).argmax(axis=1)

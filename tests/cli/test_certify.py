@@ -13,11 +13,13 @@ import pytest
 from cli_models import MODELS, arguments, inputs, python, savez, says
 from result_table import manifest
 
+from rsbounds._numerics.decimals import truncated
 from rsbounds._numerics.progress import Progress
 from rsbounds.answers import TopClass
 from rsbounds.cli import main
 from rsbounds.cli.certify import _summary
-from rsbounds.results import COLUMNS, Results, Row, read, truncated
+from rsbounds.results import Results, Row, read
+from rsbounds.results.internal import COLUMNS
 from rsbounds.schemes import gaussian
 
 
@@ -107,7 +109,7 @@ def test_second_process_on_one_file_is_refused(work, capsys):
 def test_file_without_manifest_is_left_alone(work, capsys):
     header = "out.tsv:1: expected a header of distinct columns"
     for notes, said in {
-        "my notes": f"{header} that starts with idx label",
+        "my notes": f"{header}, with idx label",
         "my\nnotes\n": header,
         "idx\tlabel\tpredict\tradius\tcorrect\n": "out.tsv has no manifest",
     }.items():
@@ -150,7 +152,7 @@ def test_kernels_are_found_before_the_current_folder_is_searched(work):
     """
     code = """if True:
         import sys
-        from rsbounds import loading as _load
+        from rsbounds.loading import internal as _load
 
         class Path(list):
             def insert(self, place, folder):

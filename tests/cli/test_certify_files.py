@@ -7,7 +7,7 @@ from cli_models import MODELS, arguments, models, one_line, python, refused, say
 from result_table import manifest, outcomes, state
 
 from rsbounds.cli import main
-from rsbounds.results import read_rows
+from rsbounds.results.internal import read_rows
 
 FLIPS = """
 def flips():

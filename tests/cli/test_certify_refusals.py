@@ -86,7 +86,7 @@ BAD_ARGUMENTS = {
     "autocast": ({"autocast": "bfloat16"}, "--autocast needs a torch module"),
     "sound noise": (
         {"model": "models:torch_linear", "sound-noise": ""},
-        "input 0 must lie on the grid of 1/255",
+        "the first input must lie on the grid of 1/255",
     ),
     "devices": ({"device": "cuda:0,cpu"}, "one device, or cuda:0,cuda:1,..."),
     "devices and Ray": (

@@ -91,6 +91,7 @@ def test_counts_on_the_command_line(capsys):
 BAD = {
     "fly": "there is no command fly",
     "radius": "the following arguments are required: METHOD",
+    "radius --p-a .9 --sigma 1": "METHOD comes before --p-a",
     "radius gaussian --sigma 1": "one of the arguments --p-a --score --count is",
     "radius gaussian --p-a 0.9 --score 1 --sigma 1": "not allowed with argument",
     "radius gaussian --p-a 1.5 --sigma 1": "--p-a must be in",
@@ -146,7 +147,7 @@ def test_help_imports_no_command():
     *text, modules, numerics = subprocess.check_output(
         words, text=True, cwd=ROOT
     ).splitlines()
-    assert modules == "rsbounds.cli._flags"
+    assert modules == "rsbounds.cli._flags rsbounds.cli._parser"
     assert numerics == "False False"
     for name in _COMMANDS:
         module = importlib.import_module(f"rsbounds.cli.{name.replace('-', '_')}")
@@ -202,3 +203,12 @@ def test_the_command_alone_prints_its_help(capsys):
     """It was an error: "the following arguments are required: COMMAND"."""
     assert main([]) == 0
     assert "certify" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_each_command_prints_its_help(command, capsys):
+    """A per cent sign in a help text is argparse's own."""
+    with pytest.raises(SystemExit) as left:
+        main([command, "--help"])
+    assert left.value.code == 0
+    assert f"rsbounds {command}" in capsys.readouterr().out

@@ -40,7 +40,9 @@ def test_the_commitment_is_the_digest_of_the_file_beside(committed, capsys):
     stated = manifest()["run"]["commitment"]
     assert hashlib.sha256(PLACE.read_bytes()).hexdigest() == stated
     own = json.loads(PLACE.read_text())
-    assert {k: manifest()[k] for k in own} == own
+    asked = manifest()["run"]["asked"]  # before the model had shown its two classes
+    assert (asked, manifest()["runner_up"]) == ({"runner_up": True}, False)
+    assert {k: (manifest() | asked)[k] for k in own} == own
     assert {"seed", "n", "alpha", "model", "data", "parameters"} <= own.keys()
     assert main(["verify", "out.tsv"]) == 0
     assert f"committed as sha256 {stated}" in capsys.readouterr().out

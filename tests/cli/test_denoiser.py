@@ -12,7 +12,7 @@ from cli_models import arguments, one_line, package, prepare
 from result_table import manifest, outcomes
 
 from rsbounds.cli import main
-from rsbounds.results import read_rows
+from rsbounds.results.internal import read_rows
 
 torch = pytest.importorskip("torch")
 
@@ -109,6 +109,7 @@ def test_a_denoiser_raises_what_is_certified_at_the_level_drawn(work):
     assert main(["verify", "out.tsv"]) == 0
 
 
+@pytest.mark.slow
 def test_a_run_with_a_denoiser_is_resumed_with_it_alone(work, capsys):
     assert main(arguments(**WITH, max=4)) == 0
     one_line(

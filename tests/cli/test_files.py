@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from result_table import manifest, outcomes, save, state, table
 
+from rsbounds._numerics.decimals import truncated
 from rsbounds.cli import main
-from rsbounds.results import Manifest, read_rows, truncated
+from rsbounds.results import Manifest
+from rsbounds.results.internal import read_rows
 
 SHARES = ("RANK", "WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS")
 

@@ -29,8 +29,9 @@ from rsbounds.certificate import (
     PROVEN_ENVELOPE,
 )
 from rsbounds.cli import main
-from rsbounds.results import Manifest, read_rows
-from rsbounds.schemes import anisotropic
+from rsbounds.results import Manifest
+from rsbounds.results.internal import read_rows
+from rsbounds.schemes import anisotropic, correlated
 
 SLOW = pytest.mark.slow
 
@@ -103,7 +104,12 @@ def torch_work(work):
             "network", ("lipschitz", "--sigma-function"), PROVEN_ENVELOPE, marks=SLOW
         ),
         pytest.param("maps", ("anisotropic", "--noise"), FIXED_NOISE, marks=SLOW),
-        ("generator", ("generator", "--noise"), "sigma(x), mu(x) with proven bounds"),
+        pytest.param(
+            "generator",
+            ("generator", "--noise"),
+            "sigma(x), mu(x) with proven bounds",
+            marks=SLOW,
+        ),
     ],
 )
 def test_learned_schemes_by_code_and_by_name(torch_work, capsys, method, named, scope):
@@ -188,7 +194,7 @@ def test_words_that_do_not_go_together_are_one_line(work, capsys):
     own = {"sigma": None, "method": "schemes_of_mine:stated"}
     for changes, said in (
         ({"sigma": 0.25}, "--sigma has no meaning for --method schemes_of_mine:stated"),
-        ({"sound-noise": ""}, "--sound-noise needs a scheme whose radius allows for"),
+        ({"sound-noise": ""}, "--sound-noise needs a bound of the rounding of sigma"),
         ({"denoiser": "a:b"}, "one timestep, that of a fixed noise level"),
         ({"method-args": "dim=9"}, "dim must be at least 36, the size of an input;"),
         ({"method-args": "dim"}, "arguments must be key=value"),
@@ -206,6 +212,7 @@ def test_words_that_do_not_go_together_are_one_line(work, capsys):
     assert not list(work.glob("out*"))
 
 
+@pytest.mark.slow
 def test_noise_of_a_shape_around_a_model_of_arrays(torch_work):
     """It was refused: "noise of a shape needs a torch module"."""
     assert certify("maps") == 0
@@ -218,6 +225,26 @@ def test_noise_of_a_shape_around_a_model_of_arrays(torch_work):
         # other random numbers of the same law: 7 standard deviations apart at most
         apart = abs(row.counts[0] - of_torch.counts[0])
         assert apart <= 7 * (row.n / 2) ** 0.5
+
+
+def test_noise_that_a_matrix_in_a_file_maps(work, capsys):
+    x, _ = inputs()
+    factor = np.tril(np.full((x[0].size, x[0].size), 0.1)) + 0.4 * np.eye(x[0].size)
+    np.savez("map.npz", x=factor)
+    known = {"sigma": None, "method": "correlated", "matrix": "map.npz"}
+    assert main(arguments(**known)) == 0
+    rows = read_rows(Path("out.tsv"))
+    assert {row.method for row in rows} == {"correlated"}
+    import models
+
+    found = certify_dataset(
+        models.linear(), inputs(), correlated(factor), n0=50, n=1000
+    )
+    assert [row.counts for row in found.rows] == [row.counts for row in rows]
+    again = ["verify", "out.tsv", "--data", "data.npz", "--rerun", "3"]
+    assert main([*again, "--model", "models:linear"]) == 0
+    np.savez("map.npz", x=factor[1:])
+    one_line(capsys, arguments(out="o.tsv", **known), "--matrix must be square")
 
 
 def test_levels_that_are_multiples_of_standard_deviations(work, capsys):

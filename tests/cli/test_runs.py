@@ -121,7 +121,9 @@ def test_two_files_of_one_noise_level(finished, capsys, command):
     )
 
 
-@pytest.mark.filterwarnings("default:n = 9", "default:the target radius")
+@pytest.mark.filterwarnings(
+    "default:n = 9", "default:the target radius", "default:the first input reaches"
+)
 def test_what_cannot_come_out_well_is_said_once_before_sampling(finished, capsys):
     few = says(capsys, arguments(n=9, max=1, out="few.tsv"))
     assert few.count("abstains whatever the votes") == 1

@@ -18,7 +18,8 @@ from cli_models import (
 from result_table import DATA, RULE, manifest, outcomes, state
 
 from rsbounds.cli import main
-from rsbounds.results import Manifest, read_rows
+from rsbounds.results import Manifest
+from rsbounds.results.internal import read_rows
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_a_slack_that_was_cut_from_the_manifest_or_raised_is_found(work, capsys)
     state(parameters=known | {"slack": -1.0})
     assert "parameters.slack" in says(capsys, "verify out.tsv", 2)
     state(parameters={name: own for name, own in known.items() if name != "slack"})
-    one_line(capsys, ["verify", "out.tsv"], "engine.sound_noise needs parameters.slack")
+    one_line(capsys, ["verify", "out.tsv"], "noise on a grid needs parameters.slack")
     state(parameters=known | {"slack": 1e-20})
     levels = ["verify", "out.tsv", "--data", "data.npz", "--anchors", "anchors.npz"]
     one_line(capsys, levels, "not what out.tsv was made with: slack was 1e-20 and is")

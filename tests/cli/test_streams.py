@@ -19,7 +19,8 @@ from cli_models import (
 
 from rsbounds import cli
 from rsbounds.cli import main
-from rsbounds.results import Manifest, read_rows
+from rsbounds.results import Manifest
+from rsbounds.results.internal import read_rows
 
 
 def shell(line):
@@ -134,13 +135,38 @@ sys.exit(script.load()())
         assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("then", ["pass", "raise RuntimeError('begun already')"])
+def test_ctrl_c_that_an_import_drops(then):
+    """Compiled packages drop the exception, or raise one of their own in its place."""
+    code = f"""
+import signal, sys
+from rsbounds._numerics import interrupts
+from rsbounds.__main__ import main
+class Drops:
+    def find_spec(self, name, path=None, target=None):
+        if name == "rsbounds.cli.report" and interrupts.arrived() is None:
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                {then}
+sys.meta_path.insert(0, Drops())
+sys.argv = ["rsbounds", "report", "x"]
+sys.exit(main())
+"""
+    done = python("-c", code)
+    assert done.returncode == 130
+    assert done.stderr == (
+        "rsbounds: interrupted; what is written is kept, run it again to go on\n"
+    )
+
+
 def test_ctrl_c_at_any_moment_is_one_line_and_no_traceback(work):
     Path("hold").touch()  # so that no run ends before it is interrupted
     # it tells when the command line begins to load; before that it is the interpreter's
     # start
-    code = "import sys, rsbounds.cli as c; whole = c.parser\n"
+    code = "import sys, rsbounds.__main__ as m, rsbounds.cli as c; whole = c.parser\n"
     code += "c.parser = lambda: print('.', flush=True) or whole()\n"
-    code += "sys.exit(c.main(sys.argv[1:]))"
+    code += "sys.exit(m.main())"
     for pause in (0, 0.1, 0.4):
         words = [sys.executable, "-c", code, *arguments(model="models:slow")]
         run = subprocess.Popen(words, stdout=-1, stderr=-1, text=True, env=ENVIRONMENT)

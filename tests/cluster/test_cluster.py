@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 from rsbounds import certify_dataset, schemes
-from rsbounds.certify import ArraySampler
-from rsbounds.certify._job import machine
-from rsbounds.cluster import LostWorker, Processes, Ray
+from rsbounds.certify._work import machine
+from rsbounds.cluster import Processes, Ray
+from rsbounds.cluster._deal import LostWorker
 from rsbounds.cluster._processes import _visible
 from rsbounds.cluster._ray import Actor, Actors
+from rsbounds.sampling import ArraySampler
 
 
 def build(sigma=0.5):
@@ -41,6 +42,30 @@ def test_workers_of_another_scheme_or_data_are_refused():
         said = f"must have the same {name} as the process that writes"
         with Processes(own, 1) as workers, pytest.raises(ValueError, match=said):
             certify_dataset(workers, data, scheme, n=10)
+
+
+def uniform(x, sigma, n, generator):
+    """A sampler of the user's own, of another law than the scheme's."""
+    noise = sigma * np.sqrt(3) * generator.uniform(-1, 1, n)
+    first = int((x[0] + noise > 0).sum())
+    return [first, n - first, 0]
+
+
+def build_with_sampler():
+    _, data, scheme = build()
+    return uniform, data, scheme
+
+
+@pytest.mark.slow
+def test_workers_whose_sampler_draws_noise_of_its_own_are_refused():
+    """Certificates of the process that writes would not say that it is asserted."""
+    _, data, scheme = build_with_sampler()
+    said = "must have the same scope as the process that writes"
+    with (
+        Processes(build_with_sampler, 1) as workers,
+        pytest.raises(ValueError, match=said),
+    ):
+        certify_dataset(workers, data, scheme, n=10)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """Inputs dealt out to workers of a clock: quick, slow, late, lost."""
 
 import random
+import sys
+from itertools import chain
 
 import pytest
 
-from rsbounds.certify import Outcome
-from rsbounds.cluster import LostWorker
-from rsbounds.cluster._deal import AHEAD, HANDFUL, SECONDS, TRIES, Dealt
+from rsbounds.certify.internal import Outcome
+from rsbounds.cluster._deal import AHEAD, HANDFUL, SECONDS, TRIES, Dealt, LostWorker
 from rsbounds.results import Row
 
 
@@ -28,20 +29,25 @@ class Clock:
             0.0,
             [float("inf") if w in late else 0.0 for w in range(self.count)],
         )
-        self.calls, self.most = [], 0
+        self.calls, self.running, self.most = [], {}, 0
 
     def call(self, worker, name, *args):
         begin = max(self.now, self.free[worker])
         self.free[worker] = begin + self._paces[worker]
         self.calls.append((self.free[worker], worker, name, args))
-        return len(self.calls) - 1
+        ticket = len(self.calls) - 1
+        self.running[ticket] = None
+        return ticket
 
-    def finished(self, tickets):
-        ends = {t: self.calls[t][0] for t in tickets}
+    def finished(self):
+        ends = {t: self.calls[t][0] for t in self.running}
         self.most = max(self.most, len(ends))
         self.now = min(ends.values())
         assert self.now < float("inf"), "waits for a worker that never comes"
-        return [t for t in tickets if ends[t] == self.now]
+        done = [t for t in ends if ends[t] == self.now]
+        for ticket in done:
+            del self.running[ticket]
+        return done
 
     def result(self, ticket):
         _, worker, name, args = self.calls[ticket]
@@ -55,8 +61,12 @@ class Clock:
         return [Outcome(i, self._row(i)) for i in self._kept(inputs)]
 
 
+def carried_out(clock, count, alone=False):
+    return chain.from_iterable(Dealt(clock).carried_out(range(count), lambda: alone))
+
+
 def indices(clock, count):
-    found = [o.index for o in Dealt(clock).outcomes(range(count), lambda: False)]
+    found = [o.index for o in carried_out(clock, count)]
     assert len(found) == count
     assert sorted(found) == list(range(count))
     return found
@@ -87,7 +97,7 @@ def test_inputs_that_are_quick_come_in_handfuls():
 
 def test_those_whose_counts_are_told_come_one_by_one():
     clock = Clock([1.0], row=lasting(0.001))
-    assert len(list(Dealt(clock).outcomes(range(300), lambda: True))) == 300
+    assert len(list(carried_out(clock, 300, alone=True))) == 300
     assert set(handed(clock)) == {1}
 
 
@@ -103,7 +113,7 @@ def test_what_follows_an_input_that_fails_comes_again():
 
     clock = Clock([1.0], row=lasting(0.001), kept=kept)
     found = []
-    outcomes = (o.index for o in Dealt(clock).outcomes(range(1000), lambda: False))
+    outcomes = (o.index for o in carried_out(clock, 1000))
     with pytest.raises(ValueError, match="input 200 failed"):
         found.extend(outcomes)
     assert found[:200] == list(range(200))
@@ -140,9 +150,8 @@ def test_a_worker_that_never_comes_is_not_waited_for():
 
 def test_a_worker_that_stops_answering_is_not_waited_for():
     clock = Clock([1.0, 1.0])
-    work = Dealt(clock)
     found = []
-    for outcome in work.outcomes(range(30), lambda: False):
+    for outcome in carried_out(clock, 30):
         found.append(outcome.index)
         if len(found) == 5:
             clock._paces[0] = clock.free[0] = float("inf")
@@ -164,3 +173,55 @@ def test_machines_are_told_once_each():
     assert work.fingerprint(3) == [7, 0]
     assert {m["host"] for m in work.machines()} <= {"host0", "host1"}
     assert len(work.machines()) <= 2
+
+
+class Turns:
+    """Workers that end their calls one by one, in the order in which they began."""
+
+    def __init__(self, count):
+        self.count, self._calls = count, {}
+
+    def call(self, worker, name, *args):
+        self._calls[ticket := object()] = name, args
+        return ticket
+
+    def finished(self):
+        return [next(iter(self._calls))]
+
+    def result(self, ticket):
+        name, args = self._calls.pop(ticket)
+        return [] if name == "machines" else [Outcome(i, None) for i in args[0]]
+
+
+def steps_a_row(workers, rows):
+    """Lines that the dealer runs for a row, those of its workers left out."""
+    steps = 0
+
+    def trace(frame, event, _):
+        nonlocal steps
+        if not frame.f_code.co_filename.endswith("_deal.py"):
+            return None
+        steps += event == "line"
+        return trace
+
+    outcomes = carried_out(Turns(workers), rows)
+    next(outcomes)  # once all workers have begun
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        assert len(list(outcomes)) == rows - 1
+    finally:
+        sys.settrace(before)
+    return steps / rows
+
+
+def test_what_an_input_costs_the_dealer_does_not_grow_with_the_workers():
+    few, many = steps_a_row(2, 2000), steps_a_row(400, 2000)
+    assert many <= 1.5 * few
+
+
+def test_outcomes_that_are_there_together_come_together():
+    dealt = Dealt(Clock([1.0] * 20))
+    together = [len(some) for some in dealt.carried_out(range(200), lambda: False)]
+    assert sum(together) == 200
+    assert max(together) == 20

@@ -7,11 +7,9 @@ import pytest
 from small_run import COUNT, INPUTS, LABELS, WEIGHTS
 
 from rsbounds import certify_dataset, schemes
-from rsbounds.certify import (
-    ArraySampler,
-)
 from rsbounds.cluster import Workers
 from rsbounds.results import read
+from rsbounds.sampling import ArraySampler
 
 FAILS = "fails from here on"
 
@@ -38,7 +36,7 @@ class OneAfterAnother:
         self._waiting.append((ticket, name, args))
         return ticket
 
-    def finished(self, tickets):
+    def finished(self):
         return [self._waiting[0][0]]
 
     def result(self, ticket):
@@ -68,6 +66,7 @@ def dealt(out, broken=None):
 
 
 # 1 is handed out alone, 2 is the first of a handful, the others are within handfuls
+@pytest.mark.filterwarnings("ignore:the first input reaches")
 @pytest.mark.parametrize("broken", [0, 1, 2, 5, 9, 13, COUNT - 1])
 def test_an_input_that_fails_among_others_costs_no_other_row(tmp_path, broken):
     out = tmp_path / "out.tsv"

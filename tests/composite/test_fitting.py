@@ -36,7 +36,9 @@ def certified(rule, counts, labels, select=None, n=1000, alpha=0.001):
     )
 
 
-@pytest.mark.parametrize("objective", ["acr", "curve"])
+@pytest.mark.parametrize(
+    "objective", ["acr", pytest.param("curve", marks=pytest.mark.slow)]
+)
 def test_reports_what_the_samples_certify(objective):
     counts, y = random_counts()
     select = np.stack([np.maximum(counts[i] // 10, 1) for i in range(len(counts))])

@@ -11,7 +11,8 @@ from rsbounds import certify_dataset
 from rsbounds.answers import DecisionList
 from rsbounds.audit import verify
 from rsbounds.certify import Procedure, measure_margin
-from rsbounds.composite import Cond, Rule, certify_drawn
+from rsbounds.composite import Cond, Rule
+from rsbounds.composite.internal import certify_drawn
 from rsbounds.composite.planning import plan
 from rsbounds.results import read
 from rsbounds.sampling import ArraySampler

@@ -15,7 +15,8 @@ from torch import nn
 from torch_digits import digits, network, noisy_loss
 
 from rsbounds import composite
-from rsbounds.composite import Cond, Rule, worst_ratio
+from rsbounds.composite import Cond, Rule
+from rsbounds.composite.internal import worst_ratio
 from rsbounds.procedure import Procedure
 from rsbounds.torch import TorchSampler, fit, pgd, radius, soft_vote
 from rsbounds.torch.training import Stage, cascade

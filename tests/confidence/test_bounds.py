@@ -1,30 +1,27 @@
-"""The registry of bounds: its interface, the level of a pair; randomized
-Clopper-Pearson.
-"""
+"""The registry of bounds: its interface, and the level of a pair."""
+
+import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from refusals import refusals
-from scipy.stats import binom
 
+from rsbounds import gaussian
 from rsbounds.confidence import (
     BOUNDS,
     Bound,
+    CDFCertificate,
     ScoreHistogram,
     anytime_lower_bound,
     anytime_upper_bound,
+    interval,
     lower_bound,
-    opposite_uniform,
     pair_bounds,
-    randomized_lower_bound,
     soft_lower_bound,
     soft_upper_bound,
     upper_bound,
 )
 from rsbounds.confidence.bound import check_entry, divided
-from rsbounds.confidence.counts import randomized_end
 
 SOFT = [name for name, bound in BOUNDS.items() if bound.evidence == "scores"]
 
@@ -55,9 +52,6 @@ def test_values_are_those_of_the_functions():
     assert pair.p_a == lower_bound(300, 400, 0.01)
     pair = BOUNDS["anytime"].pair(*args, runner_up=False)
     assert pair.p_a == anytime_lower_bound(300, 400, 0.01)
-    u = 1 - np.random.default_rng(5).random()
-    pair = BOUNDS["randomized"].pair(*args, runner_up=False, u=u)
-    assert pair.p_a == randomized_lower_bound(300, 400, 0.01, 5)
     made = histograms()
     for name in SOFT:
         pair = BOUNDS[name].pair(made, 0, 400, 0.01, runner_up=True)
@@ -83,8 +77,8 @@ def test_optimistic_ends_are_those_of_the_functions():
     # two classes: the other one can't be likelier than what the first leaves
     ends = bound.optimistic([200, 200], 0, 400, 0.01, runner_up=True)
     assert ends == (-ends[1], -ends[0])
-    with pytest.raises(ValueError, match=r"'randomized'.*any time"):
-        BOUNDS["randomized"].optimistic([1, 2], 1, 3, 0.01, runner_up=True)
+    with pytest.raises(ValueError, match=r"'clopper-pearson'.*any time"):
+        BOUNDS["clopper-pearson"].optimistic([1, 2], 1, 3, 0.01, runner_up=True)
 
 
 test_an_entry_is_a_bound = refusals(
@@ -105,7 +99,7 @@ def test_two_classes_are_capped_at_the_complement(name):
         given = [ScoreHistogram(), ScoreHistogram()]
         given[0].add([0.75] * 400)
         given[1].add([0.0, 0.5] * 200)
-    pair = BOUNDS[name].pair(given, 0, 400, 0.01, runner_up=True, u=0.5)
+    pair = BOUNDS[name].pair(given, 0, 400, 0.01, runner_up=True)
     assert pair.z_b <= -pair.z_a
     if name in ("clopper-pearson", "anytime", "chernoff"):
         assert pair.z_b == -pair.z_a
@@ -128,7 +122,7 @@ BAD = [
 @pytest.mark.parametrize("runner_up", [True, False])
 def test_bad_input_is_named(wrong, match, runner_up):
     given = {"name": "clopper-pearson", "evidence": [40, 300, 55], "top": 1, "n": 400}
-    given |= {"alpha": 0.01, "u": 0.5} | wrong
+    given |= {"alpha": 0.01} | wrong
     with pytest.raises(ValueError, match=match):
         BOUNDS[given.pop("name")].pair(**given, runner_up=runner_up)
 
@@ -159,74 +153,37 @@ def test_levels_that_are_divided_sum_to_no_more():
         divided(smallest, 2)
 
 
-def error_probability(n, alpha, p):
-    """P(bound > p) over the count and U, the bound being decreasing in U."""
-    counts = np.broadcast_to(np.arange(n + 1), (p.size, n + 1))
-    low, high = np.zeros(counts.shape), np.ones(counts.shape)
-    for _ in range(34):
-        u = 0.5 * (low + high)
-        bound = randomized_end(
-            counts, np.full_like(counts, n), np.full(u.shape, alpha), u
-        ).p
-        wrong = bound > p[:, None]
-        low, high = np.where(wrong, u, low), np.where(wrong, high, u)
-    return np.sum(binom.pmf(counts, n, p[:, None]) * low, axis=1)
+OF_ALPHA = {
+    "lower_bound": lambda alpha: lower_bound(90, 100, alpha),
+    "lower_bound of arrays": lambda alpha: lower_bound([90, 9], 100, alpha),
+    "upper_bound": lambda alpha: upper_bound(90, 100, alpha, scores=True),
+    "interval": lambda alpha: interval(90, 100, alpha),
+    "pair_bounds": lambda alpha: pair_bounds(90, 5, 100, alpha),
+    "soft_lower_bound": lambda alpha: soft_lower_bound(histograms()[0], alpha),
+    "soft_upper_bound": lambda alpha: soft_upper_bound(histograms()[0], alpha),
+    "from_histogram": lambda alpha: CDFCertificate.from_histogram(
+        histograms()[0], alpha, 0.5
+    ),
+    "max_radius": lambda alpha: gaussian.max_radius(100, alpha, 0.5),
+}
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, pytest.param(20, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("alpha", [0.001, 0.05, 0.8])
-def test_level_is_exact_below_the_cap(n, alpha):
-    cap = alpha ** (1 / (n + 1))
-    p = np.append(np.linspace(0.02, 0.999, 12), [cap * (1 - 1e-6), cap * (1 + 1e-6)])
-    error = error_probability(n, alpha, p)
-    assert np.all(error <= alpha * (1 + 1e-13))
-    # 34 halvings leave 6e-11 of each U; outward rounding moves less than that.
-    assert np.all(error[p < cap] >= alpha - 1e-10)
-    # With the cap only the successes that stop short of n can err.
-    assert np.all(error[p > cap] < alpha)
+@pytest.mark.parametrize("name", OF_ALPHA)
+def test_a_confidence_given_as_alpha_is_warned_of_once_where_it_was_given(name):
+    ask = OF_ALPHA[name]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ask(0.05)
+    assert caught == []
+    with pytest.warns(RuntimeWarning) as heard:
+        ask(0.95)
+    (warning,) = heard
+    assert "for a confidence of 0.95 give alpha=0.05" in str(warning.message)
+    assert warning.filename == __file__
+    with pytest.raises(ValueError, match="alpha"):
+        ask(95.0)  # refused, and no more
 
 
-@settings(deadline=None)
-@given(
-    st.integers(1, 10**7).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
-    st.floats(1e-9, 0.999),
-    st.integers(0, 2**32),
-)
-def test_between_this_count_and_the_next(case, alpha, seed):
-    count, n = case
-    z = randomized_lower_bound(count, n, alpha, seed, scores=True)
-    assert z >= lower_bound(count, n, alpha, scores=True)
-    if count < n:
-        assert z <= lower_bound(count + 1, n, alpha, scores=True)
-    else:
-        assert z <= lower_bound(n + 1, n + 1, alpha, scores=True)
-
-
-@pytest.mark.parametrize("alpha", [1e-120, 1e-150, 1e-199, 1e-300])
-def test_never_below_clopper_pearson_at_tiny_levels(alpha):
-    counts = np.arange(1, 6)
-    for n in (5, 6, 8, 16):
-        for scores in (False, True):
-            z = randomized_lower_bound(counts, n, alpha, 1, scores=scores)
-            assert np.all(z >= lower_bound(counts, n, alpha, scores=scores))
-
-
-def test_seeded():
-    draw = [randomized_lower_bound(7, 10, 0.1, [3, i]) for i in (0, 1, 0)]
-    assert draw[0] == draw[2] != draw[1]
-    assert randomized_lower_bound(7, 10, 0.1, np.random.default_rng([3, 1])) == draw[1]
-    assert randomized_lower_bound([[0], [10]], 10, [0.1, 0.5, 0.9], 0).shape == (2, 3)
-    with pytest.raises(ValueError, match=r"count.*<= n"):
-        randomized_lower_bound(11, 10, 0.1, 0)
-
-
-def test_opposites_are_on_one_grid():
-    for u in (2.0**-53, 0.5, 1.0, 1.0 - 2.0**-53):
-        assert opposite_uniform(opposite_uniform(u)) == u
-        assert 0.0 < opposite_uniform(np.float32(u)) <= 1.0
-
-
-def test_a_seed_that_seeds_nothing_is_named():
-    for seed in (-1, "x", 0.5, object()):
-        with pytest.raises(ValueError, match=r"^seed.*generator"):
-            randomized_lower_bound(1, 2, 0.1, seed)
+def test_of_several_levels_the_largest_is_warned_of():
+    with pytest.warns(RuntimeWarning, match=r"give alpha=0.01"):
+        lower_bound(90, 100, [0.001, 0.99])

@@ -1,15 +1,20 @@
 """Clopper-Pearson bounds: exact sums in balls, coverage by enumeration."""
 
+from math import comb
+
 import numpy as np
 import pytest
 from flint import acb, arb, arb_series
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rsbounds.confidence import lower_bound, pair_bounds, upper_bound
-from rsbounds.confidence.counts import clopper_pearson, randomized_end
+from rsbounds.confidence import interval, lower_bound, pair_bounds, upper_bound
+from rsbounds.confidence.counts import clopper_pearson
 
-pytestmark = pytest.mark.usefixtures("balls")
+pytestmark = [
+    pytest.mark.usefixtures("balls"),
+    pytest.mark.filterwarnings("ignore:alpha = "),  # levels of all sizes
+]
 
 
 def normal(z):
@@ -38,8 +43,6 @@ def test_no_probability_above_one():
     for alpha in (1e-20, 1e-300, 5e-324):
         assert upper_bound(0, 1, alpha) == 1.0
         assert lower_bound(1, 1, alpha) <= alpha
-    one = map(np.atleast_1d, (0, 1, 0.5, np.nextafter(0.5, 0.0)))
-    assert randomized_end(*one).q <= 1.0
 
 
 counts_and_n = st.integers(1, 10**9).flatmap(
@@ -103,7 +106,6 @@ def test_tails_below_the_range_of_doubles(count, n, alpha):
     for p in (
         float(lower_bound(count, n, alpha)),
         float(lower_bound([count], n, alpha)[0]),
-        float(randomized_end(*map(np.atleast_1d, (count, n, alpha, 1.0))).p[0]),
     ):
         assert 0 < integral(count, n, arb(p)) <= alpha
         inside = arb(p) * (1 + 1e-11)
@@ -191,3 +193,37 @@ def test_every_magnitude_of_count_n_and_alpha(cases):
 def test_a_bound_smaller_than_any_double_raises_no_underflow():
     with np.errstate(under="raise"):
         assert lower_bound(1, 10**15, 5e-324) == lower_bound(1, 1, 5e-324) == 0
+
+
+def test_an_interval_has_both_bounds_at_half_of_alpha():
+    counts = np.array([0, 3, 10])
+    lower, upper = interval(counts, 10, 0.05)
+    np.testing.assert_array_equal(lower, lower_bound(counts, 10, 0.025))
+    np.testing.assert_array_equal(upper, upper_bound(counts, 10, 0.025))
+    assert (lower[0], upper[-1]) == (0, 1)
+    scores = interval(3, 10, 0.05, scores=True)
+    assert scores.lower == lower_bound(3, 10, 0.025, scores=True)
+    assert scores.upper == upper_bound(3, 10, 0.025, scores=True)
+    with pytest.raises(ValueError, match=r"^alpha must be in \(0, 1\)"):
+        interval(3, 10, 1.5)
+
+
+def test_an_interval_misses_with_probability_alpha_at_most():
+    n, alpha = 12, 0.1
+    lower, upper = interval(np.arange(n + 1), n, alpha)
+    for p in np.linspace(0.01, 0.99, 99):
+        share = [comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+        assert np.dot(share, (lower > p) | (p > upper)) <= alpha
+
+
+def test_counts_of_one_law_have_the_bits_of_each_alone():
+    """Each distinct count is solved once, wherever it stands."""
+    counts = np.random.default_rng(0).integers(0, 41, (3, 50))
+    expected = [[lower_bound(int(k), 40, 0.01) for k in row] for row in counts]
+    np.testing.assert_array_equal(lower_bound(counts, 40, 0.01), expected)
+    trials = np.where(counts < 20, 40, 50)
+    mixed = [
+        [upper_bound(int(k), int(n), 0.01) for k, n in zip(*rows, strict=True)]
+        for rows in zip(counts, trials, strict=True)
+    ]
+    np.testing.assert_array_equal(upper_bound(counts, trials, 0.01), mixed)

@@ -26,7 +26,10 @@ from rsbounds_ext import kernels
 MANY = [20, pytest.param(200, marks=pytest.mark.slow)]
 
 
-pytestmark = pytest.mark.usefixtures("balls")
+pytestmark = [
+    pytest.mark.usefixtures("balls"),
+    pytest.mark.filterwarnings("ignore:alpha = "),  # levels of all sizes
+]
 
 
 def stopping(test, p, horizon, batch=1):

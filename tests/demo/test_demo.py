@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rsbounds import datasets
 from rsbounds.cli import main
-from rsbounds.results import Manifest, read_rows
+from rsbounds.results import Manifest
+from rsbounds.results.internal import read_rows
 
 torch = pytest.importorskip("torch")
 demo = pytest.importorskip("rsbounds.demo")
@@ -45,7 +46,10 @@ def test_demo_writes_what_certify_writes(folder, tmp_path):
         manifest = Manifest.read(folder / f"{name}.tsv")
         assert manifest.procedure.n == 1000
         assert manifest.scope == rows[0].scope
-        assert main(["verify", str(folder / f"{name}.tsv")]) == 0
+        file = str(folder / f"{name}.tsv")
+        assert main(["verify", file]) == 0
+        # README's third command
+        assert main(["verify", file, "--data", str(folder / "digits.npz")]) == 0
     # the same digits, trained network and samples, through the command that a user
     # types
     out = tmp_path / "own.tsv"
@@ -60,6 +64,7 @@ def test_demo_writes_what_certify_writes(folder, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_demo_replaces_an_earlier_one_and_says_what_it_wrote(
     tmp_path, monkeypatch, capsys
 ):

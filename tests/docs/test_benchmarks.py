@@ -57,6 +57,39 @@ def test_no_error_exceeds_its_bound(script, monkeypatch):
     assert errors.inversions("u of `ball_score`", points=100).inverted == 1
 
 
+@pytest.mark.slow
+def test_the_page_of_a_gpu_is_made_on_the_processor_too(script):
+    torch = pytest.importorskip("torch")
+    gpu = script("gpu")
+    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 3))
+    line = gpu.row("linear", network, (1, 4, 4), 200, torch.device("cpu"))
+    title, n, *_, repeats, alike = line.strip("| ").split(" | ")
+    assert (title, n, repeats) == ("linear", "200", "yes")
+    same, _, size = alike.partition(" of ")
+    assert int(same) == int(size) > 0
+
+
+@pytest.mark.slow
+def test_the_page_of_aims_has_losses_first(script):
+    pytest.importorskip("pandas")
+    aims = script("aims")
+    lines = [*aims.scans(70, 3), *aims.levels_among(40), *aims.files(30)]
+    assert len(lines) == 21 + 2 + 3
+    assert all(line.ours > 0 < line.theirs for line in lines)
+    slow, quick = (
+        aims.Line("slow", "it", 4.0, 1.0, 3),
+        aims.Line("quick", "it", 1, 1, 3),
+    )
+    page = aims.page([quick, slow], 70, 30)
+    assert "of these\n1 are at most" in page
+    assert page.index("slow") < page.index("4.00")
+    assert "quick" not in page
+    assert [row[0] for row in aims.table([quick, slow])] == ["call", "slow", "quick"]
+    assert aims.plain_low(aims.by_powers, 0.9, 0.1, 0.3, 1, 0) == pytest.approx(
+        aims.schemes.flips(0.1, 0.3).curve.low(0.9, (1, 0))
+    )
+
+
 def test_splits_share_no_image(script, monkeypatch):
     case, rows = script("composite_case"), np.arange(60_000)
     monkeypatch.setattr(datasets, "mnist_digits", lambda: (rows[:5000], rows[:5000]))
@@ -137,6 +170,7 @@ def test_clamped_radius_is_the_zero_of_the_oracle(bench):
             assert float(max(worst)) == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_sigma_network_is_a_mean_with_its_constant(bench):
     constant = bench.network_lip()
     true = bench.SLOPE / np.sqrt(DIM)

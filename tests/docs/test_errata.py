@@ -7,11 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import laplace, norm
 
-from rsbounds import envelope, gaussian, lipschitz, schemes, semielastic, special
-from rsbounds.noises.blocks import BlocksCurve
-from rsbounds.noises.flips import FlipsCurve
+from rsbounds import (
+    envelope,
+    gaussian,
+    lipschitz,
+    renyi,
+    schemes,
+    semielastic,
+    special,
+)
+from rsbounds.discrete._blocks import BlocksCurve
+from rsbounds.lipschitz.internal import ratio_derivative
+from rsbounds.schemes._flips import FlipsCurve
 
 
 def test_b_theorem_2_gradient():
@@ -43,7 +52,7 @@ def test_b_any_p_min_will_do(dim):
     assert lipschitz.p_min_search(dim) == 1e-300
     z = np.linspace(-37.0, 37.0, 2001)
     assert np.all(np.diff(lipschitz.ratio(z, dim, scores=True)) < 0)
-    assert np.all(lipschitz.ratio_derivative(z, dim, scores=True) < 0)
+    assert np.all(ratio_derivative(z, dim, scores=True) < 0)
 
 
 def test_b_figure_1_exceeds_theorem_3():
@@ -58,6 +67,17 @@ def test_b_figure_1_exceeds_theorem_3():
     radius = lipschitz.radius(best[0], 1.0, p_b=best[1], **setting)
     assert radius == pytest.approx(0.143676488238246653, rel=1e-9)
     assert lipschitz.radius(1.0, 1.0, p_b=0.0, **setting) < 0.15
+
+
+def test_b_objective_is_to_be_minimised():
+    """Minus the radius plus a price of the norms is largest where both are worst."""
+    norms = np.geomspace(0.01, 1e3, 20)  # of one layer; also its Lipschitz constant
+    mean_radius = lipschitz.radius(0.99, 1.0, lip=norms, sigma_min=0.5, dim=784)
+    printed = -mean_radius + 0.01 * norms
+    assert np.all(np.diff(mean_radius) < 0)
+    assert np.all(np.diff(printed) > 0)
+    assert printed[-1] > 9.0
+    assert printed.argmin() == mean_radius.argmax() == 0
 
 
 def test_s_theorem_2_coefficient():
@@ -120,6 +140,33 @@ def test_s_corollary_5_needs_dimensions():
         semielastic.ratio_threshold(0.99, least - 1, bound="simple")
 
 
+def test_s_theorem_14_proof_has_the_sign_of_its_theorem():
+    """The inequality that suffices, by its divergence, at 0.9 and 1.1 of the radius."""
+    sigma0, sigma1, dim, alpha, p_a, p_b = 1.0, 0.9, 5, 1.5, 0.99, 0.01
+    mixed = np.sqrt((1 - alpha) * sigma1**2 + alpha * sigma0**2)
+    at_zero = (
+        dim / (1 - alpha) * np.log(mixed / (sigma1 ** (1 - alpha) * sigma0**alpha))
+    )
+    mean = ((p_a ** (1 - alpha) + p_b ** (1 - alpha)) / 2) ** (1 / (1 - alpha))
+    allowed = -np.log(1 - p_a - p_b + 2 * mean)
+    square = 2 * mixed**2 / alpha * (allowed - at_zero)
+    assert 0 < square <= renyi.radius(p_a, sigma0, sigma1, dim, p_b) ** 2 * (1 + 1e-9)
+
+    def suffices(share):
+        return alpha * share * square / (2 * mixed**2) + at_zero <= allowed
+
+    assert suffices(0.9)
+    assert not suffices(1.1)
+
+
+def test_s_b4_has_the_constant_outside_the_root():
+    """C = 4, c = 1, p_B = .01: the variation tends to the form with C outside."""
+    reach, dim, log = 4.0, 1e10, -np.log(0.01)
+    variation = np.expm1(np.sqrt(log) / dim * reach * np.sqrt(dim))
+    assert variation == pytest.approx(reach * np.sqrt(log / dim), rel=1e-4)
+    assert variation > 1.9 * np.sqrt(reach * log / dim)
+
+
 @pytest.mark.parametrize("step", [0.1, 0.01])
 def test_s_algorithm_3_returns_a_failing_point(step):
     sigma, rate, dim, p_a = 0.25, 0.01, 784, 0.99
@@ -144,6 +191,34 @@ def test_s_b5_certifies_what_flips():
     assert step < printed
 
 
+def test_l_a_lower_bound_of_p_b_certifies_what_flips():
+    """Two half-spaces of .6 and .4; .1 is a lower bound of .4."""
+    returned = (norm.ppf(0.6) - norm.ppf(0.1)) / 2
+    assert returned == pytest.approx(0.7674, abs=5e-5)
+    assert norm.cdf(norm.ppf(0.6) - returned) < norm.cdf(norm.ppf(0.4) + returned)
+    assert gaussian.radius(0.6, 1.0, p_b=0.4) < 0.2534 < returned
+
+
+def test_l_an_average_is_divided_by_its_number():
+    values = np.random.default_rng(0).normal(size=10_000) < norm.ppf(0.9)
+    assert values.sum() > 1  # what is printed is no probability
+    # 10,000 draws: the standard deviation is .003
+    assert values.sum() / len(values) == pytest.approx(0.9, abs=0.015)
+
+
+def test_h_lambda_is_the_scale_of_laplace_noise():
+    """A half-line of .99 under noise of scale 1, whose variance is 2."""
+    assert laplace.var(scale=1.0) == 2.0
+    p_a, p_b = 0.99, 0.01
+
+    def printed(level):
+        return level * max(np.log(p_a / p_b) / 2, -np.log(1 - p_a + p_b))
+
+    edge = laplace.ppf(p_a)
+    assert laplace.cdf(edge - printed(2.0)) < 0.03
+    assert laplace.cdf(edge - printed(1.0)) >= 0.5 - 1e-12
+
+
 def test_program_joint_regions_are_not_sorted():
     """Filled as they come, .800; an event of the same probability at x has .0527."""
     restated = runpy.run_path(
@@ -164,7 +239,7 @@ def test_program_joint_regions_are_not_sorted():
     attained = restated["filled"](by_ratio, p_a)
     assert float(attained) == pytest.approx(0.0526511906, abs=5e-11)
     curve = BlocksCurve(FlipsCurve(*edges), FlipsCurve(*attributes))
-    assert curve.low(p_a, changes) == attained
+    assert curve.low(0.999, changes) == pytest.approx(float(attained), rel=1e-11)
 
 
 def passes(p, share, changes, size=50, kept=5):
@@ -194,7 +269,7 @@ def test_program_masks_return_a_failing_radius():
     assert 2 * left < masks
     left, masks = votes_after(returned - 1)
     assert 2 * left > masks
-    assert schemes.mask(50, 5).curve.radius(p) == returned - 1
+    assert schemes.mask(50, 5).curve.radius(0.9) == returned - 1
 
 
 def test_program_masks_lambda_is_no_bound():
@@ -243,3 +318,16 @@ def test_program_interpolated_quantile():
     below = [(ends < share).mean() for ends in (interpolated, order)]
     # 20,000 samples: a standard deviation is at most .0035
     assert below[0] > below[1] + 0.1
+
+
+def test_program_shares_of_filtered_votes():
+    """Votes below -3 pass as A and above 4 as B; the others are dropped."""
+    passes_a, passes_b = norm.cdf(-3), norm.sf(4)
+    share = passes_a / (passes_a + passes_b)
+    assert share == pytest.approx(0.97708, abs=5e-6)
+    returned = norm.ppf(share)
+    assert returned == pytest.approx(1.9968, abs=5e-5)
+    for shift, leads in ((0.499, True), (0.501, False), (returned, False)):
+        assert (norm.cdf(-3 - shift) > norm.sf(4 - shift)) == leads
+    # of all draws A has too few for any radius
+    assert gaussian.radius(passes_a, 1.0) == 0

@@ -194,3 +194,15 @@ def test_a_slack_of_a_narrow_type_keeps_its_value():
         for slack in (narrow, np.float32(narrow), float(narrow))
     ]
     assert radii[0] == radii[1] == radii[2] < 0.3225
+
+
+@pytest.mark.parametrize("z_b", [None, -0.4])
+@pytest.mark.parametrize("z", [0.9, 3.0, 6.0, 20.0])
+def test_levels_that_fall_at_once_leave_radii_as_small_as_they_should(z, z_b):
+    """From 1e154 on the search ended above the radius, which then was 0."""
+    lips = 10.0 ** np.array([100, 150, 153, 154, 160, 250, 300])
+    radii = lips * envelope.radius(
+        z, 0.5, LipschitzSigma(lips, 0.25), 4, z_b, scores=True
+    )
+    # at no distance to speak of sigma alone decides, by lip times the distance
+    np.testing.assert_allclose(radii, radii[0], rtol=1e-11)

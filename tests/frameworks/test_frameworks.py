@@ -7,7 +7,8 @@ import pytest
 
 import rsbounds as rs
 from rsbounds.certify import certify
-from rsbounds.frameworks import FromLabels, as_function, in_pieces, labels_of, one_shape
+from rsbounds.frameworks import FromLabels, as_function
+from rsbounds.frameworks.internal import in_pieces, labels_of, one_shape
 from rsbounds.loading import open_data
 from rsbounds.sampling import as_sampler
 from rsbounds.schemes import gaussian
@@ -71,7 +72,7 @@ def test_a_regressor_gives_values_and_no_class():
         certify(regressor, X[0], gaussian(0.5))
     answer = rs.answers.Values(gaussian(0.25), radii=[0.1])
     run = rs.certify_dataset(regressor, X, answer, n=1000)
-    low, high = rs.answers.intervals(run.rows)
+    low, high = rs.answers.Values.intervals(run.rows)
     assert low[0, 0, 0] < 0.9 < high[0, 0, 0]
 
 

@@ -115,6 +115,15 @@ def test_local_lipschitz(p, sigma):
     assert truth < 1e-290 or value <= truth * (1 + WITHIN)
 
 
+@pytest.mark.parametrize("p", [5e-324, 1e-320, 1e-308])
+@pytest.mark.parametrize("sigma", [5e-324, 1e-300, 1e-5])
+def test_a_density_below_the_normal_numbers_keeps_its_digits(p, sigma):
+    truth = mp.npdf(ndtri(p, dps=40)) / mp.mpf(sigma)
+    value = mp.mpf(float(gaussian.local_lipschitz(p, sigma)))
+    assert truth <= value
+    assert truth < 1e-290 or value <= truth * (1 + WITHIN)
+
+
 def test_erratum_l_local_constant_is_not_a_lipschitz_constant():
     """Erratum 12: Theorem 0 with the local constant would give 18.4 sigma at .99."""
     false = gaussian.lipschitz_radius(0.99, 0.01, gaussian.local_lipschitz(0.99, 1.0))
@@ -150,6 +159,7 @@ def test_max_radius_of_the_paper():
     )
 
 
+@pytest.mark.filterwarnings("ignore:alpha = ")  # levels of all sizes
 @given(st.integers(1, 10**9), st.floats(1e-12, 0.999), positive)
 def test_max_radius(n, alpha, sigma):
     p = mp.mpf(alpha) ** (mp.mpf(1) / n)
@@ -207,7 +217,7 @@ test_bad_input = refusals(
 
 def test_transport_has_the_shape_of_its_norms():
     """Norms up to 2 were left out of the shape: they change no number."""
-    low, high = gaussian.transport(2.0, 0.25, 0.5, norm=[1.0, 2.0])
+    low, high = gaussian.internal.transport(2.0, 0.25, 0.5, norm=[1.0, 2.0])
     assert low.shape == high.shape == (2,)
     with pytest.raises(ValueError, match=r"norm \(2,\).*dim \(3,\)"):
-        gaussian.transport(2.0, 0.25, 0.5, norm=[1.0, 3.0], dim=[1, 2, 3])
+        gaussian.internal.transport(2.0, 0.25, 0.5, norm=[1.0, 3.0], dim=[1, 2, 3])

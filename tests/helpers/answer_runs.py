@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rsbounds.answers import DecisionList, Maps, TopClass, TopK, Values
+from rsbounds.answers import DecisionList, Flag, Maps, TopClass, TopK, Values
 from rsbounds.composite import Cond, Rule
 from rsbounds.schemes import gaussian
 
@@ -39,4 +39,5 @@ RUNS = {
     "list": (scores, (X, Y), DecisionList(LIST)),
     "values": (outputs, X, Values(NOISE, [0.1, 0.2])),
     "maps": (positions, X, Maps(NOISE, 0.75, truth=TRUTH)),
+    "flag": (scores, (X, Y), Flag(NOISE, 0.2, flagged=(1, 3))),
 }

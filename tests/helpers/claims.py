@@ -39,6 +39,18 @@ class Claims:
         shares = tuple(probabilities[0])
         return radius > 0 and not radius <= self.largest_top_k_radius(shares, label, k)
 
+    def another_flag(self, threshold, answered, label, probabilities):
+        """Whether a flag is more than the truth, of an alarm that is the first kind."""
+        certificate = answered.certificate
+        if certificate.predict == -1:
+            return False
+        # what is certified holds at the radius itself, and the radius is within 1e-9
+        radius = certificate.radius * (1 - 1e-9)
+        low, high = self.moved(probabilities[0][0], (radius,))
+        if certificate.predict == 1:
+            return not low[0] > threshold
+        return not high[0] <= threshold
+
     def outside_the_interval(self, radii, answered, label, probabilities):
         """Whether a median of 0, 1 and 2 with these shares leaves its interval."""
         below = np.minimum(np.cumsum(probabilities[0]), 1.0)  # of at most 0, 1, 2

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rsbounds.sampling import SystemBits, system_bits
+from rsbounds.sampling import system_bits
+from rsbounds.sampling.internal import SystemBits
 
 
 def known_bits(monkeypatch):

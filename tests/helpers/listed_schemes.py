@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from rsbounds import schemes, semielastic
+from rsbounds.sampling import as_sampler
 
 GAUSSIAN = schemes.gaussian(0.5)
 ANCHORS = np.random.default_rng(0).standard_normal((30, 4))
 KNN = semielastic.KNNSigma(ANCHORS, 0.5, 0.1, 5, "mean")
 FIXED = {"rate": 0.0}
+#: A map of noise that couples all numbers.
+MAP = [[0.5, 0.1, 0, 0], [0.2, -0.4, 0.1, 0], [0, 0.3, 0.6, 0.2], [0.1, 0, 0, 0.5]]
 #: Three numbers and three values of three.
 TABLE = np.array(
     [
@@ -69,7 +72,7 @@ def drawn_by(noise):
         def forward(self, batch):
             return torch.from_numpy(np.asarray(self.function(batch.numpy())))
 
-    return {"sampler": lambda model: noise.sampler(Module(model))}
+    return {"sampler": lambda model: as_sampler(Module(model), noise.scheme())}
 
 
 def asked_twice():
@@ -82,7 +85,7 @@ def asked_twice():
             return torch.from_numpy(np.asarray(function(second.numpy())))
 
         adaptive = Adaptive(lambda first: torch.ones_like(first), model, 0.48, 0.64)
-        return schemes.two_queries(*adaptive.query_levels, 4).sampler(adaptive)
+        return as_sampler(adaptive, schemes.two_queries(*adaptive.query_levels, 4))
 
     return {"sampler": sampler}
 
@@ -97,7 +100,7 @@ SCHEMES = {
     "gaussian of this input": lambda: (schemes.this_input(0.5), {"fixed": {}}),
     "semi-elastic": lambda: (schemes.semielastic(KNN, 4), {"fixed": FIXED}),
     "semi-elastic, sound": lambda: (
-        schemes.semielastic(KNN, 4, sound=True),
+        schemes.semielastic(KNN, 4).on_grid(),
         {"fixed": FIXED | {"slack": 0.0}},
     ),
     "lipschitz": lambda: (
@@ -110,6 +113,7 @@ SCHEMES = {
     ),
     "anisotropic": lambda: (shaped().scheme(), drawn_by(shaped())),
     "generator": lambda: (generated().scheme(), drawn_by(generated())),
+    "correlated": lambda: (schemes.correlated(MAP), {}),
     "laplace": lambda: (schemes.laplace(0.5), {"fixed": {}}),
     "uniform": lambda: (schemes.uniform(0.5), {"fixed": {}}),
     "exponential": lambda: (schemes.exponential(2.0), {}),
@@ -126,6 +130,10 @@ SCHEMES = {
     "orbit": lambda: (
         schemes.orbit("shift", (2, 3)),
         {"x": np.arange(6.0).reshape(2, 3) / 6},
+    ),
+    "double-masking": lambda: (
+        schemes.double_masking(2, 2, (4, 5)),
+        {"x": np.arange(20.0).reshape(4, 5) / 20},
     ),
     "splitting": lambda: (schemes.splitting(0.5, 255), {"fixed": {}}),
     "categorical": lambda: (schemes.categorical(0.8, 4), {"x": [3, 0, 1, 2, 3]}),

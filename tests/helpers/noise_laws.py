@@ -4,14 +4,11 @@ from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
+import of_fractions
 from mpmath import mp
 from scipy import sparse, stats
 
-from rsbounds.noises.blocks import Blocks
-from rsbounds.noises.categorical import Categorical
-from rsbounds.noises.deletion import Deletion
-from rsbounds.noises.flips import Flips
-from rsbounds.noises.mask import Mask
+from rsbounds import schemes
 
 SURE = 1e-6
 
@@ -110,36 +107,58 @@ TWO_OF_FOUR = {
 #: A noise, an input, and the law of its copies, -1 where they are shorter.
 LAWS = [
     (
-        Categorical(1 / Fraction(7), 3),
+        of_fractions.categorical(1 / Fraction(7), 3),
         [0, 2, 1],
         categorical_law((0, 2, 1), 1 / Fraction(7), 3),
     ),
-    (Categorical(4 * FIFTH, 3), [0.0, 2.0], categorical_law((0, 2), 4 * FIFTH, 3)),
-    (Categorical(THIRD, 4), [0, 3], categorical_law((0, 3), THIRD, 4)),
-    (Flips(TENTH, 3 * FIFTH), [1, 0, 1, 0], flips_law((1, 0, 1, 0), TENTH, 3 * FIFTH)),
-    (Flips(Fraction(0), HALF / 2), [1], {(0,): HALF / 2, (1,): 3 * HALF / 2}),
+    (
+        of_fractions.categorical(4 * FIFTH, 3),
+        [0.0, 2.0],
+        categorical_law((0, 2), 4 * FIFTH, 3),
+    ),
+    (of_fractions.categorical(THIRD, 4), [0, 3], categorical_law((0, 3), THIRD, 4)),
+    (
+        of_fractions.flips(TENTH, 3 * FIFTH),
+        [1, 0, 1, 0],
+        flips_law((1, 0, 1, 0), TENTH, 3 * FIFTH),
+    ),
+    (
+        of_fractions.flips(Fraction(0), HALF / 2),
+        [1],
+        {(0,): HALF / 2, (1,): 3 * HALF / 2},
+    ),
     *(
-        (Flips(add, 2 * FIFTH), MATRIX, flips_law(ROWS, add, 2 * FIFTH))
+        (of_fractions.flips(add, 2 * FIFTH), MATRIX, flips_law(ROWS, add, 2 * FIFTH))
         for add in (Fraction(0), FIFTH, FEW)
     ),
     *(
-        (Flips(add, 3 * FIFTH, symmetric=True), make(GRAPH), graph_law(add, 3 * FIFTH))
+        (
+            of_fractions.flips(add, 3 * FIFTH, symmetric=True),
+            make(GRAPH),
+            graph_law(add, 3 * FIFTH),
+        )
         for add in (FIFTH, FEW)
         for make in (np.array, sparse.csr_array, sparse.coo_matrix)
     ),
-    (Mask(4, 2, hidden=-1), [5, 6, 7, 8], TWO_OF_FOUR),
-    (Mask(keep_probability=THIRD, hidden=-1), [5, 6, 7], mask_law((5, 6, 7), THIRD)),
-    (Deletion(FIFTH), [4, 5, 6], deletion_law((4, 5, 6), FIFTH)),
+    (schemes.mask(4, 2, hidden=-1), [5, 6, 7, 8], TWO_OF_FOUR),
+    (of_fractions.mask(THIRD, hidden=-1), [5, 6, 7], mask_law((5, 6, 7), THIRD)),
+    (of_fractions.deletion(FIFTH), [4, 5, 6], deletion_law((4, 5, 6), FIFTH)),
     (
-        Blocks(Categorical(HALF, 3), Flips(TENTH, 3 * TENTH), splits=[2]),
+        schemes.blocks(
+            schemes.categorical(0.5, 3), schemes.flips(0.1, 0.3), splits=[2]
+        ),
         [2, 0, 1, 0],
         joint_law(
-            categorical_law((2, 0), HALF, 3), flips_law((1, 0), TENTH, 3 * TENTH)
+            categorical_law((2, 0), HALF, 3),
+            flips_law((1, 0), Fraction(0.1), Fraction(0.3)),
         ),
     ),
     (
-        Blocks(Flips(FEW, HALF), Flips(TENTH, FIFTH), splits=[2]),
+        schemes.blocks(schemes.flips(0.02, 0.5), schemes.flips(0.1, 0.2), splits=[2]),
         sparse.csr_array([[0, 1, 1, 0]]),
-        joint_law(flips_law((0, 1), FEW, HALF), flips_law((1, 0), TENTH, FIFTH)),
+        joint_law(
+            flips_law((0, 1), Fraction(0.02), HALF),
+            flips_law((1, 0), Fraction(0.1), Fraction(0.2)),
+        ),
     ),
 ]

@@ -65,15 +65,16 @@ def public_modules(package="rsbounds"):
 
     root = import_module(package)
     for found in pkgutil.walk_packages(root.__path__, f"{package}."):
-        if any(part.startswith("_") for part in found.name.split(".")[1:]):
-            continue
+        parts = found.name.split(".")[1:]
+        if any(part.startswith("_") or part == "internal" for part in parts):
+            continue  # ``internal`` is for other rooms of the package
         source = found.module_finder.find_spec(found.name).origin
         with open(source, encoding="utf-8") as file:
             if "__all__" in file.read():
                 yield found.name
 
 
-def _callables(module):
+def callables(module):
     """Name and function of every public callable of a module."""
     for name in getattr(module, "__all__", ()):
         made = getattr(module, name)
@@ -100,7 +101,7 @@ def recorded(module_name):
         import_module(name)
     wanted = {}
     homes = {module_name}
-    for name, function in _callables(module):
+    for name, function in callables(module):
         inner = inspect.unwrap(function)
         homes.add(inner.__module__)
         if inspect.isclass(inner):  # a maker of what a class makes

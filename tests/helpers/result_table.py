@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from rsbounds.results import read_rows
+from rsbounds.results.internal import read_rows
 from rsbounds.schemes import METHODS
 
 DATA = ("--data", "data.npz")

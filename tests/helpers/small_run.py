@@ -3,9 +3,7 @@
 import numpy as np
 
 from rsbounds import certify_dataset, schemes
-from rsbounds.certify import (
-    ArraySampler,
-)
+from rsbounds.sampling import ArraySampler
 
 COUNT = 24
 

@@ -1,6 +1,7 @@
 """The files of the package, and where imports stand in them."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "rsbounds"
@@ -10,6 +11,12 @@ INNER = ast.stmt | ast.excepthandler | ast.match_case
 
 def sources():
     return sorted(PACKAGE.rglob("*.py"))
+
+
+@cache
+def tree_of(path):
+    """What a file says, read once for all tests that ask; none of them changes it."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def statements(node):

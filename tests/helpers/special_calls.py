@@ -22,6 +22,10 @@ class Call(NamedTuple):
 
 
 CALLS = {
+    "ndtr": Call(
+        inside=(-1.5,),
+        limits=[((-INF,), 0.0), ((INF,), 1.0), ((0.0,), 0.5), ((40.0,), 1.0)],
+    ),
     "log_ndtr": Call(
         inside=(-1.5,),
         limits=[((-INF,), -INF), ((INF,), 0.0)],
@@ -145,8 +149,56 @@ CALLS = {
         limits=[((0.0, 2.0, 3.0), 0.0), ((1.0, 2.0, 3.0), INF)],
         truth=lambda p, m, a: mp.sqrt(oracle.ncx2_ppf(p, 2 * m, a**2)),
     ),
+    "ncx2_nc": Call(
+        inside=(0.2, 900.0, 784.0),
+        limits=[((0.0, 5.0, 2.0), INF), ((0.0, INF, 2.0), INF), ((0.3, INF, 2.0), INF)],
+    ),
+    "ncx2_nc_sf": Call(
+        inside=(0.8, 900.0, 784.0),
+        limits=[((1.0, 5.0, 2.0), INF)],
+    ),
+    "ncx2_nc_exp": Call(
+        inside=(-1.5, 900.0, 784.0),
+        limits=[((-INF, 5.0, 2.0), INF)],
+    ),
+    "ncx2_nc_sf_exp": Call(
+        inside=(-0.5, 900.0, 784.0),
+        limits=[((0.0, 5.0, 2.0), INF)],
+    ),
+    "ncx2_df": Call(
+        inside=(0.2, 900.0, 20.0),
+        limits=[((0.0, 5.0, 2.0), INF), ((1.0, 5.0, 0.0), 0.0)],
+    ),
+    "ncx2_df_sf": Call(
+        inside=(0.8, 900.0, 20.0),
+        limits=[((1.0, 5.0, 2.0), INF), ((0.0, 5.0, 0.0), 0.0)],
+    ),
+    "ncx2_df_exp": Call(
+        inside=(-1.5, 900.0, 20.0),
+        limits=[((-INF, 5.0, 2.0), INF), ((0.0, 5.0, 0.0), 0.0)],
+    ),
+    "ncx2_df_sf_exp": Call(
+        inside=(-0.5, 900.0, 20.0),
+        limits=[((0.0, 5.0, 2.0), INF), ((-INF, 5.0, 0.0), 0.0)],
+    ),
+    "marcum_q_inv_a": Call(
+        inside=(0.8, 392.0, 30.0),
+        limits=[((1.0, 2.0, 3.0), INF)],
+        truth=lambda q, m, b: mp.sqrt(oracle.ncx2_nc_sf(q, b**2, 2 * m)),
+    ),
+    "marcum_p_inv_a": Call(
+        inside=(0.2, 392.0, 30.0),
+        limits=[((0.0, 2.0, 3.0), INF)],
+        truth=lambda p, m, b: mp.sqrt(oracle.ncx2_nc(p, b**2, 2 * m)),
+    ),
 }
 
 NAMES = sorted(CALLS)
+#: Inverses in a parameter, which have no value where no law has that probability.
+IN_A_PARAMETER = {
+    name
+    for name in NAMES
+    if name.startswith(("ncx2_nc", "ncx2_df")) or name.endswith("_inv_a")
+}
 
 INSIDE = {name: call.inside for name, call in CALLS.items()}

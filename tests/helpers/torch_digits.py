@@ -9,7 +9,7 @@ from torch import nn
 from rsbounds import datasets
 from rsbounds.certify import certify, predict
 from rsbounds.procedure import Procedure
-from rsbounds.sampling import stream
+from rsbounds.sampling.internal import stream
 from rsbounds.torch import Scale, SigmaNetwork, TorchSampler, augment, fit, pgd
 
 SIGMA, DIM = 0.5, 784

@@ -13,7 +13,7 @@ from memories import NORMS, random_memory, seeds
 from refusals import refusals
 
 from rsbounds import lbrs
-from rsbounds._neighbours.sieve import NONE, coded_reach, encode
+from rsbounds._neighbours.anchors import encode
 
 pytestmark = pytest.mark.usefixtures("sixty_digits")
 
@@ -222,7 +222,6 @@ test_bad_input = refusals(
         r"x must have shape \(..., 1\)": lambda: neighbour(x=[0.0, 1.0]),
         r"labels must have shape \(1,\)": lambda: neighbour(labels=[1, 2]),
         "labels must be whole": lambda: neighbour(labels=[0.5]),
-        "norm must be one of 1, 2, inf": lambda: neighbour(norm=3),
         "alpha must be one": lambda: biased(alpha=[1.0]),
         "-1 or 1": lambda: biased(label=2),
         "gradients of shape": lambda: biased(values=lambda x: (x, x)),
@@ -246,15 +245,28 @@ def test_boundary_radius_at_the_ends_of_the_range(arguments, truth):
     assert 0 < float(lbrs.boundary_radius(*arguments)) <= truth
 
 
-def codes_of(points):
-    return encode(points, points.min(axis=0), points.max(axis=0))
+DUAL = {1: np.inf, 2: 2, np.inf: 1}
 
 
-def true_reach(p, q):
-    return sum(
+def coded_reaches(points, norm):
+    """Bounds of |x_i - x_0|_* for each point, from the codes: below and above."""
+    squares = (points * points).sum(axis=1)
+    box = points.min(axis=0), points.max(axis=0)
+    codes, lost, step = encode(points, squares, *box, norm)
+    steps = np.linalg.norm(codes.astype(float) - codes[0], DUAL[norm], axis=1)
+    off = lost + lost[0]
+    return step * steps - off * (1 + 2**-49), (step * steps + off) * (1 + 2**-49)
+
+
+def reach_at_power(p, q, norm):
+    """The length of p - q without rounding; its square where it is Euclidean."""
+    sides = [
         abs(Fraction(a) - Fraction(b))
         for a, b in zip(p.tolist(), q.tolist(), strict=True)
-    )
+    ]
+    if norm == 1:
+        return max(sides)
+    return sum(sides) if norm == np.inf else sum(side**2 for side in sides)
 
 
 @st.composite
@@ -272,21 +284,28 @@ def clouds(draw):
 
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
-@given(clouds())
-def test_reach_is_never_too_small(points):
-    codes = codes_of(points)
-    for i in range(len(points)):
-        assert Fraction(coded_reach(codes, i, 0)) >= true_reach(points[i], points[0])
+@given(clouds(), st.sampled_from([1, 2, np.inf]))
+def test_codes_hold_lengths_on_both_sides(points, norm):
+    with np.errstate(over="ignore", under="ignore"):
+        below, above = coded_reaches(points, norm)
+    power = 2 if norm == 2 else 1
+    for point, low, high in zip(points, below.tolist(), above.tolist(), strict=True):
+        reach = reach_at_power(point, points[0], norm)
+        assert max(Fraction(low) * (1 - Fraction(1, 2**48)), 0) ** power <= reach
+        assert reach <= Fraction(high) ** power
 
 
 @pytest.mark.slow
-def test_sums_of_codes_fit_into_32_bits():
-    """9,000,000 differences of 255 do not: there are no codes then."""
-    most = 2**23
-    points = np.zeros((2, most))
-    points[1] = 1.0
-    assert most <= coded_reach(codes_of(points), 1, 0) <= most * (1 + 1e-8)
-    assert codes_of(np.zeros((2, 9_000_000))) is NONE
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+def test_differences_of_codes_are_summed_beyond_32_bits(norm):
+    """9,000,000 differences of 255 would not fit, nor would their squares."""
+    anchors = np.zeros((3, 9_000_000))
+    anchors[1:] = 1.0
+    anchors[2, 0] = 2.0
+    x = np.full(9_000_000, 0.25)
+    got = lbrs.neighbour_radius(x, anchors, [0, 1, 1], norm=norm)
+    radius = {1: (4.5e6 + 2.5) / 4, 2: 750.0, np.inf: 0.25}[norm]
+    assert got == pytest.approx(radius, rel=1e-11)
 
 
 @pytest.mark.parametrize("method", ["tight", "paper"])

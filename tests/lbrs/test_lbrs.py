@@ -5,6 +5,7 @@ from fractions import Fraction
 import mpmath as mp
 import numpy as np
 import pytest
+from cases import slow_among
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memories import NORMS, random_memory, seeds
@@ -134,7 +135,7 @@ def brute(x, anchors, labels, norm, method):
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("method", ["tight", "paper"])
-@pytest.mark.parametrize("dim", [2, 30, 200])
+@pytest.mark.parametrize("dim", slow_among([200], [2, 30, 200]))
 def test_neighbour_radius_against_brute_force(norm, method, dim):
     """More anchors than one block of the scan, pruning at work."""
     rng = np.random.default_rng(dim)
@@ -227,7 +228,7 @@ def test_nearest_of_two_whose_squared_distances_round_alike():
         assert 5e-11 * (1 - 1e-11) <= radius <= 5e-11
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6, 1e8])
+@pytest.mark.parametrize("offset", slow_among([1e3, 1e6], [0.0, 1e3, 1e6, 1e8]))
 def test_neighbour_radius_far_from_the_origin(offset):
     """On the line it is the distance to the middle between two anchors, to the last
     digits.

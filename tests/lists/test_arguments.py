@@ -3,13 +3,12 @@ NaN out.
 """
 
 import ast
-from pathlib import Path
 
 import numpy as np
 import pytest
 from radius_calls import CALLS
+from sources import PACKAGE, tree_of
 
-import rsbounds
 from rsbounds import (
     envelope,
     gaussian,
@@ -74,7 +73,6 @@ def test_shapes_that_do_not_broadcast_are_refused(name):
 CHECKS = {"as_floats", "as_integers", "count", "number", "operand", "score_of"}
 # what asks an argument for its type or shape alone
 ASKS = {"hasattr", "isinstance", "len", "ndim", "shape", "type"}
-PACKAGE = Path(rsbounds.__file__).parent
 
 
 def is_check(node):
@@ -143,7 +141,7 @@ def read_again(function):
 )
 def test_no_argument_that_was_checked_is_read_again_unconverted(path):
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef):
             found += list(read_again(node))
     assert not found, found

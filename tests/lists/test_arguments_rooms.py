@@ -17,16 +17,16 @@ from rsbounds import (
     certify,
     confidence,
     lbrs,
-    lipschitz,
+    reports,
     results,
     schemes,
 )
-from rsbounds.noises._exact import float_down, float_up
-from rsbounds.noises.categorical import CategoricalCurve
-from rsbounds.noises.deletion import DeletionCurve
-from rsbounds.noises.flips import FlipsCurve
-from rsbounds.noises.mask import MaskCurve
-from rsbounds.schemes._scheme import EnvelopeScheme
+from rsbounds.lipschitz.internal import ratio_derivative
+from rsbounds.schemes._categorical import CategoricalCurve
+from rsbounds.schemes._deletion import DeletionCurve
+from rsbounds.schemes._enveloped import EnvelopeScheme
+from rsbounds.schemes._flips import FlipsCurve
+from rsbounds.schemes._mask import MaskCurve
 from rsbounds.votes import certify_votes
 
 VOTES = {"n0": 100, "n": 1000, "alpha": 0.001}
@@ -36,11 +36,6 @@ INPUT = np.array([0.0, 1.0])
 SHARES = np.random.default_rng(1).random((60, 2))
 
 
-def as_double(value, rounding):
-    """A Fraction, which a probability that is one has for its result, as a double."""
-    return rounding(*value.as_integer_ratio()) if isinstance(value, Fraction) else value
-
-
 def of_curve(maker):
     """What a curve says of a probability, and its own parameters."""
 
@@ -48,10 +43,10 @@ def of_curve(maker):
         curve = maker(**parameters)
         return (
             repr(curve),
-            as_double(curve.low(p_a, r), float_down),
-            as_double(curve.high(p_b, r), float_up),
+            curve.low(p_a, r),
+            curve.high(p_b, r),
             curve.threshold(r),
-            curve.score_threshold(r),
+            curve.threshold(r, scores=True),
             curve.certified(p_a, r, p_b),
             curve.radius(p_a, p_b),
             curve.frontier(p_a, p_b),
@@ -63,10 +58,10 @@ def of_curve(maker):
 def scores_of_curve(z_a, z_b, r, keep):
     curve = CategoricalCurve(keep, 3)
     return (
-        curve.radius_of_scores(z_a, z_b),
-        curve.certified_by_scores(z_a, r, z_b),
+        curve.radius(z_a, z_b, scores=True),
+        curve.certified(z_a, r, z_b, scores=True),
         curve.transport(z_a, r),
-        curve.frontier_of_scores(z_a, z_b),
+        curve.frontier(z_a, z_b, scores=True),
     )
 
 
@@ -99,7 +94,7 @@ def level(x):
 
 
 # Of exact curves: so many changes, or the powers of such a rational, have no end
-EXACT = {"r", "values", "dim", "kept", "levels", "reach"}
+EXACT = {"r", "values", "dim", "keep_count", "levels", "reach"}
 EXACT |= {"p_a", "p_b", "keep", "add", "delete", "probability", "keep_probability"}
 PAIR = {"p_a": 0.9, "p_b": 0.05, "r": 1}
 SCORES = {"z_a": 1.3, "z_b": -1.7, "radius": 0.125}
@@ -110,7 +105,7 @@ CALLS = {
         {**PAIR, "keep": 0.6, "values": 3},
     ),
     "flips": (of_curve(FlipsCurve), {**PAIR, "add": 0.1, "delete": 0.3}),
-    "mask": (of_curve(MaskCurve), {**PAIR, "dim": 20, "kept": 5}),
+    "mask": (of_curve(MaskCurve), {**PAIR, "dim": 20, "keep_count": 5}),
     "mask, each": (
         of_curve(MaskCurve),
         {**PAIR, "dim": 20, "probability": 0.3},
@@ -147,6 +142,12 @@ CALLS = {
         of_scheme(schemes.uniform, "half_width"),
         {**SCORES, "half_width": 0.3},
     ),
+    "double masking scheme": (
+        lambda patch, masks, hidden: (
+            schemes.double_masking(patch, masks, (4, 5), hidden=hidden).outcomes
+        ),
+        {"patch": 2, "masks": 3, "hidden": 0.5},
+    ),
     "splitting": (
         of_scheme(schemes.splitting, "half_width"),
         {**SCORES, "half_width": 0.625, "levels": 4},
@@ -161,7 +162,6 @@ CALLS = {
         {**CHANGES, "keep_probability": 0.3, "hidden": 0.5},
     ),
     "deletion scheme": (of_scheme(schemes.deletion), {**CHANGES, "delete": 0.7}),
-    "opposite_uniform": (confidence.opposite_uniform, {"u": 0.3}),
     "exact": (
         lambda count, n, alpha: confidence.BOUNDS["exact"].pair(
             [count, 40, 55], 0, n, alpha, runner_up=True
@@ -268,9 +268,9 @@ def test_no_flag_of_what_is_smaller_than_any_double():
 
     biased = lbrs.LocallyBiased(linear, [[0.0, 0.0], [1e-310, 0.0]], [-1, 1], 0.1, 0.0)
     with np.errstate(all="raise"):
-        assert "0.0000" in results.table([results.Results("run", tuple(rows))], [0])
+        assert "0.0000" in reports.table([results.Results("run", tuple(rows))], [0])
         assert (biased.certify([[3e-310, 0.0]])[1] >= 0).all()
-        assert lipschitz.ratio_derivative(1e-300, 1e8) < 0
+        assert ratio_derivative(1e-300, 1e8) < 0
         for counts in select:
             drawn = [10 * count for count in counts]
             kept = answers.top_k_radius(counts, drawn, 0, 2, **VOTES, scheme=TINY)

@@ -13,6 +13,7 @@ import pytest
 from number_types import EXTREMES, bits, require_alike, retyped, rounded
 from radius_calls import CALLS
 from special_calls import CALLS as SPECIAL
+from special_calls import IN_A_PARAMETER
 
 from rsbounds import (
     anisotropic,
@@ -26,6 +27,8 @@ from rsbounds import (
     special,
 )
 from rsbounds.certify import Procedure
+from rsbounds.composite.internal import worst_ratio
+from rsbounds.lipschitz.internal import ratio_derivative
 
 EDGES = [0.0, 0.25, 0.5, 1.0]
 HISTOGRAM = confidence.ScoreHistogram([10, 20, 300, 400], EDGES)
@@ -67,10 +70,8 @@ def sequential(radius, sigma, alpha, hits, trials):
     return test.log_wealth(hits, trials), test.proves(hits, trials), test.alpha
 
 
-def bound(name, alpha, u):
-    return confidence.BOUNDS[name].pair(
-        [300, 40, 55], 0, 400, alpha, runner_up=True, u=u
-    )
+def bound(name, alpha):
+    return confidence.BOUNDS[name].pair([300, 40, 55], 0, 400, alpha, runner_up=True)
 
 
 def cdf(alpha, distance, sigma, level):
@@ -91,7 +92,7 @@ def histogram(edges, scores):
 
 def knn(anchors, sigma_base, rate, shift, x):
     level = semielastic.KNNSigma(anchors, sigma_base, rate, 2, shift)
-    return level.sigma(x), level.distance(x), level.slack()
+    return level.sigma(x), level.distance(x), level.rounding()
 
 
 def biased(anchors, alpha, lip_grad, x):
@@ -116,7 +117,7 @@ def anytime(counts, n, alpha):
 
 def composite_counts(alpha, n):
     made = composite.certify_counts(RULE, STAGES, COUNTS, Procedure(n=n, alpha=alpha))
-    return made, composite.plan(RULE, STAGES, n, alpha)
+    return made, composite.internal.plan(RULE, STAGES, n, alpha)
 
 
 def positional(function):
@@ -148,19 +149,19 @@ MORE = {
         {"distance": 0.3, "p_a": 0.99, "sigma0": 0.25, "sigma1": 0.245, "dim": 784.0},
     ),
     "transport": (
-        gaussian.transport,
+        gaussian.internal.transport,
         {"z": 1.3, "radius": 0.3, "sigma": 0.7, "norm": 3.0, "dim": 9.0},
     ),
-    "anisotropic.transport": (
-        anisotropic.transport,
+    "anisotropic.internal.transport": (
+        anisotropic.internal.transport,
         {"z": 1.3, "radius": 0.3, "sigma": 0.7, "inner": 0.4},
     ),
     "laplace_transport": (
-        anisotropic.laplace_transport,
+        anisotropic.internal.laplace_transport,
         {"z": 1.3, "radius": 0.3, "scale": 0.7},
     ),
     "laplace_score_radius": (
-        anisotropic.laplace_score_radius,
+        anisotropic.internal.laplace_score_radius,
         {"z_a": 1.3, "scale": 0.7, "z_b": -1.7},
     ),
     "laplace_paper": (
@@ -180,7 +181,7 @@ MORE = {
         {"scores": [0.5, 0.25, 0.25], "p_min": 0.01},
     ),
     "p_min_search": (lipschitz.p_min_search, {"dim": 784.0, "floor": 0.01}),
-    "slope": (lipschitz.ratio_derivative, {"p": 0.9, "dim": 784.0}),
+    "slope": (ratio_derivative, {"p": 0.9, "dim": 784.0}),
     "neighbour": (
         lbrs.neighbour_radius,
         {"x": [0.3, 0.1], "anchors": POINTS, "labels": [0, 1, 1], "norm": 2.0},
@@ -207,10 +208,6 @@ MORE = {
         confidence.upper_bound,
         {"count": 10.0, "n": 1000.0, "alpha": 0.001},
     ),
-    "randomized": (
-        partial(confidence.randomized_lower_bound, seed=7),
-        {"count": 990.0, "n": 1000.0, "alpha": 0.001},
-    ),
     "pair_bounds": (
         confidence.pair_bounds,
         {"count_a": 900.0, "count_b": 60.0, "n": 1000.0, "alpha": 0.001},
@@ -229,8 +226,8 @@ MORE = {
         {"radius": 0.258, "sigma": 0.5728, "alpha": 0.013, "hits": 7e2, "trials": 1e3},
     ),
     **{
-        name: (partial(bound, name), {"alpha": 0.01, "u": 0.3})
-        for name in ("clopper-pearson", "randomized", "anytime")
+        name: (partial(bound, name), {"alpha": 0.01})
+        for name in ("clopper-pearson", "anytime")
     },
     "soft_lower_bound": (
         partial(confidence.soft_lower_bound, HISTOGRAM),
@@ -264,7 +261,7 @@ MORE = {
     ),
     "composite.certify_counts": (composite_counts, {"alpha": 0.001, "n": 5000.0}),
     "worst_ratio": (
-        composite.worst_ratio,
+        worst_ratio,
         {"radii": [0.4, 2.0], "constants": [[0.5, 0.5]], "least": 0.05},
     ),
     "Procedure": (
@@ -338,6 +335,9 @@ def test_no_flag_but_for_nan(name):
         for extreme in (value, *EXTREMES):
             # levels whose ratio is beyond the range of numbers have a NaN, and the flag
             if name == "xi" and argument.startswith("sigma"):
+                continue
+            # so do inverses in a parameter where no law has that probability
+            if name in IN_A_PARAMETER:
                 continue
             with np.errstate(all="raise"), suppress(ValueError):
                 call(**{**values, argument: extreme})

@@ -4,12 +4,12 @@ import copy
 import importlib
 import inspect
 import pickle
-import pkgutil
 
 import numpy as np
 import pytest
 from copies import COPIES
 from listed_schemes import SCHEMES
+from public_calls import public_modules
 
 import rsbounds as rs
 from rsbounds import (
@@ -21,13 +21,19 @@ from rsbounds import (
     lbrs,
     loading,
     oracle,
+    reports,
     results,
     sampling,
     schemes,
     transforms,
 )
-from rsbounds.certify import Memory, Procedure, Settings, certify, forecast
+from rsbounds.certify import Procedure, Settings, certify, forecast
+from rsbounds.composite.internal import worst_ratio
+from rsbounds.confidence.internal import Look
+from rsbounds.loading.internal import TableData
+from rsbounds.noises.grid_noise import OnGrid
 from rsbounds.results import Results, Row
+from rsbounds.sampling.internal import GrowingDraws
 
 X = np.array([[0.9, 0.1], [0.2, 0.7], [0.4, 0.5]])
 LABELS = np.array([0, 1, 1])
@@ -35,6 +41,10 @@ LABELS = np.array([0, 1, 1])
 
 def scores(batch):
     return batch
+
+
+def pictures(batch):
+    return batch.reshape(len(batch), -1)[:, :2]
 
 
 def knn():
@@ -76,7 +86,7 @@ def pilot():
 
 
 def table():
-    return loading.Table(
+    return loading.internal.Table(
         numbers=("age",),
         categories=("job",),
         units=np.array([5.0]),
@@ -101,9 +111,14 @@ def rule():
     return composite.Rule([1.0, 0.5], [gate, [composite.Cond("margin", 1)]])
 
 
+def masking():
+    return rs.votes.DoubleMasking(pictures, patch=1, masks=2)
+
+
 MADE = {
     "procedure": lambda: Procedure(n=1000, margin=0.1),
     "settings": Settings,
+    "who answers for a parameter": lambda: schemes.By.COUNTS,
     "certificate": certificate,
     "certificate of nothing": lambda: certify(
         votes(), np.zeros(2), schemes.gaussian(0.5), n=100
@@ -111,20 +126,24 @@ MADE = {
     "row": lambda: Row(0, 1, 1, float("nan"), True, "fixed noise", sigma=0.5),
     "results": lambda: Results("", (Row(0, 1, 1, 0.5, True, "fixed noise"),)),
     "array sampler": votes,
-    "sound sampler": lambda: sampling.ArraySampler(scores, sound_noise=True),
+    "sound sampler": lambda: sampling.ArraySampler(scores, noise=OnGrid()),
     "draws": lambda: sampling.Draws([votes()], X[0], [0.5], Procedure(), 0),
-    "stream": lambda: sampling.stream(0, 0, sampling.Phase.SELECT),
+    "stream": lambda: sampling.internal.stream(0, 0, sampling.Phase.SELECT),
     "nearest neighbours": knn,
     "rule": rule,
     "envelope": lambda: rs.envelope.SemiElastic(0.1),
     "sequential test": lambda: confidence.SequentialTest(0.25, 0.25, 0.001),
     "histogram": confidence.ScoreHistogram,
     "distribution": lambda: rs.stats.ncx2(784, 20.0),
+    "law": lambda: rs.stats.ncx2,
+    "rice": lambda: rs.stats.rice,
+    "interval": lambda: confidence.interval(3, 10, 0.1),
     "curve": lambda: schemes.flips(0.1, 0.3).curve,
-    "noise": lambda: schemes.flips(0.1, 0.3).noise,
     "composite": lambda: answers.DecisionList(rule()).scheme,
     "option": lambda: schemes.Gaussian.options[0],
     "domain": lambda: schemes.Domain(0.0, 1.0),
+    "who answers": lambda: schemes.By.RERUN,
+    "parameter": lambda: schemes.Parameter("a", "one", schemes.Domain(0.0, 1.0)),
     "semi-elastic envelope of arrays": lambda: rs.envelope.SemiElastic([0.1, 0.2]),
     "lipschitz envelope": lambda: envelope.LipschitzSigma(0.1, 0.2),
     "range envelope": lambda: envelope.SigmaRange(0.1, 0.2),
@@ -133,25 +152,24 @@ MADE = {
     "locally biased": lambda: lbrs.LocallyBiased(
         linear, [[0.0, 0.0], [4.0, 0.0]], [-1, 1], 0.5, 0.0
     ),
-    "memory": Memory,
     "forecast": lambda: forecast(pilot(), [1000], runs=20)[0],
     "soft sampler": lambda: sampling.SoftSampler(scores),
-    "growing draws": lambda: sampling.GrowingDraws(MADE["draws"]()),
+    "growing draws": lambda: GrowingDraws(MADE["draws"]()),
     "phase": lambda: sampling.Phase.SELECT,
     "bound": lambda: confidence.BOUNDS["clopper-pearson"],
     "bound on scores": lambda: confidence.BOUNDS["betting"],
     "looks": looks,
-    "look": lambda: confidence.Look(100, 0.001),
-    "pair": lambda: confidence.Pair(1.0, -1.0, 0.8, 0.2),
+    "look": lambda: Look(100, 0.001),
+    "pair": lambda: confidence.internal.Pair(1.0, -1.0, 0.8, 0.2),
     "end": lambda: confidence.End(1.0, 0.8, 0.2),
     "distribution's bounds": lambda: confidence.CDFCertificate([0.5, 0.9], [1, 0]),
     "condition": lambda: composite.Cond("margin", 0),
-    "plan": lambda: composite.plan(rule(), [[90, 5, 5], [95, 3, 2]]),
+    "plan": lambda: composite.internal.plan(rule(), [[90, 5, 5], [95, 3, 2]]),
     "list's certificate": lambda: composite.certify_counts(
         rule(), *2 * [[[900, 50, 50], [950, 25, 25]]], Procedure(n=1000)
     ),
     "fit": fitted,
-    "worst ratio": lambda: composite.worst_ratio([1.0, 0.5], [[1.0, 0.4]]),
+    "worst ratio": lambda: worst_ratio([1.0, 0.5], [[1.0, 0.4]]),
     "votes": lambda: answers.Votes.of(row(sigma=0.5, n=10, counts=(8, 2))),
     "answered": lambda: answers.Answered(certificate(), {}),
     "set rule": lambda: answers.set_rule(100, 0.1, 0.5, schemes.gaussian(0.5)),
@@ -159,37 +177,42 @@ MADE = {
     "audit": lambda: audit.Audit((finding(),), (), 1, 0, 0, (), 0),
     "finding": finding,
     "kind": lambda: audit.Kind.COUNTS,
-    "item": lambda: loading.Item(0, X[0], 1, None),
+    "item": lambda: loading.internal.Item(0, X[0], 1, None),
     "loaded": lambda: loading.Loaded(scores),
     "pictures": lambda: loading.Preprocess(8, (8, 8)),
     "table": table,
-    "table data": lambda: loading.TableData(table(), "own"),
-    "comparison": lambda: results.compare(few_rows(), few_rows(), draws=100),
+    "table data": lambda: TableData(table(), "own"),
+    "comparison": lambda: reports.compare(few_rows(), few_rows(), most=9.0),
     "manifest": results.Manifest,
     "tails": lambda: oracle.Tails(-0.7, -0.7, -1.0),
-    "transform": lambda: transforms.named("gamma"),
-    "group": lambda: transforms.named("shift"),
+    "transform": lambda: transforms.internal.named("gamma"),
+    "group": lambda: transforms.internal.named("shift"),
     "class": lambda: answers.TopClass(schemes.gaussian(0.5)),
     "top-k": lambda: answers.TopK(schemes.gaussian(0.5), 2),
     "values": lambda: answers.Values(schemes.gaussian(0.5), [0.0, 0.1]),
     "maps": lambda: answers.Maps(schemes.gaussian(0.5), 0.6),
+    "flag": lambda: answers.Flag(schemes.gaussian(0.5), 0.05, "score>0.5"),
     "list": lambda: answers.DecisionList(rule()),
+    "masks in pairs": masking,
+    "masked": lambda: masking().certify(np.zeros((4, 4))),
+    "episodes": lambda: rs.frameworks.Episodes(None, scores),
+    "labels": lambda: rs.frameworks.FromLabels(scores, ["no", "yes"]),
 }
 
 MADE |= {name: lambda make=make: make()[0] for name, make in SCHEMES.items()}
 
 # Those of what nobody makes, and those that hold processes or a locked file
-EXEMPT = (BaseException, rs.cluster.Workers, results.Writer)
+EXEMPT = (BaseException, rs.cluster.Workers, results.internal.Writer)
 BASES = {answers.Answer, schemes.Scheme}
-FRAMEWORKS = ("rsbounds.torch", "rsbounds.sklearn", "rsbounds.art", "rsbounds.verona")
+FRAMEWORKS = ("rsbounds.torch", "rsbounds.jax", "rsbounds.sklearn", "rsbounds.art")
 
 
 def public_classes():
     """The classes of which users meet objects, from the rooms without a framework."""
-    for module in pkgutil.walk_packages(rs.__path__, "rsbounds."):
-        if "._" in module.name or module.name.startswith(FRAMEWORKS):
+    for module in public_modules():
+        if module.startswith(FRAMEWORKS):
             continue
-        room = importlib.import_module(module.name)
+        room = importlib.import_module(module)
         for name in getattr(room, "__all__", ()):
             kind = getattr(room, name)
             if inspect.isclass(kind) and kind not in BASES:
@@ -225,9 +248,9 @@ def test_a_copied_smooth_draws_what_its_original_would():
 
 @pytest.mark.parametrize("way", COPIES)
 def test_a_copied_stream_goes_on_where_its_original_was(way):
-    stream = sampling.stream(3, 5, sampling.Phase.ESTIMATE)
+    stream = sampling.internal.stream(3, 5, sampling.Phase.ESTIMATE)
     stream.random(7)
-    stream.seeds(2)
+    stream.blocks(2)
     again = COPIES[way](stream)
-    assert again.seeds(3) == stream.seeds(3)
+    assert again.blocks(3) == stream.blocks(3)
     np.testing.assert_array_equal(again.random(5), stream.random(5))

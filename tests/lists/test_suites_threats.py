@@ -3,7 +3,7 @@ and the pairs that do not go together are refused in one line.
 
 The truth that certificates are compared with is the scheme's own transport of exact
 probabilities, which the suite of schemes compares with classifiers in mpmath, and
-``tests/noises`` with all outcomes in rational numbers.
+``tests/discrete`` with all outcomes in rational numbers.
 """
 
 from functools import cache, partial
@@ -15,7 +15,7 @@ from claims import Claims, medians, positions, wrong_position
 from scipy.special import ndtr, ndtri
 
 from rsbounds import schemes
-from rsbounds.answers import Maps, TopClass, TopK, Values
+from rsbounds.answers import Flag, Maps, TopClass, TopK, Values
 from rsbounds.testing import check_answer
 
 TAU = 0.6
@@ -142,11 +142,31 @@ def of_maps(name, scheme):
     }
 
 
-ANSWERED = {"class": of_class, "top-k": of_best, "values": of_values, "maps": of_maps}
-REFUSED = {("splitting", answer) for answer in ("top-k", "values", "maps")}
+def of_flag(name, scheme):
+    sequences = {"model": of_sequences} if name == "deletion" else {}
+    return Flag(scheme, 0.2, 0), {
+        "options": {
+            "threshold": 0.2,
+            "flagged": "0",
+            "calibrate": None,
+            "share": None,
+        },
+        "wrong": partial(claims(name).another_flag, 0.2),
+        **sequences,
+    }
+
+
+ANSWERED = {
+    "class": of_class,
+    "top-k": of_best,
+    "values": of_values,
+    "maps": of_maps,
+    "flag": of_flag,
+}
+REFUSED = {("splitting", answer) for answer in ANSWERED if answer != "class"}
 QUICK = {("mask", "class")}
 #: What differs from a line above in the curve's parameters alone.
-ALIKE = {("mask of any length", answer) for answer in ("top-k", "values", "maps")}
+ALIKE = {("mask of any length", answer) for answer in ANSWERED if answer != "class"}
 
 
 def pairs():

@@ -28,13 +28,17 @@ OTHERS = {
     "sigmas": ("sigma",),
     "threshold": ("thresholds",),
     "floor": ("rounding",),
-    "parameters": ("transform", "law"),
+    # entries that lack
+    "parameters": ("transform", "law", "blocks", "keep_count", "matrix"),
     "path": ("file", "folder", "another run"),
     "out": ("file", "folder"),
     "entries": ("n0",),
     "samplers": ("model", "stage"),
     "model": ("sampler", "margin"),
     "indices": ("margin",),
+    "p_a": ("z_a",),  # with scores=True
+    "p_b": ("z_b",),
+    "flagged": ("rows",),  # of which, by these classes, too many don't pass
     "example": ("input",),  # what it is for a module that takes no such one
 }
 #: What an entry of a list, or another package's, gives the engine, which calls it with
@@ -44,16 +48,20 @@ answers: check check_classes check_inputs draw certify stored reach
 answers: from_options from_parameters
 answers: fingerprint recorded_fingerprint largest_radius scaled selected shown report
 answers: levels ranks grown sampler samplers __call__
-answers: voted unclassified class_counts
+answers: voted unclassified class_counts settled
+frameworks: __call__
 loading: __call__ close
 results: text parse places record append
 certify: __call__ compared with_margin say
 sampling: noisy more generator __call__ compared with_margin
 schemes: check evaluate takes for_inputs from_options from_parameters drawn_by sampler
 schemes: output_sampler noise inputs function one
-noises: checked noisy all_outcomes numbers takes stated of presented check_model
+schemes: checked noisy copies numbers stated presented check_model offsets
+schemes: flipped_keys made_curve read check_size
+noises: checked noisy copies numbers presented check_model offsets
 noises: array below choose discard happens happens_where kept_or_changed like matrices
-noises: normal on_host sequences single uniform flipped_keys made_curve
+noises: normal on_host sequences single uniform
+discrete: hold guess regions law
 transforms: apply checked order column
 """
 
@@ -72,8 +80,8 @@ _PORTS = {
 
 
 #: Rooms that answer as the package they are for does, whose errors those are: torch's
-#: of tensors, VERONA's of its objects, pytest's.
-AS_THEIRS = ("torch", "verona", "testing")
+#: of tensors, pytest's.
+AS_THEIRS = ("torch", "testing")
 #: Of these rooms what is refused by name all the same.
 BY_NAME = ("rsbounds.torch.networks.lipschitz_bound", "rsbounds.torch.radius")
 ROOMS = [

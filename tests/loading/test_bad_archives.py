@@ -13,9 +13,9 @@ from cases import slow_among
 from cli_models import arguments, one_line
 from small_data import X, Y, array_bytes, compressed, header, npy, raw_npz
 
-from rsbounds import loading
 from rsbounds.loading import CorruptInput, open_data
 from rsbounds.loading.checkpoints import load_weights
+from rsbounds.loading.internal import inputs
 
 
 def flipped(folder):
@@ -194,7 +194,7 @@ def test_anchors_that_are_damaged_are_one_line(tmp_path):
         bad[rng.integers(len(bad))] ^= int(rng.integers(1, 256))
         path.write_bytes(bad)
         try:
-            loading.inputs(path)
+            inputs(path)
         except (ValueError, OSError) as error:
             messages.append(str(error))
     assert len(messages) > 20

@@ -139,7 +139,7 @@ def test_rows_of_ordinary_noise_are_not_relabelled(work, capsys):
     one_line(capsys, sound, "engine.sound_noise was false and is now true")
     assert main([*sound, "--out", "sound.tsv"]) == 0
     state(engine=manifest("sound.tsv")["engine"])
-    assert "taken as stated, not verified: sound_noise" in says(
+    assert "taken as stated, not verified: exact_noise" in says(
         capsys, "verify out.tsv"
     )
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from cli_models import package
 
-from rsbounds.loading import CorruptInput, Preprocess, open_data, prefetched
+from rsbounds.loading import CorruptInput, Preprocess, open_data
 from rsbounds.loading.images import number_classes
+from rsbounds.loading.internal import prefetched
 
 Image = pytest.importorskip("PIL.Image")
 

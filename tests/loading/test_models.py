@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from cli_models import package
 
-from rsbounds.loading import load_model, parse_arguments
+from rsbounds.loading import load_model
+from rsbounds.loading.internal import parse_arguments
 
 OWN = """
 import numpy as np
@@ -127,13 +128,14 @@ def test_leaving_is_an_error_with_its_reason(own):
 
 
 REFUSED = {
-    "plain": "model must be hf:NAME",
+    "plain": "model must be timm:NAME",
     "own:nope": "own:nope: own has no 'nope'",
     "tim:resnet18": "did you mean timm:?",
     "nope.py:f": "No such file",
     "own:": "MODULE:CALLABLE",
     "own:classifier": "is called with no argument; missing a "
-    "required argument: 'batch'",
+    "required argument: 'batch' (to give it as it is, write def load(): return "
+    "classifier)",
     "own:X": "must name a function",
     "own:none": "must return a torch module",
 }

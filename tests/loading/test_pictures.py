@@ -122,7 +122,7 @@ def test_parquet_files_in_a_directory(work, monkeypatch, kind):
         assert len(data) == 3
         assert [data.label(i) for i in range(3)] == labels
         want = (
-            np.float32(numbers[1])
+            np.array(numbers[1])
             if kind == "arrays"
             else np.asarray(picture(1)).transpose(2, 0, 1) / np.float32(255)
         )

@@ -9,7 +9,7 @@ import pytest
 from cli_models import arguments, models, one_line
 
 from rsbounds.cli import main
-from rsbounds.loading import shard
+from rsbounds.loading.internal import shard
 
 
 @pytest.fixture

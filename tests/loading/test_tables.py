@@ -7,6 +7,7 @@ from rsbounds import certify_dataset, results, schemes
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.cli import main
 from rsbounds.loading import read_table
+from rsbounds.loading.internal import TableData
 
 TEXT = """age,job,income,ill
 30,cook,1.5,no
@@ -120,7 +121,7 @@ def test_what_is_no_table_is_refused_in_one_line(path, text, target, word):
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("age,job,ill\n30,cook,no\n50,smith,\n", "row 1"),
+        ("age,job,ill\n30,cook,no\n50,smith,\n", "line 3"),
         ("age,job,ill\n30,cook,0\n50,smith,\n", "column 'ill'"),
         ("age,job,ill\n30,cook,.5\n50,smith,1\n", "column 'ill'"),
         ("age,job,ill\n30,cook,no\n,smith,yes\n", "column 'age'"),
@@ -314,3 +315,229 @@ def test_what_no_table_gives_is_refused_in_one_line(path, capsys, change, word):
     error = capsys.readouterr().err
     assert status == 2
     assert word in error.splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", ["", "  ", "Unnamed: 0"])
+def test_a_column_without_a_name_is_no_input(path, name):
+    """Row numbers of pandas would be the model's first number, with noise on it."""
+    path.write_text(f"{name},a,y\n0,1.5,yes\n1,0.5,no\n")
+    with pytest.raises(ArgumentError, match=r"column 1 has none.*index=False") as no:
+        read_table(path, "y")
+    assert no.value.name == "data"
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({name: [0, 1], "a": [1.5, 0.5], "y": ["yes", "no"]})
+    with pytest.raises(ArgumentError, match="column 1 has none"):
+        read_table(frame, "y")
+
+
+@pytest.mark.parametrize("first", ["1.5,2.5,0", "5,3,1", "0,1,-1"])
+def test_a_row_of_numbers_is_no_line_of_names(path, first):
+    path.write_text(f"{first}\n1.0,2.0,1\n2.0,1.0,0\n")
+    with pytest.raises(ArgumentError, match="must begin with a line of names"):
+        read_table(path, first.split(",")[-1])
+    path.write_text("0,1,2\n1.0,2.0,1\n2.0,1.0,0\n")
+    assert read_table(path, "2").numbers == ("0", "1")
+
+
+@pytest.mark.parametrize("code", ["01234", "-007", "1_2"])
+def test_codes_of_digits_are_categories(path, code):
+    """Noise on a postal code would be noise on a number that nobody measured."""
+    path.write_text(f"code,a,y\n{code},1.5,yes\n12345,0.5,no\n")
+    table = read_table(path, "y")
+    assert table.categories == ("code",)
+    assert table.values["code"] == tuple(sorted([code, "12345"]))
+    path.write_text("code,a,y\n0.5,1.5,yes\n0,0.5,no\n")
+    assert read_table(path, "y").categories == ()
+
+
+def test_a_table_is_the_same_however_it_is_stored(path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    expected = read_table(path, "ill")
+    frame = pandas.read_csv(path)
+    frame.to_csv("t.csv.gz", index=False)
+    frame.to_csv("t.txt", index=False, sep=";", decimal=",")
+    frame.to_parquet("t.parquet")
+    for table in (
+        read_table("t.csv.gz", "ill"),
+        read_table("t.txt", "ill", separator=";", decimal=","),
+        read_table("t.parquet", "ill"),
+    ):
+        np.testing.assert_array_equal(table.x, expected.x)
+        assert (table.values, table.classes) == (expected.values, expected.classes)
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.parquet"])
+def test_bytes_that_are_no_such_table_are_refused(path, name):
+    pytest.importorskip("pyarrow")
+    path.with_name(name).write_bytes(b"PAR1 or gzip, neither")
+    with pytest.raises((ArgumentError, OSError), match=r"t\.|gzip") as no:
+        read_table(path.with_name(name), "ill")
+    assert "\n" not in str(no.value)
+
+
+def test_frames_of_mixed_or_doubled_columns_are_refused(path):
+    pandas = pytest.importorskip("pandas")
+    mixed = pandas.DataFrame({"a": [1.5, "?"], "b": [1, 2], "y": ["yes", "no"]})
+    with pytest.raises(ArgumentError, match=r"number in column 'a'.*row 1 has '\?'"):
+        read_table(mixed, "y")
+    gaps = mixed.assign(a=pandas.array([1, None], dtype="Int64"))
+    with pytest.raises(ArgumentError, match="row 1 has ''"):
+        read_table(gaps, "y")
+    twice = mixed.set_axis(["a", "a", "y"], axis=1)
+    with pytest.raises(ArgumentError, match="columns 1 and 2 are both 'a'"):
+        read_table(twice, "y")
+    with pytest.raises(ArgumentError, match=r"^decimal is for CSV files"):
+        read_table(mixed, "y", decimal=",")
+
+
+def test_categories_are_text_where_those_of_training_are(path):
+    path.write_text("a,b,y\n1,2,no\n2,x,yes\n")
+    like = read_table(path, "y", categories=["b"])
+    path.write_text("a,b,y\n1,2,no\n2,2,yes\n")
+    assert read_table(path, "y", like=like).x[:, 1].tolist() == [0, 0]
+
+
+GAPS = """age,job,income,ill
+30,cook,1.5,no
+?,smith,2.5,yes
+40,,,no
+60,clerk,3.5,yes
+"""
+
+
+def test_missing_numbers_are_filled_in_by_the_rule_of_the_training_rows(path):
+    path.write_text(GAPS)
+    train = read_table(path, "ill", missing="median")
+    assert train.fills == {"age": 40.0, "income": 2.5}
+    assert train.numbers == ("age", "income")
+    own = train.columns(train.x)
+    np.testing.assert_allclose(own["age"], [30, 40, 40, 60])
+    assert own["age missing"].tolist() == ["no", "yes", "no", "no"]
+    assert own["job"].tolist() == ["cook", "smith", "missing", "clerk"]
+    assert train.alphabets == [2, 4]
+    path.write_text("age,job,income,ill\nNA,cook,2,no\n")
+    test = read_table(path, "ill", like=train)
+    own = test.columns(test.x)
+    np.testing.assert_allclose(own["age"], 40)
+    assert own["age missing"].tolist() == ["yes"]
+    assert own["income missing"].tolist() == ["no"]
+
+
+@pytest.mark.parametrize(("rule", "age"), [("median", 40.0), ("mean", 130 / 3)])
+def test_a_frame_with_gaps_is_filled_in_as_its_file_is(path, rule, age):
+    pandas = pytest.importorskip("pandas")
+    path.write_text(GAPS)
+    mine = read_table(path, "ill", missing=rule)
+    its = read_table(pandas.read_csv(path, na_values=["?"]), "ill", missing=rule)
+    np.testing.assert_array_equal(mine.x, its.x)
+    assert mine.fills == its.fills
+    assert mine.fills["age"] == age
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (GAPS, {}, "line 3 has '\\?': say missing='median'"),
+        (GAPS, {"missing": "zero"}, "missing must be one of 'median', 'mean'"),
+        ("a,a missing,y\n1,2,0\n,2,1\n", {"missing": "mean"}, "no column 'a missing'"),
+        ("a,y\n1,\n,1\n", {"missing": "mean"}, "must have a class in every row"),
+    ],
+)
+def test_gaps_without_a_rule_or_a_number_are_named(path, text, options, said):
+    path.write_text(text)
+    with pytest.raises(ArgumentError, match=said):
+        read_table(path, "ill" if text == GAPS else "y", **options)
+
+
+def test_a_gap_in_a_column_that_had_none_is_named(path):
+    train = read_table(path, "ill", missing="median")
+    assert (train.missing, train.fills) == ("median", {})
+    path.write_text("age,job,income,ill\n,cook,2,no\n50,cook,1,no\n")
+    with pytest.raises(ArgumentError, match="column 'age'"):
+        read_table(path, "ill", like=train)
+
+
+def test_one_command_fills_in_what_is_missing(path):
+    path.with_name("model.py").write_text(MODEL)
+    path.write_text(GAPS)
+    words = "certify --model model.py:load --data table.csv --target ill --missing mean"
+    words += " --units age=10,income=1 --method blocks --blocks auto:sigma=.25,keep=.9"
+    assert main([*words.split(), "--n", "1000", "--out", "o.tsv"]) == 0
+    manifest = results.read("o.tsv").manifest
+    assert manifest.data["missing"] == "mean"
+    assert main(["verify", "o.tsv", *words.split()[3:11]]) == 0
+
+
+BY_NAME = """
+import numpy as np
+import pandas as pd
+class Fitted:
+    classes_ = np.array({classes})
+    feature_names_in_ = np.array({names}, dtype=object)
+    def predict(self, frame):
+        assert list(frame.columns) == list(self.feature_names_in_)
+        return self.classes_[(frame["age"] > 45).to_numpy().astype(int)]
+    def predict_proba(self, frame):
+        return np.eye(2)[(frame["age"] > 45).to_numpy().astype(int)]
+def load():
+    return Fitted()
+def method():
+    return Fitted().predict_proba
+"""
+SWAPPED = "income,age,ill\n3,30,no\n5,60,yes\n4,31,no\n2,61,yes\n"
+
+
+@pytest.mark.parametrize("callable_", ["load", "method"])
+def test_a_model_that_names_its_columns_gets_them_by_name(path, capsys, callable_):
+    """They were taken by position, in units that it was never fitted on."""
+    pytest.importorskip("pandas")
+    classes = "[False, True]" if callable_ == "load" else "[0, 1]"
+    names = "['age', 'income']"
+    path.write_text(SWAPPED.replace("no", "False").replace("yes", "True"))
+    path.with_name("m.py").write_text(BY_NAME.format(classes=classes, names=names))
+    words = ["--model", f"m.py:{callable_}", "--data", "table.csv", "--target", "ill"]
+    certify = ["certify", *words, "--sigma", ".1", "--n", "100", "--out"]
+    assert main([*certify, "o.tsv"]) == 0
+    rows = results.read("o.tsv").rows
+    assert [row.predict for row in rows] == [row.label for row in rows] == [0, 1, 0, 1]
+    assert main(["verify", "o.tsv", *words, "--rerun", "4"]) == 0
+    capsys.readouterr()
+    path.write_text(path.read_text().replace("income", "wage"))
+    assert main([*certify, "p.tsv"]) == 2
+    message = capsys.readouterr().err
+    assert names in message
+    assert "['wage', 'age']" in message
+
+
+@pytest.mark.parametrize(
+    ("labels", "cells"),
+    [
+        (["yes", "no"], ("no", "yes")),
+        (["no", "perhaps", "yes"], ("no", "yes")),
+        ([2, 1], ("1", "2")),
+        ([False, True], ("False", "True")),
+    ],
+)
+def test_classes_of_a_table_are_numbered_by_the_model_s_names(path, labels, cells):
+    """Their own order was taken: another one, or fewer, gave other classes."""
+    path.write_text(SWAPPED.replace("no", cells[0]).replace("yes", cells[1]))
+    data = TableData(read_table(path, "ill"), "table.csv", labels)
+    by_text = [str(label) for label in labels]
+    low, high = (by_text.index(cell) for cell in cells)
+    assert data.labels.tolist() == [low, high, low, high]
+    assert data.item(1).label == high
+    with pytest.raises(ArgumentError, match="of the model's classes"):
+        TableData(read_table(path, "ill"), "table.csv", labels[:1])
+
+
+def test_classes_that_order_alone_numbers_are_all_of_the_model_s(path, capsys):
+    path.with_name("m.py").write_text(
+        "import numpy as np\ndef load():\n    return lambda b: np.tile(b[:, :1], 3)\n"
+    )
+    path.write_text(SWAPPED)
+    words = "--model m.py:load --data table.csv --target ill --sigma 1 --n 50"
+    assert main(["certify", *words.split(), "--out", "o.tsv"]) == 2
+    message = capsys.readouterr().err
+    assert "has 2 classes and the model 3" in message
+    assert "--like" in message

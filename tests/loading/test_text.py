@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from cli_models import package
 
+from rsbounds import schemes
 from rsbounds.loading import load_model, open_data
-from rsbounds.noises.categorical import Categorical
-from rsbounds.noises.deletion import Deletion
-from rsbounds.noises.mask import Mask
-from rsbounds.sampling import Phase, as_sampler, stream
+from rsbounds.sampling import ArraySampler, Phase
+from rsbounds.sampling.internal import stream
+from rsbounds.torch import TorchSampler
 
 pytestmark = pytest.mark.slow  # needs the heavy packages
 
@@ -72,7 +72,11 @@ def test_its_own_tokens_are_out_of_reach(bert):
 
 @pytest.mark.parametrize(
     "noise",
-    [Deletion(0.3), Mask(keep_probability=0.6, hidden=39), Categorical(0.6, 40)],
+    [
+        schemes.deletion(0.3),
+        schemes.mask(keep_probability=0.6, hidden=39),
+        schemes.categorical(0.6, 40),
+    ],
     ids=lambda noise: noise.law,
 )
 def test_samples_are_those_of_single_sequences(bert, tmp_path, noise):
@@ -80,7 +84,7 @@ def test_samples_are_those_of_single_sequences(bert, tmp_path, noise):
     folder, net = bert
     np.savez(tmp_path / "d.npz", values=np.arange(3, 15), offsets=[0, 5, 12], y=[0, 1])
     loaded = load_model(f"hf:{folder}")
-    sampler = as_sampler(loaded.model, noise=noise)
+    sampler = TorchSampler(loaded.model, noise=noise)
 
     def alone(batch):
         rows = [torch.as_tensor(np.asarray(row))[None] for row in batch]
@@ -103,7 +107,7 @@ def test_samples_are_those_of_single_sequences(bert, tmp_path, noise):
             counts = np.asarray(sampler(x, noise.level, 2000, drawn))
             assert counts.sum() == 2000
             rng = np.random.default_rng(i)
-            other = as_sampler(alone, noise=noise)(x, noise.level, 500, rng)
+            other = ArraySampler(alone, noise=noise)(x, noise.level, 500, rng)
             # two independent samples of one law: six standard deviations
             assert (abs(counts / 2000 - other / 500) < 6 * 0.5 / np.sqrt(400)).all()
 

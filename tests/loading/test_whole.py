@@ -52,10 +52,10 @@ def test_whole_numbers_that_nobody_asked_for_need_a_scale(tmp_path):
     with pytest.raises(ValueError, match=r"scale must be given"):
         open_data(path)
     with open_data(path, scale=1, whole=True) as data:
-        assert data.input(0).dtype == np.float32
+        assert data.input(0).dtype == np.float64
         assert "whole" not in data.identity
     with open_data(npz(tmp_path, x=TOKENS / 8, y=LABELS), whole=True) as data:
-        assert data.input(0).dtype == np.float32
+        assert data.input(0).dtype == np.float64
     with pytest.raises(CorruptInput, match=r"input 0.*below"):
         open_data((np.array([[2**63]], np.uint64), [0]), whole=True).item(0)
 

@@ -6,13 +6,13 @@ from fractions import Fraction
 import pytest
 
 from rsbounds import oracle
-from rsbounds.oracle import certificates, discrete
+from rsbounds.oracle import certificates, discrete, regions
 from rsbounds.oracle._entry import _CHECKS
 from rsbounds.testing._wrong import WRONG
 
 FUNCTIONS = {
     name: function
-    for module in (oracle, certificates, discrete)
+    for module in (oracle, certificates, discrete, regions)
     for name in module.__all__
     if inspect.isfunction(function := getattr(module, name))
 }

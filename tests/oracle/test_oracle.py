@@ -326,3 +326,17 @@ test_counts_are_whole_numbers = refusals(
         r"n must.*whole": lambda: oracle.upper_bound(90, 100.5, 0.001),
     }
 )
+
+
+@pytest.mark.parametrize("df", [1e14, 1e20, 1e30])
+def test_central_tails_below_the_mean_of_many_degrees_take_no_series(df):
+    """Where each term of the series is nearly as large as the last: by the normal law's
+    cumulants, to some digits."""
+    for wanted in (-9, -7):
+        x = df + wanted * math.sqrt(2 * df)
+        z = (x - df) / math.sqrt(2 * df)  # of the rounded point
+        low = oracle.ncx2_tails(x, df, 0, dps=20).log_lower
+        skew = math.sqrt(8 / df)
+        expected = oracle.log_ndtr(z - skew * (z * z - 1) / 6, dps=20)
+        assert abs(low - expected) < 1e-6 * abs(low)
+    assert oracle.ncx2_logsf(5e-324, 1e20, 0) < 0

@@ -12,8 +12,9 @@ from radius_truth import close
 
 from rsbounds import audit, certify_dataset, envelope, oracle, schemes
 from rsbounds.answers import ANSWERS
-from rsbounds.audit import _bounds, _radii
+from rsbounds.audit import _bounds
 from rsbounds.audit._proofs import PROOFS
+from rsbounds.audit.schemes import RADII
 from rsbounds.certificate import SCOPES
 from rsbounds.cli._methods import COUNTED
 from rsbounds.oracle import certificates
@@ -171,6 +172,12 @@ SIGMA = {"lip": 0.05, "sigma_min": 0.1, "dim": 3}
 SHAPED = {"lip": 0.01, "sigma_min": 0.1, "mean_lip": 0.5, "inner": 0.3, "dim": 3}
 # the largest radius at sigma = 1/4 and z_a = 1.5, by the roots of
 # `oracle.envelope_branches`
+TURNED = [
+    [0.125, 0.5, 0.5, 0.5],
+    [0.125, -0.5, 0.5, -0.5],
+    [0.125, 0.5, -0.5, -0.5],
+    [0.125, -0.5, -0.5, 0.5],
+]
 TRUTH = [
     (
         "gaussian",
@@ -179,6 +186,8 @@ TRUTH = [
         "0.21650635094610966169",
     ),
     ("anisotropic", {"inner": 0.3}, -2.5, "0.14999999999999999445"),
+    # Hadamard's columns, of length 2, times 1/8 and 1/2: the levels are .25, 1, 1, 1
+    ("correlated", {"matrix": TURNED}, -2.5, "0.5"),
     ("semi-elastic", {"rate": 0.01, "dim": 3}, None, "0.37499530082813209195"),
     ("lipschitz", SIGMA, -2.5, "0.49742428754431618527"),
     (
@@ -202,20 +211,21 @@ def test_what_is_proved_of_result_files_has_its_evaluations():
         "lipschitz",
         "range",
         "anisotropic",
+        "correlated",
         "generator",
         "two-queries",
         "composite",
         "blocks",
     }
     of_answers = {name for proof in PROOFS.values() for name in proof.methods}
-    of_its_law = {"transformed", "orbit", "brightness-contrast"}
+    of_its_law = {"transformed", "brightness-contrast", "orbit", "double-masking"}
     assert set(schemes.METHODS) >= of_answers == proved | of_a_curve | of_its_law
     assert set(certificates.METHODS) == proved
     assert {method.scope for method in schemes.METHODS.values()} <= set(SCOPES)
-    counted = {"clopper-pearson", "randomized", "anytime"}
+    counted = {"clopper-pearson", "anytime"}
     assert set(certificates.BOUNDS) == counted
     assert set(COUNTED) >= set(_bounds.PROOFS) == counted | {"exact", "staged"}
-    answers = {"class", "list", "top-k", "values", "maps"}
+    answers = {"class", "list", "top-k", "values", "maps", "flag"}
     assert set(ANSWERS) >= set(PROOFS) == answers
 
 
@@ -235,9 +245,9 @@ def test_a_method_without_a_proof_is_refused_in_one_line(monkeypatch, tmp_path):
 @pytest.mark.parametrize(("method", "parameters", "z_b", "truth"), quick_each(4, TRUTH))
 def test_the_sign_at_the_truth(method, parameters, z_b, truth):
     for step in (1e-3, 1e-12, -1e-12):
-        options = (method, parameters, 0.25, float(truth) * (1 + step), 1.5, z_b)
-        assert (certificates.excess(*options) > 0) == (step > 0)
-        assert _radii.proved(*options) == (step < 0)
+        options = (parameters, 0.25, float(truth) * (1 + step), 1.5, z_b)
+        assert (certificates.excess(method, *options) > 0) == (step > 0)
+        assert RADII[method].proved(*options) == (step < 0)
 
 
 #: A rate that changes nothing, and a runner-up as good as impossible.
@@ -279,3 +289,9 @@ def test_the_sign_is_right_far_out(method, parameters, sigma, z_a, z_b, truth):
             method, parameters, sigma, radius, z_a, z_b, dps=digits
         )
         assert (found > 0) == (step > 0)
+
+
+@pytest.mark.parametrize("sigma1", [0.4, 0.5, 0.6])
+@pytest.mark.parametrize("z", [-inf, inf])
+def test_sets_of_measure_nought_or_one_stay_so(z, sigma1):
+    assert oracle.worst_score(0.3, z, 0.5, sigma1, 4) == z

@@ -4,8 +4,18 @@ Lazy imports count too: a file that imports another inside a function still need
 """
 
 import ast
+from importlib import import_module
+from importlib.util import find_spec
 
-from sources import PACKAGE, for_types_alone, last_name, sources, statements
+import pytest
+from sources import (
+    PACKAGE,
+    for_types_alone,
+    last_name,
+    sources,
+    statements,
+    tree_of,
+)
 
 
 def module_of(path):
@@ -54,7 +64,7 @@ def files_imported(own, tree, modules):
 
 
 def graph():
-    trees = {module_of(p): ast.parse(p.read_text()) for p in sources()}
+    trees = {module_of(path): tree_of(path) for path in sources()}
     return {own: files_imported(own, tree, trees) for own, tree in trees.items()}
 
 
@@ -121,8 +131,50 @@ def test_lazy_imports_count():
 def test_no_import_is_hidden_in_a_string():
     """Only the package's and the command line's lazy attributes name modules so."""
     lazy = {PACKAGE / "__init__.py", PACKAGE / "cli" / "__init__.py"}
-    texts = {path: path.read_text() for path in sources() if path not in lazy}
-    for path in [path for path in texts if "import_module" in texts[path]]:
-        for node in ast.walk(ast.parse(texts[path])):
+    for path in sources():
+        if path in lazy or "import_module" not in path.read_text(encoding="utf-8"):
+            continue
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call) and last_name(node.func) == "import_module":
                 assert "rsbounds." not in ast.unparse(node), path
+
+
+def test_no_name_is_imported_as_itself_for_another_room():
+    """A room hands others what they need through its module ``internal``."""
+    hoisted = {
+        (module_of(path), alias.name)
+        for path in sources()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname == alias.name
+    }
+    # public names, which special hides from type checkers as it makes its list
+    public = {("rsbounds.special", name) for name in ("error_bound", "errstate")}
+    assert hoisted == public
+
+
+def test_no_two_classes_have_one_name():
+    homes = {}
+    for path in sources():
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(module_of(path))
+    assert {name: found for name, found in homes.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "docs"])
+def test_scripts_that_no_test_runs_import_names_that_exist(folder):
+    """A name that moved breaks them, and nobody sees it."""
+    missing = []
+    for path in (PACKAGE.parent / folder).rglob("*.py"):
+        for module, name in imports(tree_of(path)):
+            if name is None or module.split(".")[0] != "rsbounds":
+                continue
+            try:
+                there = hasattr(import_module(module), name)
+            except ModuleNotFoundError as error:  # of a package that is not here
+                there = not (error.name or "").startswith("rsbounds")
+            if not there and find_spec(f"{module}.{name}") is None:
+                missing.append((path.name, module, name))
+    assert missing == []

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from sources import PACKAGE, for_types_alone, sources, statements
+from sources import PACKAGE, for_types_alone, sources, statements, tree_of
 
 import rsbounds
 
@@ -42,14 +42,12 @@ HEAVY = {
     "mpmath",
     "flint",
 }
-HEAVY |= {"ray", "art", "jax", "keras", "sklearn", "skops"}
+HEAVY |= {"ray", "art", "jax", "keras", "sklearn", "skops", "jinja2"}
 AT_HOME = {
     "loading": {"torch"},  # denoiser.py, imported for a torch module
     "sampling": {"torch"},  # torch_*.py, imported for a torch module
     "torch": {"torch"},
     "demo": {"torch"},
-    "verona": {"torch"},
-    "_neighbours": {"numba", "llvmlite"},
     "_numba": {"numba", "llvmlite"},
     "oracle": {"mpmath"},
 }
@@ -64,7 +62,7 @@ def imported(path, *, on_import=False):
     """Dotted names that a file imports; ``on_import``: only those run when it is
     imported.
     """
-    nodes = [ast.parse(path.read_text())]
+    nodes = [tree_of(path)]
     names = set()
     while nodes:
         node = nodes.pop()
@@ -111,7 +109,7 @@ def test_imports_only_go_up_the_list():
     users = {
         room(p) for p in sources() for n in imported(p) if n.startswith("rsbounds_ext")
     }
-    assert users <= {*THEORIES, "_numba"}
+    assert users <= {*THEORIES, "discrete", "_numba"}
     oracle = {
         n.split(".")[0] for p in sources() if room(p) == "oracle" for n in imported(p)
     }
@@ -126,6 +124,14 @@ def test_heavy_packages_load_only_when_used():
         )
         assert not heavy, f"{path.relative_to(ROOT)} imports {heavy}"
         assert "scipy.stats" not in names or room(path) == "stats"
+
+
+def test_result_files_know_no_drawing_and_no_pages():
+    for path in (PACKAGE / "results").iterdir():
+        if path.suffix == ".py":
+            names = {name.split(".")[0] for name in imported(path)}
+            assert not names & {"html", "jinja2", "matplotlib"}, path
+            assert not re.search(r"need\(.(jinja2|matplotlib)", path.read_text()), path
 
 
 def loaded_by(statement):
@@ -146,10 +152,21 @@ def test_import_is_light():
     assert not {m for m in loaded if m.split(".")[0] in HEAVY or m == "scipy.stats"}
 
 
+def test_special_functions_load_numpy_alone():
+    """Those who want nothing else wait for no SciPy, numba or torch."""
+    call = "from rsbounds import special; special.ncx2_cdf(1.0, 2.0, 3.0)"
+    calls = (
+        f"{call}; special.ncx2_ppf([0.5, 0.1], 2, 3); special.errstate(domain='nan')"
+    )
+    tops = {name.partition(".")[0] for name in loaded_by(calls)}
+    public = {name for name in tops if not name.startswith("_")} - {"cython_runtime"}
+    assert public - sys.stdlib_module_names == {"numpy", "rsbounds", "rsbounds_ext"}
+
+
 def test_modules_are_attributes_of_the_package():
     """Every public room, but for the commands and what is shown elsewhere."""
     public = {room(path) for path in sources() if not room(path).startswith("_")}
-    assert set(rsbounds._MODULES) == public - {"cli", "demo", "procedure"}
+    assert set(rsbounds._MODULES) == public - {"cli", "demo", "procedure", "trust"}
     assert list(rsbounds._MODULES) == sorted(rsbounds._MODULES)
     assert set(rsbounds._MODULES) < set(dir(rsbounds))
     assert rsbounds.results.__name__ == "rsbounds.results"
@@ -179,7 +196,7 @@ def test_version_is_written_once():
 def test_extras_are_those_that_the_guide_and_the_messages_name():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    page = (ROOT / "docs" / "howto" / "five-minutes.md").read_text()
+    page = (ROOT / "docs" / "howto" / "where-it-runs.md").read_text()
     table = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", page, re.M))
     assert set(table) == set(extras)
     for extra in set(table) - {"docs", "test", "slow"}:
@@ -198,7 +215,7 @@ def test_extras_are_those_that_the_guide_and_the_messages_name():
         for r in extras[e]
         for n in re.findall(r"\[(.*)\]", r)
     }
-    assert set(extras) - set(",".join(within).split(",")) == {"slow", "plot", "torch"}
+    assert set(extras) - set(",".join(within).split(",")) == {"slow", "torch"}
     # each that isn't for work on rsbounds itself, nor several others, has a use alone
     uses = {p.stem.removeprefix("with_") for p in (ROOT / "tests/extras").iterdir()}
     others = {"test", "slow", "docs", "notebooks", "imagenet", "frameworks"}
@@ -260,7 +277,7 @@ def test_wheel_from_the_sdist_has_what_strangers_need(tmp_path):
         "rsbounds/cli/__init__.py",
         "rsbounds_ext/kernels.pxd",
     }
-    assert "rsbounds/results/_page/page.html" in names
+    assert "rsbounds/reports/_pages/page.html" in names
     assert any(
         re.fullmatch(r"rsbounds_ext/kernels\..*\.(so|pyd)", name) for name in names
     )

@@ -21,6 +21,7 @@ from .few import tails as few
 from .large_df import near_mills, stirling_share
 from .large_df import tails as large_df
 from .nodes import bound, densities, entries, functions
+from .poisson import tails as poisson
 from .ratio import ratio
 from .rounding import centre, centre_literals, log_gamma, log_ndtr, tails
 from .saddle import lugannani_rice, majorant, median_series
@@ -439,4 +440,12 @@ CLAIMS: list[Claim | Sweep] = [
         1.7e-15,
     ),
     Sweep("few", "tails below one degree, with rounding, in df,", few, 0, 1, 3.2e-14),
+    Sweep(
+        "poisson",
+        "tails at a small nc, with rounding, in whole df,",
+        poisson,
+        1,
+        60,
+        3.5e-15,
+    ),
 ]

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,12 +58,8 @@ class Slip(NamedTuple):
     test: str
 
 
+# what is the bound of a claim itself is halved in test_proofs.py
 CONSTANTS = [
-    Edit("ball.hpp", "score_error = 4e-15", "score_error = 2e-15", ("score",)),
-    Edit("ball.hpp", "= 1.7e-14", "= 8.5e-15", ("score (small)",)),
-    Edit("gain.hpp", "tiny_error = 6e-15", "tiny_error = 3e-15", ("log_gamma",)),
-    Edit("median.hpp", "saddle_room = 0.6", "saddle_room = 0.3", ("saddle",)),
-    Edit("median.hpp", "series_room = 4e-17", "series_room = 2e-17", ("median[7]",)),
     Edit(
         "binomial.hpp", "node_error = 6e-15", "node_error = 3e-15", ("binomial nodes",)
     ),
@@ -75,6 +72,9 @@ BORDERS = [
     Edit("large_df.hpp", "uniform_reach = 6", "uniform_reach = 7", ("large_df",)),
     Edit("large_df.hpp", "tau.hi < 1.6", "tau.hi < 1.2", ("large_df",)),
     Edit("central.hpp", "sqrt(75 * a)", "sqrt(60 * a)", ("central",)),
+    Edit("poisson.hpp", "poisson_most = 16", "poisson_most = 2000", ("poisson",)),
+    Edit("poisson.hpp", "poisson_beyond = 16", "poisson_beyond = 4", ("poisson",)),
+    Edit("poisson.hpp", "poisson_terms = 128", "poisson_terms = 40", ("poisson",)),
     Edit("contour.hpp", "aliasing = 42", "aliasing = 36", ("discretisation",)),
     Edit("contour.hpp", "line = 4.47", "line = 6.5", ("discretisation",)),
     Edit(
@@ -226,7 +226,7 @@ IN_TOP_K = [
     slip(TOP_K, "level = divided(alpha, parts)", "level = alpha / parts", PARTS),
     slip("confidence/bound.py", "else np.nextafter(level, 0.0)", "else level", PARTS),
 ]
-MAPS = "answers/_maps.py"
+MAPS = "answers/_map_labels.py"
 FIRST_GOES_FIRST = "np.logical_and.accumulate(passed[::-1])[::-1]"
 IN_MAPS = [
     slip(MAPS, "np.cumsum(many)", "np.maximum(np.cumsum(many) - 1, 1)", HOLM),
@@ -350,7 +350,7 @@ def ledger_edits() -> list[Edit]:
         if file.endswith(".hpp"):
             half = f"{name} = {float(value) / 2!r};"
             edits.append(Edit(file, f"{name} = {value};", half, ()))
-    for code, file, *_ in ledger.table("Borders"):
+    for code, file, *_ in ledger.borders():
         if not file.endswith(".hpp"):
             continue
         places = list(re.finditer(r"(?<![\w.])\d[\d.]*(?:e-?\d+)?", code))
@@ -367,7 +367,7 @@ def refuted_by_ledger(headers: Path) -> bool:
     before, ledger.HEADERS = ledger.HEADERS, headers
     try:
         ledger.test_each_constant_is_in_the_ledger_once_with_its_value()
-        for row in ledger.table("Borders"):
+        for row in ledger.borders():
             ledger.test_each_border_stands_in_the_code_once(row)
     except AssertionError:
         return True
@@ -399,12 +399,15 @@ def refuted_by_test(change: Slip) -> bool:
     file, _, name = change.test.rpartition(":")
     place = TESTS / (file or "proofs/test_exact_levels.py")
     test = runpy.run_path(str(place))[name]
-    test()  # it holds without the error
-    with slipped(change):
-        try:
-            test()
-        except AssertionError:
-            return True
+    with warnings.catch_warnings():
+        # a wrong level may be one that is warned of: what is asserted must refute it
+        warnings.filterwarnings("ignore", "alpha = ")
+        test()  # it holds without the error
+        with slipped(change):
+            try:
+                test()
+            except AssertionError:
+                return True
     return False
 
 

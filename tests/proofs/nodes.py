@@ -12,7 +12,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from flint import arb
+from flint import arb, ctx
 
 from .balls import HEADERS, literal, numbers, require
 from .contour import (
@@ -97,10 +97,14 @@ def wrong(p: Part) -> tuple[arb, arb]:
     )
 
 
-def near_sum(rows: list[Part], e: arb, k: arb, t: arb) -> arb:
+def weighed(rows: list[Part]) -> list[tuple[Part, arb, arb, arb]]:
+    """With the errors of E cos T and E sin T and with T, which no tau changes."""
+    return [(p, *wrong(p), p.angle.min(1)) for p in rows]
+
+
+def near_sum(rows: list[tuple[Part, arb, arb, arb]], e: arb, k: arb, t: arb) -> arb:
     total = arb(0)
-    for p in rows:
-        (cosine, sine), turn = wrong(p), p.angle.min(1)
+    for p, cosine, sine, turn in rows:
         square = 4 * p.x**2 + (t + e * p.x**2) ** 2
         real, imag = abs(t - e * p.x**2) / square, (2 + t * e + p.v) * p.x / square
         each = 3 if p.first else NEAR + p.more
@@ -123,11 +127,10 @@ def quotients(x: arb, v: arb, e: arb, s: arb) -> tuple[arb, arb, arb]:
     )
 
 
-def far_sum(rows: list[Part], e: arb, k: arb, s: arb) -> arb:
+def far_sum(rows: list[tuple[Part, arb, arb, arb]], e: arb, k: arb, s: arb) -> arb:
     """The same far from it, for t times the integral."""
     total = arb(0)
-    for p in rows:
-        (cosine, sine), turn = wrong(p), p.angle.min(1)
+    for p, cosine, sine, turn in rows:
         both, real, imag = (abs(r) for r in quotients(p.x, p.v, e, s))
         v = (1 + p.x * e / 2) * both + real + 2 * imag * turn
         rest = (FAR + p.more) * real if p.first else FAR * real + p.more * both
@@ -212,8 +215,8 @@ def scores(e: arb, share: arb, k: arb | None) -> Iterator[tuple[arb, arb]]:
     k = over(step, e) if k is None else k
     quad = QUADRATURE + (ORDERS if table else 0)
     above = above_mean(e, share).lower()
-    halves = nodes(e, share, k, arb(1) / 2, table)
-    rows = nodes(e, share, k, arb(1), table) if table else halves
+    halves = weighed(nodes(e, share, k, arb(1) / 2, table))
+    rows = weighed(nodes(e, share, k, arb(1), table)) if table else halves
     grid = cells(e, share)
     edges = [0.04 * i for i in range(16)] + [0.59 * 1.08**i for i in range(1, 26)]
     edges += [5, 8, 12, 24, math.inf]
@@ -288,17 +291,23 @@ def rows_of(c2: int) -> Iterator[tuple[arb, arb, arb | None]]:
 
 
 @cache
-def bounds(c2: int) -> list[tuple[arb, arb, arb]]:
-    """From rows_of: the degrees in the box, the errors of a score and of a tail or a
-    density.
-    """
-    out = []
-    for e, share, k in rows_of(c2):
+def listed(c2: int) -> list[tuple[arb, arb, arb | None]]:
+    return list(rows_of(c2))
+
+
+@cache
+def at_box(c2: int, place: int) -> tuple[arb, arb, arb]:
+    """The degrees in the box, the errors of a score and of a tail or a density."""
+    e, share, k = listed(c2)[place]
+    # the boxes are wide: balls of few bits are as narrow, and cheaper
+    with ctx.workprec(64):
         score_off, off = worst(scores(e, share, k))
-        out.append(
-            (degrees(e, share), score_off, max(off, density(e, share, k), key=float))
-        )
-    return out
+        return degrees(e, share), score_off, max(off, density(e, share, k), key=float)
+
+
+def bounds(c2: int) -> Iterator[tuple[arb, arb, arb]]:
+    """One box at a time: a claim that fails at the first is refuted by it alone."""
+    return (at_box(c2, place) for place in range(len(listed(c2))))
 
 
 def degrees(e: arb, share: arb) -> arb:

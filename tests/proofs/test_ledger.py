@@ -1,5 +1,5 @@
-"""The tables of docs/theory/proofs.md list each constant of an error bound once, with
-its value, each border of a formula as the code has it, and each proof program.
+"""docs/theory/proofs.md lists each constant of an error bound once, with its value, and
+each proof program; borders.csv beside it each border of a formula as the code has it.
 """
 
 import ast
@@ -25,11 +25,19 @@ OTHERS = ("cli/", "sampling/", "oracle/", "audit/", "testing/")
 
 
 def table(heading):
-    """The rows of a table of the ledger, which the page shows from a file."""
-    path = THEORY / f"proofs-{heading.lower()}.csv"
-    with path.open(newline="", encoding="utf-8") as file:
-        _, *rows = csv.reader(file)
-    return [[cell.strip(" `") for cell in row] for row in rows]
+    """The rows of the table under a heading of the ledger, without its head."""
+    page = (THEORY / "proofs.md").read_text(encoding="utf-8")
+    section = page.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    rows = [line for line in section.split("\n") if line.startswith("|")]
+    # a pipe inside a cell is written \|
+    cells = [re.split(r"(?<!\\)\|", row)[1:-1] for row in rows[2:]]
+    return [[cell.replace(r"\|", "|").strip(" `") for cell in row] for row in cells]
+
+
+def borders():
+    """The rows of the list of borders, without its head."""
+    with (THEORY / "borders.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))[1:]
 
 
 def assigned(module):
@@ -94,13 +102,23 @@ def test_each_constant_says_how_it_is_known(row):
         assert re.search(r"; C: (4u|none)$", row[4]), "what it assumes of the C library"
 
 
-@pytest.mark.parametrize("row", table("Borders"), ids=lambda row: f"{row[1]}:{row[0]}")
+@pytest.mark.parametrize("row", borders(), ids=lambda row: f"{row[1]}:{row[0]}")
 def test_each_border_stands_in_the_code_once(row):
     code, file, _, proof = row
     folder = HEADERS if file.endswith(".hpp") else PACKAGE
     text = " ".join((folder / file).read_text(encoding="utf-8").split())
     assert text.count(" ".join(code.split())) == 1
     assert re.match(r"(paper|program|nothing)", proof)
+
+
+def test_each_proof_of_a_border_leads_to_a_heading():
+    for *_, proof in borders():
+        for page, anchor in re.findall(r"\(([\w-]+\.md)#?([\w-]*)\)", proof):
+            text = (THEORY / page).read_text(encoding="utf-8")
+            titles = re.findall(r"^#+ (.*)$", text, re.M)
+            plain = [re.sub(r"[^\w -]", "", title.lower()) for title in titles]
+            slugs = {title.replace(" ", "-") for title in plain}
+            assert not anchor or anchor in slugs, (page, anchor)
 
 
 def test_each_program_is_in_the_ledger_with_its_bound():
@@ -112,52 +130,10 @@ def test_each_program_is_in_the_ledger_with_its_bound():
 def test_each_program_that_a_row_names_exists():
     named = {
         name
-        for row in table("Constants") + table("Borders")
+        for row in table("Constants") + borders()
         for part in re.findall(r"programs?:? (.*?)(?:;|$)", row[-1])
         for name in re.findall(r"`([^`]+)`", part)
     }
     families = {"ndtri_tail[i]"}
     constants_too = {row[0] for row in table("Constants")}
     assert named <= {c.name for c in CLAIMS} | families | constants_too
-
-
-def rational_code():
-    """The functions and classes that compute in whole numbers alone."""
-    names = ("Regions", "product_of_powers", "times", "_sum")
-    yield from defined("_regions.py", lambda node: node.name in names, len(names))
-    for kind in ("categorical", "flips", "mask", "deletion", "blocks"):
-        yield from defined(f"{kind}.py", lambda node: node.name.endswith("Curve"), 1)
-
-
-def defined(file, wanted, number):
-    """The functions and classes of a file of noises that are wanted, so many."""
-    module = ast.parse((PACKAGE / "noises" / file).read_text(encoding="utf-8"))
-    nodes = [
-        node
-        for node in module.body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and wanted(node)
-    ]
-    assert len(nodes) == number, file
-    return nodes
-
-
-def floating(tree):
-    """What in a piece of code computes in floating point."""
-    for node in ast.walk(tree):
-        is_float = isinstance(node, ast.Constant) and isinstance(node.value, float)
-        is_quotient = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
-        is_call = isinstance(node, ast.Name) and node.id == "float"
-        of_numpy = isinstance(node, ast.Attribute) and (
-            ast.unparse(node).startswith(("np.", "math."))
-            and ast.unparse(node)
-            not in ("np.ndarray", "math.lcm", "math.perm", "math.inf")
-        )
-        if is_float or is_quotient or is_call or of_numpy:
-            yield ast.unparse(node)
-
-
-def test_exact_curves_compute_in_whole_numbers_alone():
-    """That is why the ledger has no line for them."""
-    for tree in rational_code():
-        assert list(floating(tree)) == [], tree.name
-    assert list(floating(ast.parse("a / 2 + 0.5 * np.exp(float(b))")))

@@ -4,7 +4,7 @@ seen.
 
 import pytest
 
-from .balls import prove
+from .balls import named, prove
 from .claims import CLAIMS
 from .mutations import run
 
@@ -20,6 +20,7 @@ SLOW = {
     "ratio",
     "few",
     "large_df",
+    "poisson",
     "median[7]",
     "binomial nodes",
 }
@@ -45,6 +46,21 @@ def test_claim_is_proved(claim):
 def test_half_of_the_constant_is_refuted(claim):
     with pytest.raises(ArithmeticError, match="at"):
         prove(claim, claim.bound / 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "constant"),
+    [
+        ("score", "ball.hpp", "score_error"),
+        ("score (small)", "ball.hpp", "small_score_error"),
+        ("log_gamma", "gain.hpp", "tiny_error"),
+        ("saddle", "median.hpp", "saddle_room"),
+        ("median[7]", "median.hpp", "series_room"),
+    ],
+)
+def test_the_bound_of_a_claim_is_the_constant_of_its_header(name, header, constant):
+    (claim,) = (claim for claim in CLAIMS if claim.name == name)
+    assert claim.bound == named(header, constant)
 
 
 @pytest.mark.slow

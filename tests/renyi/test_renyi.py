@@ -53,10 +53,6 @@ def assert_is_the_supremum(p_a, share, ratio, dim):
 
 @settings(max_examples=1, deadline=None)
 @given(top, shares, ratios, dims)
-@example(
-    1 - 1e-14, 1e-8, 0.196, 784.0
-)  # between two steps of a search that compares R^2 alone
-@example(1 - 1e-9, 1e-12, 0.156, 784.0)
 def test_radius_is_the_supremum(p_a, share, ratio, dim):
     assert_is_the_supremum(p_a, share, ratio, dim)
 
@@ -64,6 +60,10 @@ def test_radius_is_the_supremum(p_a, share, ratio, dim):
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(top, shares, ratios, dims)
+@example(
+    1 - 1e-14, 1e-8, 0.196, 784.0
+)  # between two steps of a search that compares R^2 alone
+@example(1 - 1e-9, 1e-12, 0.156, 784.0)
 def test_radius_is_the_supremum_at_many_points(p_a, share, ratio, dim):
     assert_is_the_supremum(p_a, share, ratio, dim)
 

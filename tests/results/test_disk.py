@@ -5,7 +5,8 @@ import os
 
 import pytest
 
-from rsbounds.results import Manifest, Row, Writer, _file, merge, read, write
+from rsbounds.results import Manifest, Row, _file, merge, read
+from rsbounds.results.internal import Writer, write
 
 MANIFEST = Manifest(data={"inputs": 100})
 
@@ -38,20 +39,61 @@ def fill(path, count=100, change=lambda i: None):
             writer.append(row(i))
 
 
-def test_each_row_is_flushed_before_the_next(path, monkeypatch):
+def syncs(monkeypatch):
+    """The size of the file at each sync from here on."""
     sizes, flush = [], os.fsync
 
     def fsync(descriptor):
         flush(descriptor)
         sizes.append(os.fstat(descriptor).st_size)
 
+    monkeypatch.setattr(os, "fsync", fsync)
+    return sizes
+
+
+def test_each_row_is_flushed_before_the_next(path, monkeypatch):
     with Writer(path, MANIFEST) as writer:
-        monkeypatch.setattr(os, "fsync", fsync)
+        sizes = syncs(monkeypatch)
         for i in range(3):
             writer.append(row(i))
             assert sizes[-1] == path.stat().st_size
             assert len(read(path).rows) == i + 1
         assert len(sizes) == 3
+
+
+def test_rows_that_are_there_together_are_flushed_together(path, monkeypatch):
+    monkeypatch.setattr(_file, "LATE", float("inf"))
+    with Writer(path, MANIFEST) as writer:
+        sizes = syncs(monkeypatch)
+        for i in range(3):
+            writer.append(row(i), more=True)
+        assert not sizes
+        writer.append(row(3))
+        assert sizes == [path.stat().st_size]
+        assert len(read(path).rows) == 4
+
+
+def test_a_row_waits_for_others_no_longer_than_it_may(path, monkeypatch):
+    monkeypatch.setattr(_file, "LATE", 0.0)
+    with Writer(path, MANIFEST) as writer:
+        sizes = syncs(monkeypatch)
+        for i in range(3):
+            writer.append(row(i), more=True)
+            assert len(read(path).rows) == i + 1
+        assert len(sizes) == 3
+
+
+def test_rows_that_wait_are_written_where_the_run_fails(path, monkeypatch):
+    monkeypatch.setattr(_file, "LATE", float("inf"))
+
+    def interrupted():
+        with Writer(path, MANIFEST) as writer:
+            writer.append(row(0), more=True)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert [one.idx for one in read(path).rows] == [0]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])

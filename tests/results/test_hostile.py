@@ -13,9 +13,11 @@ import pytest
 from cli_models import arguments, one_line, says
 from result_table import save, state, table
 
-from rsbounds import results
+from rsbounds import reports, results
 from rsbounds.procedure import Procedure
-from rsbounds.results import Manifest, Results, Row, Writer, read, read_rows, write
+from rsbounds.reports.internal import STYLES
+from rsbounds.results import Manifest, Results, Row, read
+from rsbounds.results.internal import Writer, read_rows, write
 
 MANIFEST = Manifest(data={"inputs": 4}, model={"spec": "m"}, parameters={"sigma": 0.5})
 
@@ -32,7 +34,7 @@ def path(tmp_path):
 
 
 def entries(path, **changes):
-    place = results.manifest_path(path)
+    place = results.internal.manifest_path(path)
     place.write_text(json.dumps(json.loads(place.read_text()) | changes))
 
 
@@ -68,7 +70,7 @@ def test_a_last_line_without_its_end_is_no_row_for_anyone(path, capsys, header):
     path.write_text(text + "\t".join(["3000000", "0", "0", "inf", "1", *last[5:]]))
     assert len(read_rows(path)) == len(read(path).rows) == 4
     assert read(path).average_radius() == 0.5
-    assert "line 6 is cut short: left out" in results.table([read(path)])
+    assert "line 6 is cut short: left out" in reports.table([read(path)])
     assert results.merge(path.with_name("all.tsv"), [path])[0] == 4
 
 
@@ -179,14 +181,14 @@ def test_runs_that_differ_in_their_seed_alone_are_marked():
         run("two", procedure=Procedure(seed=1)),
         run("wide", 1.0),
     )
-    assert "seed" not in results.table([one, wide])
-    text = results.table([one, two, wide])
+    assert "seed" not in reports.table([one, wide])
+    text = reports.table([one, two, wide])
     assert (
         "[1] runs that differ in their seed alone: the best of them is chosen by luck"
         in text
     )
     assert [line.count("[1]") for line in text.splitlines()[1:4]] == [1, 1, 0]
-    ((label, _),) = results._terms.comparable([one, two, wide])
+    ((label, _),) = reports._terms.comparable([one, two, wide])
     assert label == "best of 3 runs, gaussian"
 
 
@@ -207,8 +209,8 @@ MARKS = [
 @pytest.mark.parametrize(("change", "said"), MARKS)
 def test_how_a_file_came_about_is_marked(change, said):
     """Old rows were once passed off as sound, the best of many shards as a run."""
-    assert said in results.table([run("run", **change)])
-    assert any(said in note for note in results.summary(run("run", **change))["notes"])
+    assert said in reports.table([run("run", **change)])
+    assert any(said in note for note in reports.summary(run("run", **change))["notes"])
 
 
 def test_text_of_strangers_reaches_no_terminal(path, capsys):
@@ -217,7 +219,7 @@ def test_text_of_strangers_reaches_no_terminal(path, capsys):
         MANIFEST,
         [replace(row, scope="\x1b[2J", bound="\x1b[31m") for row in rows()],
     )
-    for style in results.STYLES:
+    for style in STYLES:
         assert "\x1b" not in says(capsys, ["report", str(path), "--style", style])
     other = path.with_name("other.tsv")
     for changes in ({"\x1b[2J": 1}, {"probe": {"\x1b[2J": 5}}):
@@ -232,11 +234,11 @@ def test_text_of_strangers_reaches_no_terminal(path, capsys):
     ("call", "said"),
     [
         (lambda: results.read(5), "path must be a path; got 5"),
-        (lambda: results.table(run("a")), "files must be a list"),
-        (lambda: results.table([run("a")], "x"), "radii must be real numbers"),
-        (lambda: results.table([run("a")], style="html"), "style must be one of"),
+        (lambda: reports.table(run("a")), "files must be a list"),
+        (lambda: reports.table([run("a")], "x"), "radii must be real numbers"),
+        (lambda: reports.table([run("a")], style="html"), "style must be one of"),
         (
-            lambda: results.html([Results("run", ())], "a.html"),
+            lambda: reports.html([Results("run", ())], "a.html"),
             "files must have at least",
         ),
         (lambda: results.merge("a.tsv", "b.tsv"), "files must be a list"),

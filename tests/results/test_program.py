@@ -6,7 +6,6 @@ from listed_schemes import SCHEMES
 
 from rsbounds.certify import certify_dataset
 from rsbounds.results import read
-from rsbounds.sampling import as_sampler
 
 FLOATS = "in floating point"
 #: The words for each kind of noise that chance draws.
@@ -34,12 +33,12 @@ def scores(batch):
     return np.stack([total, 0.5 - total], axis=1)
 
 
-def ran(name, out, **noise):
+def ran(name, out, *, on_grid=False):
     scheme, options = SCHEMES[name]()
     x = np.asarray(options.get("x", INPUT))
     model = options.get("model", scores)
-    if noise:
-        model = as_sampler(model, **noise)
+    if on_grid:
+        scheme = scheme.on_grid()
     settings = {"n0": 8, "n": 20, "alpha": 0.1, "margin": 0.0}
     certify_dataset(model, ([x], [0]), scheme, out=out, **settings)
     return read(out).program()
@@ -55,6 +54,6 @@ def test_how_noise_is_drawn_is_said_for_its_kind(name, tmp_path):
 
 @pytest.mark.filterwarnings("ignore")
 def test_noise_on_a_grid_is_said_to_be_exact(tmp_path):
-    said = ran("gaussian", tmp_path / "run.tsv", sound_noise=True)
+    said = ran("gaussian", tmp_path / "run.tsv", on_grid=True)
     assert "exactly on its grid" in said
     assert FLOATS not in said

@@ -5,7 +5,8 @@ import pytest
 
 from rsbounds import results
 from rsbounds.certificate import ASSERTED_ENVELOPE
-from rsbounds.results import Results, Row, card, plot, read_card, write_card
+from rsbounds.reports import card, plot, read_card, write_card
+from rsbounds.results import Results, Row
 
 RUN = Results("", (Row(0, 7, 7, 0.75, True, "fixed noise", sigma=0.5),))
 

@@ -1,12 +1,12 @@
-"""Samplers of NumPy: each row its own; seeds of blocks of noise, all distinct."""
+"""Samplers of NumPy: each row its own."""
 
 import numpy as np
 import pytest
 
 from rsbounds.certify import certify
 from rsbounds.procedure import Procedure
-from rsbounds.sampling import ArraySampler, Draws, Phase, SoftSampler, stream
-from rsbounds.sampling.bits import block_seeds
+from rsbounds.sampling import ArraySampler, Draws, Phase, SoftSampler
+from rsbounds.sampling.internal import stream
 from rsbounds.schemes import gaussian
 
 
@@ -95,30 +95,6 @@ def test_a_model_that_changes_its_batch_or_reuses_its_scores_is_scored_as_any_ot
         classes = make(model)(np.zeros(3), 1.0, 20, stream(0, 0, 1))
         counts.append([np.asarray(getattr(c, "counts", c)).tolist() for c in classes])
     assert counts[0] == counts[1] == counts[2]
-
-
-def test_block_seeds_of_an_input_are_distinct_in_and_across_phases():
-    for seed, index in ((0, 0), (7, 123), (2**40, 3)):
-        streams = [stream(seed, index, phase) for phase in Phase]
-        seeds = [
-            s for one in streams for k in (1, 5, 4000) for s in block_seeds(one, k)
-        ]
-        assert len(set(seeds)) == len(seeds) == len(Phase) * 4006
-        assert all(0 <= s < 2**32 for s in seeds)
-    again = block_seeds(stream(2**40, 3, Phase.SELECT), 3)
-    assert again == block_seeds(stream(2**40, 3, Phase.SELECT), 2) + again[2:]
-    assert again != block_seeds(stream(2**40, 4, Phase.SELECT), 3)
-    other = block_seeds(
-        np.random.default_rng(0), 1000
-    )  # of a generator that is no stream
-    assert len(set(other)) == 1000
-
-
-def test_no_two_blocks_of_an_input_hold_the_same_noise():
-    streams = [stream(3, 4, phase, k) for phase in Phase for k in (0, 1, 63)]
-    streams += [stream(3, 2**32 * k + 4, Phase.ESTIMATE, 1) for k in (1, 2)]
-    seeds = {seed for each in streams for seed in each.seeds(500)}
-    assert len(seeds) == 500 * len(streams)
 
 
 def test_stream_keeps_the_numbers_of_its_seed():

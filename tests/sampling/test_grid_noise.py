@@ -7,11 +7,16 @@ from cases import quick_each
 from mpmath import mp
 from noise_laws import assert_rounds_normal
 
-from rsbounds import certify_dataset
+from rsbounds import certify_dataset, schemes
+from rsbounds._numerics.errors import ArgumentError
+from rsbounds.audit import verify
 from rsbounds.certify import certify
 from rsbounds.cli import main
+from rsbounds.noises import grid_noise
+from rsbounds.noises.grid_noise import OnGrid
 from rsbounds.results import read
-from rsbounds.sampling import ArraySampler, grid_noise, torch_noise
+from rsbounds.sampling import ArraySampler, torch_noise
+from rsbounds.sampling.streams import numbered
 from rsbounds.schemes import gaussian, sigma_range
 from rsbounds.torch import TorchSampler
 
@@ -69,7 +74,7 @@ def test_noise_has_the_law_of_rounded_normal_numbers(levels):
     whole = torch_noise.whole(x, levels)
     assert torch.equal(whole, torch.from_numpy(steps))
     drawn = torch_noise.on_grid(
-        whole, sigma, 300, [1, 2, 3], torch.Generator(), levels
+        whole, sigma, 300, numbered(3), torch.Generator(), levels
     )[0].double()
     rng = np.random.default_rng(0)
     arrays = grid_noise.noisy(steps, sigma, 900, rng, levels)[0].astype(float)
@@ -81,21 +86,19 @@ def test_noise_has_the_law_of_rounded_normal_numbers(levels):
 
 
 def test_inputs_off_the_grid_are_refused():
-    sampler = ArraySampler(lambda batch: batch, sound_noise=True, grid=65535)
+    sampler = ArraySampler(lambda batch: batch, noise=OnGrid(65535))
     x = (np.array([1, 40000]) / 65535).astype(np.float32)
     found = certify(sampler, x, gaussian(0.05), n=500)
     assert found.predict == 1
     off = x + np.float32(0.4 / 65535)
     for made in (
         sampler,
-        TorchSampler(torch.nn.Identity(), sound_noise=True, grid=65535),
+        TorchSampler(torch.nn.Identity(), noise=OnGrid(65535)),
     ):
         with pytest.raises(ValueError, match="grid of 1/65535"):
             certify(made, off, gaussian(0.05), n=100)
     with pytest.raises(ValueError, match=r"sigma must.*2"):
         certify(sampler, x, gaussian(2.5), n=100)
-    with pytest.raises(ValueError, match=r"grid.*sound_noise"):
-        ArraySampler(lambda batch: batch, grid=65535)
     range_ = sigma_range(lambda x: 0.05, 0.04, 0.06, 2)
     with pytest.raises(ValueError, match=r"grid.*255"):
         certify(sampler, x, range_, n=100)
@@ -116,9 +119,51 @@ def test_the_command_line_records_the_grid(tmp_path, capsys):
     assert main(again)
     assert "needs --grid 32767" in capsys.readouterr().err
     results = certify_dataset(
-        ArraySampler(lambda b: b, sound_noise=True, grid=32767),
+        ArraySampler(lambda b: b, noise=OnGrid(32767)),
         (x, np.array([1, 0])),
         gaussian(0.005),
         n=200,
     )
     assert [row.counts for row in results.rows] == [r.counts for r in read(out).rows]
+
+
+def test_noise_on_a_grid_moves_no_parameter_and_is_no_part_of_another():
+    """Their copies would be drawn in floating point, whatever the scheme says."""
+    law = gaussian(0.5).on_grid()
+    with pytest.raises(ArgumentError, match="scheme must not be on a grid"):
+        schemes.transformed(law, "brightness")
+    with pytest.raises(ArgumentError, match="parts must be"):
+        schemes.blocks(law, schemes.flips(0.1, 0.3), splits=[1])
+
+
+def test_a_level_that_follows_the_input_needs_a_bound_of_its_rounding():
+    """Whatever its parameters hold: another package's, and a callable's."""
+
+    class Followed(schemes.Scheme):
+        name = "followed"
+
+        def sigma(self, x):
+            return 0.5
+
+    for scheme in (
+        Followed({"sigma": 0.5}),
+        schemes.lipschitz(lambda x: 0.5, 0.1, 0.25, 4),
+    ):
+        with pytest.raises(ArgumentError, match="grid needs a bound of the rounding"):
+            scheme.on_grid()
+
+
+def test_the_scheme_says_the_noise_and_the_file_says_it_too(tmp_path):
+    """A model under a scheme on a grid is drawn on it, stated so, and drawn again."""
+    x = np.array([[51, 0, 204], [0, 102, 255]], np.float32) / np.float32(255)
+    data = (x, np.array([2, 2]))
+    for scheme, entries in (
+        (gaussian(0.25).on_grid(), {"sound_noise": True}),
+        (gaussian(0.25).on_grid(510), {"sound_noise": True, "grid": 510}),
+        (gaussian(0.25), {}),
+    ):
+        path = tmp_path / f"{scheme.grid}.tsv"
+        run = certify_dataset(lambda batch: batch, data, scheme, n=200, out=path)
+        assert run.manifest.engine == entries
+        audit = verify(path, data=data, model=lambda batch: batch, rerun=2)
+        assert (audit.findings, audit.drawn) == ((), 2)

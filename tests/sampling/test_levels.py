@@ -9,16 +9,13 @@ from mpmath import mp
 from scipy.special import ndtr, ndtri
 
 from rsbounds import schemes
-from rsbounds.audit._radii import proved
-from rsbounds.certify import (
-    ArraySampler,
-    Procedure,
-    certified,
-    certify_radius,
-    predict,
-)
+from rsbounds.audit.schemes import RADII
+from rsbounds.certify import Procedure, certify_radius, predict
+from rsbounds.certify.internal import certified
 from rsbounds.envelope import LipschitzSigma, SemiElastic, Widened, radius
-from rsbounds.sampling import grid_noise
+from rsbounds.noises import grid_noise
+from rsbounds.noises.grid_noise import OnGrid
+from rsbounds.sampling import ArraySampler
 from rsbounds.semielastic import KNNSigma
 
 
@@ -76,10 +73,11 @@ def test_widened_radii_are_proved_and_no_larger_ones():
         ):
             result = float(radius(z, sigma, Widened(envelope, slack), dim, scores=True))
             options |= {"dim": dim, "slack": slack}
-            assert proved(method, options, sigma, result, z)
-            assert not proved(method, options, sigma, result * (1 + 1e-9), z)
+            proved = RADII[method].proved
+            assert proved(options, sigma, result, z)
+            assert not proved(options, sigma, result * (1 + 1e-9), z)
             # what is proved is the slack's own certificate
-            assert proved(method, {**options, "slack": 0.0}, sigma, result, z)
+            assert proved({**options, "slack": 0.0}, sigma, result, z)
 
 
 def ideal_log(knn, anchors, whole):
@@ -114,7 +112,7 @@ def test_slack_bounds_the_error_of_a_level_under_a_climbing_search(case):
         rng.integers(0, 256, dim) / 255
     )  # a point of the grid: distances of nearly 0
     knn = KNNSigma(anchors, 0.25, rate, k, "mean" if k < count else 1.0)
-    allowed = knn.slack() / 2
+    allowed = knn.rounding() / 2
 
     def error(whole):
         return abs(
@@ -140,24 +138,24 @@ def test_slack_bounds_the_error_of_a_level_under_a_climbing_search(case):
         )
 
 
-def knn_scheme(sound=True):
+def knn_scheme():
     anchors = np.random.default_rng(0).random((8, 36))
-    return schemes.semielastic(KNNSigma(anchors, 0.25, 0.05, 3), 36, sound=sound)
+    return schemes.semielastic(KNNSigma(anchors, 0.25, 0.05, 3), 36)
 
 
 def test_a_level_is_a_function_of_the_point_of_the_grid():
-    scheme = knn_scheme()
+    scheme = knn_scheme().on_grid()
     whole = np.random.default_rng(1).integers(0, 256, (1, 6, 6))
     single = whole.astype(np.float32)
     level = scheme.sigma(whole / 255)
     assert scheme.sigma(single / np.float32(255)) == level
     assert scheme.sigma(single * np.float32(1 / 255)) == level
-    plain = knn_scheme(sound=False)
+    plain = knn_scheme()
     assert plain.sigma(single * np.float32(1 / 255)) != plain.sigma(whole / 255)
 
 
 def test_what_is_no_picture_is_refused():
-    scheme = knn_scheme()
+    scheme = knn_scheme().on_grid()
     with pytest.raises(ValueError, match="grid of 1/255"):
         scheme.sigma(np.full(36, 0.5))
     for value in (-1, 256):
@@ -166,9 +164,8 @@ def test_what_is_no_picture_is_refused():
 
 
 def test_a_sound_scheme_loses_little_and_says_its_slack():
-    sound, plain = knn_scheme(), knn_scheme(sound=False)
-    assert sound.sound
-    assert not plain.sound
+    sound, plain = knn_scheme().on_grid(), knn_scheme()
+    assert (sound.grid, plain.grid) == (255, None)
     slack = sound.parameters["slack"]
     assert plain.parameters.keys() == {"rate", "dim"}
     assert 0 < slack < 1e-13
@@ -179,12 +176,12 @@ def test_a_sound_scheme_loses_little_and_says_its_slack():
 @pytest.mark.parametrize("task", [certified, predict, certify_radius])
 def test_sound_noise_refuses_levels_whose_rounding_nobody_bounded(task):
     sampler = ArraySampler(
-        lambda batch: batch.reshape(len(batch), -1)[:, :2], sound_noise=True
+        lambda batch: batch.reshape(len(batch), -1)[:, :2], noise=OnGrid()
     )
     procedure = Procedure(n=300, target_radius=0.1)
-    with pytest.raises(ValueError, match=r"sound=True.*'semi-elastic'"):
-        task(sampler, np.zeros(36), knn_scheme(sound=False), procedure)
-    task(sampler, np.zeros(36), knn_scheme(), procedure)
+    with pytest.raises(ValueError, match=r"on_grid.*'semi-elastic'"):
+        task(sampler, np.zeros(36), knn_scheme(), procedure)
+    task(sampler, np.zeros(36), knn_scheme().on_grid(), procedure)
     task(sampler, np.zeros(36), schemes.gaussian(0.5), procedure)
     task(
         sampler,
@@ -224,7 +221,7 @@ def test_no_point_of_the_grid_within_a_radius_has_another_class():
         knn = KNNSigma(
             anchors, 10 ** rng.uniform(-2, 0), 10 ** rng.uniform(-1, 1), 1, 0.1
         )
-        scheme = schemes.semielastic(knn, 1, sound=True)
+        scheme = schemes.semielastic(knn, 1).on_grid()
         levels = 255 * knn.sigma((whole / 255)[:, None])
         low, high = np.sort(rng.choice(256, 2, replace=False)) - [0.5, -0.5]
         p = ndtr((high - whole) / levels) - ndtr((low - whole) / levels)
@@ -257,5 +254,5 @@ def test_numpy_noise_voids_what_it_cannot_decide():
     ties = Ties(np.random.PCG64(0))
     _, void = grid_noise.noisy(whole, 0.02, 3, ties)
     assert void.tolist() == [False, True, False]
-    sampler = ArraySampler(lambda batch: np.zeros((len(batch), 2)), sound_noise=True)
+    sampler = ArraySampler(lambda batch: np.zeros((len(batch), 2)), noise=OnGrid())
     assert sampler(whole / 255, 0.02, 3, ties).tolist() == [2, 0]

@@ -14,8 +14,12 @@ from rsbounds.audit import verify
 from rsbounds.certify import Procedure, certify, forecast, measure_margin
 from rsbounds.cli import main
 from rsbounds.confidence import pair_bounds
-from rsbounds.results import card, read, write
-from rsbounds.sampling import ArraySampler, grid_noise
+from rsbounds.noises import grid_noise
+from rsbounds.noises.grid_noise import OnGrid
+from rsbounds.reports import card
+from rsbounds.results import read
+from rsbounds.results.internal import write
+from rsbounds.sampling import ArraySampler
 from rsbounds.sampling.margins import Difference, leads
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
@@ -186,7 +190,7 @@ def test_draws_that_decide_nothing_count_for_the_runner_up(monkeypatch, tmp_path
 
     monkeypatch.setattr(grid_noise, "noisy", undecided)
     x = np.round(X * 255) / 255
-    sampler = ArraySampler(scores, sound_noise=True)
+    sampler = ArraySampler(scores, noise=OnGrid())
     path = tmp_path / "run.tsv"
     with pytest.warns(RuntimeWarning, match="void"):
         run = certify_dataset(sampler, (x, Y), gaussian(SIGMA), out=path, n=2000)
@@ -409,7 +413,7 @@ def test_programs_of_one_network_have_the_same_certificates_under_a_margin():
         before = torch.get_num_threads()
         torch.set_num_threads(threads)
         try:
-            sampler = TorchSampler(network, sound_noise=True, **options)
+            sampler = TorchSampler(network, noise=OnGrid(), **options)
             made = certify_dataset(
                 sampler, data, gaussian(SIGMA), margin=margin, **numbers
             )
@@ -472,6 +476,7 @@ def test_auto_is_recorded_and_kept(tmp_path, capsys):
     assert "measured: 16 times" in made["about"]["holds for the program"]
 
 
+@pytest.mark.slow
 def test_verify_counts_the_votes_that_change(tmp_path):
     data = X, Y
     numbers = {"n": 2000, "alpha": 0.01}

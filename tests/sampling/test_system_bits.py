@@ -10,25 +10,28 @@ from known_bits import known_bits
 from noise_laws import assert_rounds_normal
 from refusals import refusals
 
-from rsbounds import certify_dataset, results, schemes
+from rsbounds import certify_dataset, reports, schemes
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.answers import TopK, Values
+from rsbounds.answers import TopK, Values, asked
 from rsbounds.audit import verify
-from rsbounds.certify import Job, Procedure, Settings, certify
+from rsbounds.certify import Procedure, Settings, certify
+from rsbounds.certify.internal import job_of
 from rsbounds.cli import main
-from rsbounds.noises import Noise
+from rsbounds.noises import Noise, grid_noise
+from rsbounds.noises.grid_noise import OnGrid
 from rsbounds.results import read
 from rsbounds.sampling import (
     ArraySampler,
-    SystemBits,
-    draws,
-    grid_noise,
+    as_sampler,
+    streams,
     system_bits,
     torch_bits,
     torch_noise,
 )
+from rsbounds.sampling.internal import SystemBits
+from rsbounds.sampling.streams import numbered
 from rsbounds.schemes import gaussian, sigma_range
-from rsbounds.torch import FixedNoise, TorchSampler
+from rsbounds.torch import FixedNoise, Smooth, TorchSampler
 
 pytest.importorskip("cryptography")
 
@@ -44,8 +47,8 @@ def identity(batch):
 
 
 SAMPLERS = {
-    "numpy": lambda: ArraySampler(identity, sound_noise=True),
-    "torch": lambda: TorchSampler(torch.nn.Identity(), sound_noise=True),
+    "numpy": lambda: ArraySampler(identity, noise=OnGrid()),
+    "torch": lambda: TorchSampler(torch.nn.Identity(), noise=OnGrid()),
 }
 EACH = pytest.mark.parametrize("make", SAMPLERS.values(), ids=list(SAMPLERS))
 
@@ -81,7 +84,7 @@ def test_noise_has_the_law_of_rounded_normal_numbers(zero_key):
         torch.from_numpy(steps),
         sigma,
         300,
-        [0, 1, 2],
+        numbered(3),
         torch_noise.SystemGenerator(SystemBits(), torch.device("cpu")),
     )
     assert not void.any()
@@ -108,9 +111,9 @@ def test_rows_take_no_bit_from_anywhere_else(make, answer, monkeypatch):
         drawn.append(np.prod(size))
         return words(self, size, dtype)
 
-    procedure = Procedure(n0=50, n=1000, noise_source="os")
-    job = Job.of(make(), answer, procedure)
-    monkeypatch.setattr(draws, "stream", no_stream)
+    procedure = Procedure(n0=50, n=1000, seed="os")
+    job = job_of(asked(answer), procedure).with_model(make())
+    monkeypatch.setattr(streams, "Stream", no_stream)
     monkeypatch.setattr(torch.Tensor, "random_", no_random)
     monkeypatch.setattr(SystemBits, "_words", counted)
     answered = job.certify(X[0], 0, 0)
@@ -122,16 +125,16 @@ def test_rows_take_no_bit_from_anywhere_else(make, answer, monkeypatch):
 @pytest.mark.parametrize("bound", ["clopper-pearson", "staged", "anytime"])
 def test_files_are_proved_and_gone_on_with(make, bound, tmp_path):
     path = tmp_path / "run.tsv"
-    numbers = {"n": 1000, "bound": bound, "noise_source": "os"}
+    numbers = {"n": 1000, "bound": bound, "seed": "os"}
     data = (X, Y)
     certify_dataset(make(), data, gaussian(SIGMA), out=path, **numbers)
     whole = path.read_text().splitlines(keepends=True)
-    assert json.loads((tmp_path / "run.tsv.manifest.json").read_text())[
-        "noise_source"
-    ] == ("os")
+    assert json.loads((tmp_path / "run.tsv.manifest.json").read_text())["seed"] == (
+        "os"
+    )
     assert not verify(path, data=data).findings
     assert "no seed draws these samples again" in " ".join(read(path).notes())
-    assert results.card(read(path))["procedure"]["noise_source"] == "os"
+    assert reports.card(read(path))["procedure"]["seed"] == "os"
     path.write_text("".join(whole[:2]))  # interrupted after the first row
     again = certify_dataset(make(), data, gaussian(SIGMA), out=path, **numbers)
     rows = path.read_text().splitlines(keepends=True)
@@ -141,20 +144,50 @@ def test_files_are_proved_and_gone_on_with(make, bound, tmp_path):
     assert not verify(path, data=data).findings
     with pytest.raises(ValueError, match="can't draw"):
         verify(path, data=data, model=make(), rerun=1)
-    # the votes of fresh samples, and what is stated
+    # the votes of fresh samples, as many as the rows have, and what is stated; by
+    # chance the look that certifies may be one before the last
     checked = verify(path, data=data, model=make(), rerun=3, margin=True)
-    assert (checked.drawn, checked.votes.samples) == (0, 3000)
-    assert {"counts", "noise_source"} <= {*checked.stated}
-    with pytest.raises(ValueError, match="noise_source"):
+    samples = sum(row.n for row in read(path).rows)
+    assert (checked.drawn, checked.votes.samples) == (0, samples)
+    assert {"counts", "system_bits"} <= {*checked.stated}
+    with pytest.raises(ValueError, match="seed"):
         certify_dataset(make(), data, gaussian(SIGMA), out=path, n=1000, bound=bound)
+
+
+def test_a_file_that_states_the_bits_otherwise_is_found_and_not_gone_on_with(tmp_path):
+    """As files of before state them: a number, and beside it whose bits noise is of."""
+    path = tmp_path / "run.tsv"
+    numbers = {"n": 500, "seed": "os", "out": path}
+    certify_dataset(SAMPLERS["numpy"](), (X, Y), gaussian(SIGMA), **numbers)
+    place = tmp_path / "run.tsv.manifest.json"
+    stated = json.loads(place.read_text()) | {"seed": 0, "noise_source": "os"}
+    place.write_text(json.dumps(stated))
+    texts = [found.text for found in verify(path, data=(X, Y)).findings]
+    assert any("noise_source" in text and "\n" not in text for text in texts)
+    for seed in (0, "os"):
+        with pytest.raises(ValueError, match="noise_source") as error:
+            certify_dataset(
+                SAMPLERS["numpy"](), (X, Y), gaussian(SIGMA), **numbers | {"seed": seed}
+            )
+        assert "\n" not in str(error.value)
+
+
+def test_counts_for_others_programs_take_the_bits_too(monkeypatch):
+    procedure = Procedure(seed="os")
+    smooth = Smooth(
+        torch.nn.Identity(), 2, gaussian(SIGMA).on_grid(), procedure=procedure
+    )
+    monkeypatch.setattr(streams, "Stream", None)
+    counts = smooth._sample_noise(torch.from_numpy(X[0]), 100, 50)
+    assert counts.sum() == 100
 
 
 def test_another_model_is_noticed_by_the_probe(tmp_path):
     path = tmp_path / "run.tsv"
-    numbers = {"n": 500, "noise_source": "os", "out": path}
-    sampler = ArraySampler(identity, sound_noise=True)
+    numbers = {"n": 500, "seed": "os", "out": path}
+    sampler = ArraySampler(identity, noise=OnGrid())
     certify_dataset(sampler, (X, Y), gaussian(SIGMA), **numbers)
-    other = ArraySampler(lambda batch: batch[:, ::-1], sound_noise=True)
+    other = ArraySampler(lambda batch: batch[:, ::-1], noise=OnGrid())
     with pytest.raises(ValueError, match="probe"):
         certify_dataset(other, (X, Y), gaussian(SIGMA), **numbers)
     found = verify(path, data=(X, Y), model=other, rerun=3, margin=True).findings
@@ -174,7 +207,7 @@ def test_a_commitment_does_not_fix_the_noise(tmp_path):
     assert "noise" not in said[0]
     manifest = read(path).manifest
     assert "noise" not in str(manifest.unfixed())
-    with_os = Procedure(n=100, noise_source="os")
+    with_os = Procedure(n=100, seed="os")
     object.__setattr__(manifest, "procedure", with_os)
     assert "the noise: it is of the operating system" in manifest.unfixed()
 
@@ -204,17 +237,17 @@ REFUSED = {
 )
 def test_other_noise_is_refused(why, sampler, scheme):
     with pytest.raises(ArgumentError, match=why) as error:
-        certify(sampler, X[0], scheme, n=100, noise_source="os")
-    assert error.value.name == "noise_source"
+        certify(sampler, X[0], scheme, n=100, seed="os")
+    assert error.value.name == "seed"
     assert "\n" not in str(error.value)
 
 
 def test_noise_without_chance_takes_no_bits():
     for scheme in (schemes.splitting(0.5, 255), schemes.orbit("shift", (1, 2))):
-        numbers = {"n": scheme.outcomes, "bound": "exact", "noise_source": "os"}
+        numbers = {"n": scheme.outcomes, "bound": "exact", "seed": "os"}
         with pytest.raises(ArgumentError, match="draws none") as error:
             certify(lambda batch: batch.reshape(-1, 2), X[:1], scheme, **numbers)
-        assert error.value.name == "noise_source"
+        assert error.value.name == "seed"
 
 
 def test_a_sampler_refuses_the_bits_too():
@@ -232,7 +265,7 @@ class Careless(Noise):
         return np.asarray(x, np.float32)
 
     def noisy(self, x, sigma, size, bits):
-        return bits.single(bits.normal((size, *x.shape)))
+        return bits.like(bits.normal((size, *x.shape)), x)
 
 
 @pytest.mark.parametrize("make", [ArraySampler, TorchSampler])
@@ -328,9 +361,9 @@ DRAWN = {
 def test_named_noises_are_certified_proved_and_gone_on_with(model, name, tmp_path):
     scheme, x = DRAWN[name]
     path, data = tmp_path / "run.tsv", (x, Y)
-    numbers = {"n": 300, "noise_source": "os", "out": path}
+    numbers = {"n": 300, "seed": "os", "out": path}
     run = certify_dataset(model, data, scheme, **numbers)
-    assert read(path).manifest.procedure.noise_source == "os"
+    assert read(path).manifest.procedure.seed == "os"
     assert [row.n for row in run.rows] == [300] * 3
     whole = path.read_text().splitlines(keepends=True)
     path.write_text("".join(whole[:2]))
@@ -345,16 +378,15 @@ def test_named_noises_are_certified_proved_and_gone_on_with(model, name, tmp_pat
 
 test_what_needs_the_seed_is_refused = refusals(
     {
-        "noise_source must": lambda: Procedure(noise_source="urandom"),
-        "bound 'randomized'": lambda: Procedure(bound="randomized", noise_source="os"),
+        "seed must": lambda: Procedure(seed="urandom"),
     }
 )
 
 
 def test_real_outputs_of_a_module_take_it():
-    answer = Values(gaussian(SIGMA), [0.1])
-    sampler = answer.sampler(torch.nn.Flatten(), sound_noise=True)
-    numbers = {"n": 400, "noise_source": "os"}
+    answer = Values(gaussian(SIGMA).on_grid(), [0.1])
+    sampler = answer.sampler(torch.nn.Flatten())
+    numbers = {"n": 400, "seed": "os"}
     run, again = (certify_dataset(sampler, X, answer, **numbers) for _ in range(2))
     assert len(run.rows) == 3
     assert run.rows[0].extra != again.rows[0].extra
@@ -362,8 +394,8 @@ def test_real_outputs_of_a_module_take_it():
 
 def test_noise_of_a_level_for_each_axis_takes_it():
     noise = FixedNoise(torch.zeros(2), torch.tensor([0.5, 1.0]))
-    sampler = noise.sampler(torch.nn.Identity(), sound_noise=True)
-    numbers = {"n": 500, "noise_source": "os"}
+    sampler = as_sampler(torch.nn.Identity(), noise.scheme().on_grid())
+    numbers = {"n": 500, "seed": "os"}
     found = certify(sampler, X[0], noise.scheme(), **numbers)
     assert found.predict == 0
     assert sum(found.counts) == 500
@@ -372,9 +404,9 @@ def test_noise_of_a_level_for_each_axis_takes_it():
 def test_a_missing_package_is_named(monkeypatch):
     name = "cryptography.hazmat.primitives.ciphers"
     monkeypatch.setitem(sys.modules, name, None)
-    sampler = ArraySampler(identity, sound_noise=True)
+    sampler = ArraySampler(identity, noise=OnGrid())
     with pytest.raises(ImportError, match=r"needs cryptography: .*rsbounds\[os\]") as e:
-        certify(sampler, X[0], gaussian(SIGMA), n=100, noise_source="os")
+        certify(sampler, X[0], gaussian(SIGMA), n=100, seed="os")
     assert "\n" not in str(e.value)
 
 
@@ -385,20 +417,20 @@ def test_the_command_line_records_it(tmp_path, capsys):
     given = ["--model", f"{tmp_path}/model.py:make"]
     given += ["--data", str(tmp_path / "data.npz")]
     words = ["certify", *given, "--sigma", "0.5", "--n", "200", "--out", str(out)]
-    words += ["--noise-source", "os"]
+    words += ["--seed", "os"]
     assert main(words)
-    assert "--noise-source 'os' needs" in capsys.readouterr().err
+    assert "--seed 'os' needs" in capsys.readouterr().err
     assert not main([*words, "--sound-noise", "--margin", "1e-9"])
-    assert read(out).manifest.procedure.noise_source == "os"
+    assert read(out).manifest.procedure.seed == "os"
     capsys.readouterr()
     assert not main(["report", str(out)])
     assert "operating system's bits through ChaCha20" in capsys.readouterr().out
     again = ["verify", str(out), *given, "--rerun", "2", "--sound-noise"]
     assert not main(["verify", str(out)])
-    assert "the counts (no seed draws them again)" in capsys.readouterr().out
+    assert "counts (no seed draws them again)" in capsys.readouterr().out
     assert main(again)
     assert "--rerun can't draw the rows" in capsys.readouterr().err
     laplace = str(tmp_path / "laplace.tsv")
     assert not main([*words, "--method", "laplace", "--out", laplace])
-    assert read(laplace).manifest.procedure.noise_source == "os"
+    assert read(laplace).manifest.procedure.seed == "os"
     assert not main([*again, "--margin"])

@@ -1,12 +1,13 @@
 """Noises by name as torch draws them: their laws, what a module sees, its batches.
 
 Laws by counting, with chi-square at 1e-6 and fixed seeds, as in
-``tests/noises/test_draws.py``.
+``tests/schemes/test_draws.py``.
 """
 
 from fractions import Fraction
 
 import numpy as np
+import of_fractions
 import pytest
 from scipy import sparse, stats
 
@@ -22,29 +23,14 @@ from noise_laws import (  # noqa: E402
     assert_follows,
 )
 
+from rsbounds import schemes  # noqa: E402
 from rsbounds._numerics.errors import ArgumentError  # noqa: E402
-from rsbounds.noises.blocks import Blocks  # noqa: E402
-from rsbounds.noises.categorical import Categorical  # noqa: E402
-from rsbounds.noises.deletion import Deletion  # noqa: E402
-from rsbounds.noises.exponential import Exponential  # noqa: E402
-from rsbounds.noises.flips import Flips  # noqa: E402
-from rsbounds.noises.laplace import Laplace  # noqa: E402
-from rsbounds.noises.mask import Mask  # noqa: E402
-from rsbounds.noises.splitting import Splitting  # noqa: E402
-from rsbounds.noises.uniform import Uniform  # noqa: E402
-from rsbounds.sampling import (  # noqa: E402
-    Phase,
-    as_sampler,
-    stream,
-    torch_bits,
-    torch_noise,
-)
+from rsbounds.sampling import Phase, as_sampler, torch_bits, torch_noise  # noqa: E402
 from rsbounds.sampling.adapters import output_sampler  # noqa: E402
-from rsbounds.sampling.bits import (  # noqa: E402
-    ArrayBits,
-    outcome_block,
-    outcome_seeds,
-)
+from rsbounds.sampling.bits import ArrayBits  # noqa: E402
+from rsbounds.sampling.internal import stream  # noqa: E402
+from rsbounds.sampling.streams import numbered  # noqa: E402
+from rsbounds.torch import TorchSampler  # noqa: E402
 
 CPU = torch.device("cpu")
 
@@ -61,10 +47,11 @@ def source(request, monkeypatch):
         monkeypatch.setitem(globals(), "by_seed", lambda: bits)
 
 
-def drawn(noise, x, n, seed=2024):
-    """Copies on the CPU, and which are void."""
+def drawn(noise, x, n, names=()):
+    """Copies on the CPU, of a block's name in a list, and which are void."""
+    names = names or numbered(1, 2024)
     ready = torch_bits.on_device(noise.checked(x), CPU)
-    copies, void = torch_bits.copies(noise, ready, noise.level, n, [seed], by_seed())
+    copies, void = torch_bits.copies(noise, ready, noise.level, n, names, by_seed())
     return copies[0], void
 
 
@@ -87,33 +74,31 @@ def test_torch_draws_the_law(noise, x, law):
 @pytest.mark.usefixtures("source")
 def test_uniform_laplace_and_exponential_noise_have_their_quantiles():
     for noise, law in (
-        (Uniform(0.5), stats.uniform(-0.25, 1.0)),
-        (Laplace(0.5), stats.laplace(0.25, 0.5)),
-        (Exponential(2.0), stats.expon(0.25, 0.5)),
+        (schemes.uniform(0.5), stats.uniform(-0.25, 1.0)),
+        (schemes.laplace(0.5), stats.laplace(0.25, 0.5)),
+        (schemes.exponential(2.0), stats.expon(0.25, 0.5)),
     ):
         copies, void = drawn(noise, np.array([0.25]), 20_000)
-        assert copies.dtype == torch.float32
+        assert copies.dtype == torch.float64
         assert not void.any()
         assert stats.kstest(copies[:, 0].numpy(), law.cdf).pvalue > SURE
 
 
 def test_splitting_shows_what_numpys_sampler_shows():
-    noise = Splitting(0.75, 8)
+    noise = schemes.splitting(0.75, 8)
     x = np.arange(9) / 8
     whole = noise.checked(x)
     ready = torch_bits.on_device(whole, CPU)
     copies, _ = torch_bits.copies(
-        noise, ready, noise.level, 5, outcome_seeds(3), torch.Generator()
+        noise, ready, noise.level, 5, numbered(3), torch.Generator()
     )
     shown = copies.flatten(0, 1)[: noise.outcomes].numpy()
     assert np.array_equal(
         shown,
-        noise.all_outcomes(whole, 0, noise.outcomes, ArrayBits(None, noise.outcomes)),
+        noise.copies(
+            whole, noise.level, 0, noise.outcomes, ArrayBits(None, noise.outcomes)
+        ),
     )
-
-
-def test_blocks_of_outcomes_have_numbers():
-    assert [outcome_block(seed) for seed in outcome_seeds(300)] == list(range(300))
 
 
 class Bits:
@@ -141,21 +126,21 @@ def test_bits_that_decide_nothing_make_a_copy_void(monkeypatch):
         batch = noise.noisy(x, noise.level, 1, bits)
         return batch[0].tolist(), bool(bits.void)
 
-    third = Categorical(THIRD, 4)
+    third = of_fractions.categorical(THIRD, 4)
     assert one(third, border - 1, border + 1, border + 2) == ([1, 0, 2], False)
     assert one(third, border - 1, border, border - 1)[1]
     # 63 bits leave a multiple of three and two more: the last two choose nobody
     last = 2**63 - 1
     rest = (last - border) % 3
     assert one(third, last, 0, 0)[1] == (rest > 0)
-    quarter = Categorical(HALF / 2, 2)
+    quarter = of_fractions.categorical(HALF / 2, 2)
     assert one(quarter, 2**61 - 1, 2**61, last) == ([1, 0, 0], False)
-    assert one(Flips(TENTH, THIRD), border, 0, 0)[1]
-    assert not one(Flips(TENTH, HALF), 2**62, 0, 0)[1]
-    assert one(Mask(keep_probability=THIRD), border, 0, 0)[1]
-    assert one(Deletion(THIRD), border, 0, 0)[1]
-    assert one(Mask(3, 1), 5, 5, 7)[1]  # a tie across the border
-    assert one(Mask(3, 2), 5, 5, 7) == ([1, 1, 0], False)
+    assert one(of_fractions.flips(TENTH, THIRD), border, 0, 0)[1]
+    assert not one(of_fractions.flips(TENTH, HALF), 2**62, 0, 0)[1]
+    assert one(of_fractions.mask(THIRD), border, 0, 0)[1]
+    assert one(of_fractions.deletion(THIRD), border, 0, 0)[1]
+    assert one(schemes.mask(3, 1), 5, 5, 7)[1]  # a tie across the border
+    assert one(schemes.mask(3, 2), 5, 5, 7) == ([1, 1, 0], False)
 
 
 class Seen(torch.nn.Module):
@@ -175,14 +160,14 @@ class Seen(torch.nn.Module):
 def test_a_module_sees_whole_numbers_floats_and_sparse_tensors():
     def first(noise, x):
         model = Seen().double()
-        counts = as_sampler(model, noise=noise)(x, noise.level, 30, stream(0, 0, 1))
+        counts = TorchSampler(model, noise=noise)(x, noise.level, 30, stream(0, 0, 1))
         assert np.asarray(counts).tolist() == [30, 0]
         return model.batches[-1]
 
-    assert first(Categorical(0.5, 4), [1, 2]).dtype == torch.int64
-    assert first(Categorical(0.5, 4), [1.0, 2.0]).dtype == torch.float64
-    assert first(Uniform(0.5), [0.5, 0.25]).dtype == torch.float64
-    graph = first(Flips(0.01, 0.5), sparse.csr_array(np.eye(3)))
+    assert first(schemes.categorical(0.5, 4), [1, 2]).dtype == torch.int64
+    assert first(schemes.categorical(0.5, 4), [1.0, 2.0]).dtype == torch.float64
+    assert first(schemes.uniform(0.5), [0.5, 0.25]).dtype == torch.float64
+    graph = first(schemes.flips(0.01, 0.5), sparse.csr_array(np.eye(3)))
     assert graph.is_sparse
     assert graph.is_coalesced()
     assert graph.shape == (30, 3, 3)
@@ -190,7 +175,7 @@ def test_a_module_sees_whole_numbers_floats_and_sparse_tensors():
         torch.eye(3).long().to_sparse(),
         torch.eye(3).long().to_sparse_csr(),
     ):
-        again = first(Flips(0.01, 0.5), stored)
+        again = first(schemes.flips(0.01, 0.5), stored)
         assert torch.equal(again.to_dense(), graph.to_dense().long())
 
 
@@ -214,7 +199,7 @@ class Masked(torch.nn.Module):
 
 def test_a_mask_says_which_elements_are_there():
     model = Masked()
-    sampler = as_sampler(model, noise=Deletion(0.4, padding=7))
+    sampler = TorchSampler(model, noise=schemes.deletion(0.4, padding=7))
     counts = np.asarray(sampler(np.arange(6), 0.4, 500, stream(0, 0, 1)))
     assert counts.sum() == 500
     assert max(shape[1] for shape in model.shapes) == 6
@@ -227,8 +212,8 @@ def test_a_mask_says_which_elements_are_there():
             rows.append(model(ids, torch.ones_like(ids))[0].detach().numpy())
         return np.stack(rows)
 
-    seed = stream(0, 0, 1).seeds(1)[0]
-    copies, _ = drawn(Deletion(0.4), np.arange(6), 500, seed)
+    names = stream(0, 0, 1).blocks(1)
+    copies, _ = drawn(schemes.deletion(0.4), np.arange(6), 500, names)
     lists = [row[row >= 0] for row in copies.numpy()]
     expected = np.bincount(alone(lists).argmax(1), minlength=3)
     assert abs(counts - expected).sum() <= 2  # ties of rounding
@@ -241,7 +226,7 @@ def test_a_module_that_sees_the_padding_is_refused():
         def forward(self, ids):
             return self.head(self.embed(ids).mean(1))
 
-    sampler = as_sampler(Mean(), noise=Deletion(0.4))
+    sampler = TorchSampler(Mean(), noise=schemes.deletion(0.4))
     with pytest.raises(ValueError, match="padding") as error:
         sampler(np.arange(1, 9), 0.4, 20, stream(0, 0, 1))
     assert "at block 0 of input 0" in str(error.value)
@@ -255,11 +240,11 @@ def test_counts_do_not_depend_on_batch_and_threads(batch, rows):
     weight -= weight.mean()
     net = torch.nn.Linear(600, 2, bias=False)
     net.weight.data = torch.stack([weight, -weight])
-    noise = Mask(600, 30)
+    noise = schemes.mask(600, 30)
     x = np.ones(600)
 
     def counts(index, **options):
-        sampler = as_sampler(net, noise=noise, **options)
+        sampler = TorchSampler(net, noise=noise, **options)
         drawn = [
             np.asarray(sampler(x, noise.level, 300, stream(0, i, Phase.ESTIMATE)))
             for i in ((index, 3) if options else (3, index))
@@ -285,10 +270,10 @@ def test_sparse_batches_in_parts_are_the_same():
             return torch.stack([score, -score], 1)
 
     graph = sparse.csr_array(np.triu(np.ones((5, 5)), 2))
-    noise = Flips(0.03, 0.5)
+    noise = schemes.flips(0.03, 0.5)
     whole, parts = (
         np.asarray(
-            as_sampler(Edges(), noise=noise, forward_batch=rows)(
+            TorchSampler(Edges(), noise=noise, forward_batch=rows)(
                 graph, noise.level, 200, stream(0, 0, 1)
             )
         )
@@ -299,7 +284,11 @@ def test_sparse_batches_in_parts_are_the_same():
 
 
 def test_blocks_of_sparse_matrices_are_one_sparse_tensor():
-    noise = Blocks(Flips(0, HALF, symmetric=True), Flips(Fraction(3, 4), 0), splits=[2])
+    noise = schemes.blocks(
+        schemes.flips(0, HALF, symmetric=True),
+        schemes.flips(Fraction(3, 4), 0),
+        splits=[2],
+    )
     graph = sparse.csr_array(np.array([[0, 1, 0, 0], [1, 0, 0, 1]]))
     copies, void = drawn(noise, graph, 400)
     assert copies.is_coalesced()
@@ -322,7 +311,7 @@ def test_blocks_of_sparse_matrices_are_one_sparse_tensor():
 
 
 def test_values_and_maps_of_modules_under_a_noise():
-    noise = Flips(0.5, 0.25)
+    noise = schemes.flips(0.5, 0.25)
     x = np.array([1.0, 0.0, 1.0])
 
     class Values(torch.nn.Module):
@@ -333,10 +322,10 @@ def test_values_and_maps_of_modules_under_a_noise():
         def forward(self, batch):
             return torch.stack([batch, 1 - batch], 1)
 
-    sampler = output_sampler(Values(), "values", noise=noise)
+    sampler = output_sampler(Values(), "values", schemes.flips(0.5, 0.25))
     assert sampler.law == noise.law
     assert np.asarray(sampler(x, 0.5, 50, stream(0, 0, 1))).shape == (50, 1)
-    maps = output_sampler(Maps(), "maps", noise=noise)
+    maps = output_sampler(Maps(), "maps", schemes.flips(0.5, 0.25))
     counts = np.asarray(maps(x, 0.5, 1000, stream(0, 0, 1)))
     assert (counts.sum(axis=1) == 1000).all()
     assert (abs(counts[:, 0] - [750, 500, 750]) < 80).all()  # five deviations
@@ -345,13 +334,15 @@ def test_values_and_maps_of_modules_under_a_noise():
 def test_a_modules_sampler_refuses_what_its_noise_is_not_for():
     model = Seen()
     with pytest.raises(ArgumentError, match=r"sigma.*level"):
-        as_sampler(model, noise=Uniform(0.5))([0.5], 1.0, 5, stream(0, 0, 1))
+        TorchSampler(model, noise=schemes.uniform(0.5))([0.5], 1.0, 5, stream(0, 0, 1))
     with pytest.raises(ArgumentError, match=r"n must.*outcomes"):
-        as_sampler(model, noise=Splitting(0.5, 4))([0.5], 0.5, 5, stream(0, 0, 1))
-    with pytest.raises(ArgumentError, match=r"sound_noise.*grid"):
-        as_sampler(model, noise=Mask(2, 1), sound_noise=True)
+        TorchSampler(model, noise=schemes.splitting(0.5, 4))(
+            [0.5], 0.5, 5, stream(0, 0, 1)
+        )
+    with pytest.raises(ArgumentError, match=r"grid is for Gaussian noise; got.*mask"):
+        schemes.mask(2, 1).on_grid()
     with pytest.raises(ArgumentError, match=r"x must.*whole"):
-        as_sampler(model, noise=Flips(0.5, 0.1))([2], 0.5, 5, stream(0, 0, 1))
+        TorchSampler(model, noise=schemes.flips(0.5, 0.1))([2], 0.5, 5, stream(0, 0, 1))
     with pytest.raises(ValueError, match=r"x must.*floating"):
         as_sampler(model)([2, 3], 1.0, 5, stream(0, 0, 1))
 

@@ -13,14 +13,17 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from rsbounds.sampling import grid_noise, stream, torch_noise
+from rsbounds.noises import grid_noise
+from rsbounds.noises.grid_noise import OnGrid
+from rsbounds.sampling import torch_noise
+from rsbounds.sampling.internal import stream
+from rsbounds.sampling.streams import Block
 from rsbounds.torch import (
     LogVotes,
     SigmaNetwork,
     Smooth,
     TorchSampler,
     augment,
-    data_dependent_sigma,
     fit,
     pgd,
     radius,
@@ -209,7 +212,7 @@ def everything():
         level.weight.fill_(0.01)
         level.bias.fill_(0.1)
     sampler = TorchSampler(net)
-    sound = TorchSampler(net, sound_noise=True)
+    sound = TorchSampler(net, noise=OnGrid())
     scheme = SigmaNetwork(level, 0.25).scheme(3)
     point = np.array([0.2, 0.4, 0.6], np.float32)
     x = torch.tensor(point, device=cpu)
@@ -223,7 +226,6 @@ def everything():
     results += Smooth(net, 2, 0.3).certify(x, 50, 100, 0.1, 100)
     results.append(radius.semielastic(0.9, 0.5, 0.01, 3).item())
     results += radius.gaussian(rows[0], 0.5).tolist()
-    results.append(data_dependent_sigma(net, x, 0.5, steps=2))
     fit(net, lambda *b: training.macer_loss(net, *b, 0.5), (rows, y), epochs=2)
     results += net.weight.flatten().tolist()
     results += LogVotes(Smooth(net, 2, 0.3), seed=0)(rows).flatten().tolist()
@@ -253,6 +255,82 @@ def test_nan_goes_through_without_a_warning(kind):
         assert result.isnan().tolist() == [True, False]
         result[1].backward()
     with pytest.raises(ValueError, match=r"below 2\^30"):
-        TorchSampler(nn.Linear(3, 2), sound_noise=True)(
+        TorchSampler(nn.Linear(3, 2), noise=OnGrid())(
             torch.full((3,), 1e30), 0.5, 10, stream(0, 0, 1)
         )
+
+
+class Operations(TorchDispatchMode):
+    """The names of all operations, in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.fixture
+def one_thread():
+    """Where torch has several, noise is drawn in one that no mode sees."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def operations(sampler, sigma, n):
+    with Operations() as seen:
+        sampler(np.zeros((1, 28, 28), np.float32), sigma, n, stream(0, 0, 1))
+    return seen.names
+
+
+@pytest.mark.parametrize(
+    ("sigma", "batch", "most"),
+    [(0.125, 1, 26), (0.12, 1, 28), (0.125, 10_000, 7), (0.12, 10_000, 11)],
+)
+def test_a_block_takes_few_operations_and_reads_no_number(
+    sigma, batch, most, one_thread
+):
+    """Those of a model with three operations included; blocks are held one at a time,
+    or all together.
+    """
+    model = nn.Sequential(nn.Flatten(), nn.Linear(784, 10))
+    sampler = TorchSampler(model, batch=batch)
+    operations(sampler, sigma, 1000)  # rows are looked at
+    few, many = (operations(sampler, sigma, 334 * blocks) for blocks in (4, 12))
+    assert "normal_" in few
+    assert "addmm" in few
+    assert (len(many) - len(few)) / 8 <= most
+    reads = {"_local_scalar_dense", "item", "equal", "nonzero", "is_nonzero"}
+    assert not reads & {*few, *many}
+
+
+def test_a_model_that_reads_a_number_is_seen(one_thread):
+    class Reads(nn.Flatten):
+        def forward(self, x):
+            flat = super().forward(x)
+            return flat[:, :2] if float(flat.sum()) < np.inf else flat
+
+    assert "_local_scalar_dense" in operations(TorchSampler(Reads()), 0.125, 100)
+
+
+@pytest.mark.parametrize("level", [0.125, 0.12])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("given", [torch.float16, torch.float32, torch.float64])
+def test_copies_of_any_type_hold_the_noise(given, dtype, level):
+    """Copies of a type that neither the input nor the noise has were left unfilled."""
+    names = [Block(5, 0), Block(5, 1)]
+    x = torch.linspace(-1, 1, 6).to(given)
+
+    def drawn(x, level, dtype):
+        bits = torch.Generator()
+        return torch_noise.gaussian(x, level, 9, names, bits, dtype)[0]
+
+    z = drawn(torch.zeros(6), 1.0, torch.float32)
+    exact = (z.double() * level + x.double()).to(dtype)
+    if given == dtype == torch.float32 and level == 0.125:
+        exact = z * level + x
+    assert torch.equal(drawn(x, level, dtype), exact)

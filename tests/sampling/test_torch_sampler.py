@@ -7,7 +7,9 @@ from torch import nn
 from torch_digits import at_zero
 
 from rsbounds.certify import certify
-from rsbounds.sampling import noisy, stream, torch_modules, torch_noise
+from rsbounds.sampling import torch_modules, torch_noise
+from rsbounds.sampling.internal import noisy, stream
+from rsbounds.sampling.streams import numbered
 from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
@@ -84,18 +86,18 @@ def test_level_between_two_float32_numbers_is_drawn_as_it_is(offset):
     """
     sigma = 0.5 + offset * 2.0**-24
     x = np.linspace(-1, 1, 1000, dtype=np.float32)
-    plain = torch_noise.gaussian(torch.zeros(1000), 1.0, 50, [1], torch.Generator())[
-        0
-    ].double()
+    names = numbered(1)
+    zero = torch.zeros(1000)
+    plain = torch_noise.gaussian(zero, 1.0, 50, names, torch.Generator())[0].double()
     result = torch_noise.gaussian(
-        torch.from_numpy(x), sigma, 50, [1], torch.Generator()
+        torch.from_numpy(x), sigma, 50, names, torch.Generator()
     )[0]
     assert torch.equal(result, (torch.from_numpy(x).double() + sigma * plain).float())
     arrays = noisy(x, sigma, 50, np.random.default_rng(0))
     z = np.random.default_rng(0).standard_normal((50, 1000), dtype=np.float32)
     assert np.array_equal(arrays, (x + sigma * z.astype(np.float64)).astype(np.float32))
     single = torch_noise.gaussian(
-        torch.from_numpy(x), 0.25, 50, [1], torch.Generator()
+        torch.from_numpy(x), 0.25, 50, names, torch.Generator()
     )[0]
     assert torch.equal(single, 0.25 * plain.float() + torch.from_numpy(x))
 

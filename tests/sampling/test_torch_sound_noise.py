@@ -9,8 +9,11 @@ from mpmath import mp
 from noise_laws import assert_rounds_normal
 from torch import nn
 
-from rsbounds.sampling import grid_noise, stream
+from rsbounds.noises import grid_noise
+from rsbounds.noises.grid_noise import OnGrid
 from rsbounds.sampling import torch_noise as draw
+from rsbounds.sampling.internal import stream
+from rsbounds.sampling.streams import numbered
 from rsbounds.torch import TorchSampler
 
 TOP = 2**63
@@ -78,7 +81,7 @@ def test_ambiguous_draws_count_for_no_class(monkeypatch):
         return below, ambiguous
 
     monkeypatch.setattr(draw, "count_below", first_ambiguous)
-    sampler = TorchSampler(nn.Linear(4, 3), sound_noise=True)
+    sampler = TorchSampler(nn.Linear(4, 3), noise=OnGrid())
     assert np.asarray(sampler(torch.zeros(4), 0.5, 100, stream(0, 0, 0))).sum() == 98
 
 
@@ -90,7 +93,7 @@ def test_sampler_sees_the_grid_alone_and_hardly_differs():
     x, n = (torch.arange(64).reshape(1, 8, 8) * 4) / 255, 4000
     sound, other, plain = (
         np.asarray(TorchSampler(model, **options)(x, 0.25, n, stream(0, 0, 1)))
-        for options in ({"sound_noise": True}, {"sound_noise": True, "batch": 7}, {})
+        for options in ({"noise": OnGrid()}, {"noise": OnGrid(), "batch": 7}, {})
     )
     inputs = 255 * torch.cat(seen[: len(seen) * 2 // 3])
     assert (inputs - inputs.round()).abs().max() < 1e-4
@@ -152,7 +155,7 @@ def test_noise_of_a_shape_has_the_law_of_rounded_normal_numbers():
         torch.tensor([0.3, -1.7]).double(),
     )
     steps = partial(draw.rounded, centre=centre, scale=scale)
-    noisy, void = draw.moved(whole, steps, 20, [1, 2], torch.Generator())
+    noisy, void = draw.moved(whole, steps, 20, numbered(2), torch.Generator())
     assert not void.any()
     for axis in (0, 1):
         noise = torch.round(255 * noisy[..., axis])
@@ -163,6 +166,6 @@ def test_noise_of_a_shape_has_the_law_of_rounded_normal_numbers():
     )
     whole = torch.arange(256, dtype=torch.int32)
     steps = partial(draw.rounded, centre=centre, scale=scale)
-    a, _ = draw.moved(whole, steps, 40, [1, 2, 3], torch.Generator())
-    b, _ = draw.on_grid(whole, 0.25, 40, [1, 2, 3], torch.Generator())
+    a, _ = draw.moved(whole, steps, 40, numbered(3), torch.Generator())
+    b, _ = draw.on_grid(whole, 0.25, 40, numbered(3), torch.Generator())
     assert torch.equal(a, b)

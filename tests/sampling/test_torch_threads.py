@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from rsbounds.sampling import ArraySampler, stream
+from rsbounds.sampling import ArraySampler
+from rsbounds.sampling.internal import stream
 from rsbounds.torch import Smooth, TorchSampler
 from rsbounds.torch.networks.conditional import NoiseConditional
 

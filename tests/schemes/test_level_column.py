@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from rsbounds import certify_dataset, schemes
+from rsbounds import certify_dataset, schemes, semielastic
 
 FLIPS = partial(schemes.flips, 0.25, 0.125)
 #: A scheme, and the largest probability with which a coordinate changes; in l_1 half of
@@ -61,3 +61,15 @@ def test_rows_state_the_level_of_their_noise(name, tmp_path):
     with out.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     assert [row["sigma"] for row in rows] == [level] * 2
+
+
+def test_the_base_of_levels_that_follow_the_input_is_no_level_of_all_rows():
+    """The command line states it as "sigma"; on a grid too, where noise is drawn."""
+    knn = semielastic.KNNSigma(np.eye(4), sigma_base=0.25, rate=0.1, k=2)
+    scheme = schemes.semielastic(knn, 4)
+    scheme.parameters |= {"sigma": 0.25}
+    for made in (scheme, scheme.on_grid()):
+        again = schemes.METHODS["semi-elastic"].from_parameters(made.parameters)
+        for stated in (made, again):
+            assert stated.own_level is None
+            assert stated.fixed_level(0.3) == 0.3

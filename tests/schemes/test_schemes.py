@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 
 from rsbounds import certify_dataset, schemes, semielastic
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import (
     ASSERTED_ENVELOPE,
     PROVEN,
     PROVEN_ENVELOPE,
 )
+from rsbounds.noises.internal import NormalNoise
+from rsbounds.sampling import as_sampler
+from rsbounds.sampling.adapters import output_sampler
+from rsbounds.schemes.internal import rounding_of_levels
 
 ANCHORS = np.random.default_rng(0).standard_normal((30, 4))
 
@@ -93,28 +98,47 @@ def test_parameters_are_those_of_the_radius():
 
 
 def test_a_scheme_with_noise_of_its_own_is_sampled_by_it():
-    """certify_dataset given a model asks the scheme; a sampler stays what it is."""
+    """certify_dataset given a model draws what the scheme does; a sampler stays."""
 
-    asked = []
+    class Far(NormalNoise):
+        def noisy(self, x, sigma, size, bits):
+            return super().noisy(x, sigma, size, bits) - 100
 
     class Own(schemes.Gaussian):
-        def sampler(self, model, **options):
-            asked.append(model)
-            return lambda x, sigma, n, generator: np.array([n, 0])
+        @property
+        def drawn(self):
+            return Far()
 
     def model(batch):
-        raise AssertionError("it is the scheme's sampler that is called")
+        return np.stack([-batch[:, 0], batch[:, 0]], axis=1)
 
     own = Own({"sigma": 0.5})
-    data = np.zeros((2, 3), np.float32), np.zeros(2, int)
+    data = np.full((2, 3), 9, np.float32), np.zeros(2, int)
     assert [r.count for r in certify_dataset(model, data, own, n=100).rows] == [
         100,
         100,
     ]
-    assert asked == [model]
     ready = lambda x, sigma, n, generator: np.array([0, n])  # noqa: E731
     assert [r.predict for r in certify_dataset(ready, data, own, n=100).rows] == [1, 1]
-    assert len(asked) == 1
+
+
+def test_a_law_that_a_scheme_does_not_draw_needs_a_sampler():
+    class Named(schemes.Gaussian):
+        law = "of another program"
+
+    def model(batch):
+        return np.stack([batch[:, 0], -batch[:, 0]], axis=1)
+
+    named = Named({"sigma": 0.5})
+    for made in (as_sampler, lambda m, s: output_sampler(m, "values", s)):
+        with pytest.raises(ArgumentError, match=r"model must be a sampler.*program"):
+            made(model, named)
+    stated = schemes.anisotropic([0.5, 1.0]).parameters
+    restored = schemes.Anisotropic.from_parameters(stated, level=lambda x: 0.7)
+    with pytest.raises(ArgumentError, match="model must be a sampler"):
+        as_sampler(model, restored)
+    with pytest.raises(ArgumentError, match="scheme must be a scheme"):
+        as_sampler(model, NormalNoise())
 
 
 def test_a_rate_that_costs_most_of_the_radius_is_warned_of():
@@ -138,4 +162,11 @@ def test_a_rate_that_costs_most_of_the_radius_is_warned_of():
 @pytest.mark.parametrize("rounding", [-1e-9, 0.26, np.nan])
 def test_levels_are_computed_to_a_quarter_of_the_least(rounding):
     with pytest.raises(ValueError, match="rounding"):
-        schemes.level_slack(rounding, 1.0)
+        rounding_of_levels(rounding, 1.0)
+
+
+def test_a_matrix_of_levels_that_could_be_a_covariance_is_named():
+    with pytest.warns(RuntimeWarning, match=r"shape \(2, 2\).*look like a covariance"):
+        schemes.anisotropic([[1.0, 0.5], [0.5, 2.0]])
+    for levels in (np.full((3, 3), 0.5), [[1.0, 2.0], [2.0, 1.0]], np.ones((2, 3))):
+        schemes.anisotropic(levels)  # levels of a picture

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_models import one_line, prepare, refused
+from exact_curves import cases_of
 from scipy import sparse
 
-from rsbounds import certify_dataset, results, schemes
+from rsbounds import certify_dataset, reports, results, schemes
 from rsbounds.answers import (
     Maps,
     TopClass,
@@ -19,18 +20,19 @@ from rsbounds.answers import (
     Values,
     certify_counts,
     conformal_level,
-    intervals,
     top_k_radius,
 )
 from rsbounds.audit import verify
-from rsbounds.audit._discrete import proved_discrete
 from rsbounds.audit._finding import Kind
-from rsbounds.certificate import EDIT
+from rsbounds.audit.schemes import RADII
+from rsbounds.certificate import EDITS
 from rsbounds.certify._forecast import _inputs_of
 from rsbounds.cli import main
 from rsbounds.confidence import pair_bounds
+from rsbounds.oracle import discrete
 from rsbounds.procedure import Procedure
 from rsbounds.results import Row
+from rsbounds.results.internal import COLUMNS
 
 DISCRETE = {
     "categorical": partial(schemes.categorical, 0.5, 4),
@@ -60,7 +62,7 @@ def test_each_radius_is_wrong_as_rarely_as_alpha_says(name):
         )
         radii.append(certificate.radius)
     for r in range(1, int(max(radii)) + 1):
-        p = scheme.curve.threshold(r, exact=True)
+        p = discrete.infimum(cases_of(scheme.curve, r))
         wrong = sum(
             math.comb(n, count) * p**count * (1 - p) ** (n - count)
             for count in range(n + 1)
@@ -116,7 +118,7 @@ def test_a_change_more_is_not_proved(name):
     scheme = DISCRETE[name]()
     for z_a, z_b in ((2.3, None), (1.5, -1.9)):
         proved = partial(
-            proved_discrete, scheme.name, scheme.parameters, z_a=z_a, z_b=z_b
+            RADII[scheme.name].proved, scheme.parameters, 1.0, z_a=z_a, z_b=z_b
         )
         radius = scheme.radius(z_a, scheme.own_level, z_b)
         assert proved(radius=radius)
@@ -151,9 +153,12 @@ def test_what_a_file_of_flips_states_is_less_with_data_and_model(tmp_path):
     data = run(schemes.flips(0.2, 0.4), path)
     audit = verify(path, data=data)
     assert audit.findings == ()
-    assert audit.stated == ("counts", "times", "versions", "run")
+    assert audit.stated == (
+        *("counts", "times"),
+        *("parameters.add", "parameters.delete", "data.kind", "versions", "run"),
+    )
     drawn = verify(path, data=data, model=by_sum, rerun=6)
-    assert drawn.stated == ("times", "versions", "run")
+    assert drawn.stated == ("times", "data.kind", "versions", "run")
     rows = results.read(path).rows
     assert {row.norm for row in rows} == {0.0}
     assert max(row.radius for row in rows) >= 1
@@ -183,7 +188,9 @@ def test_undecided_draws_count_for_the_runner_up(tmp_path):
     assert z_a == row.z_a
     assert z_b < row.z_b
     place = tmp_path / "forged.tsv"
-    results.write(place, before.manifest, [replace(row, z_b=float(z_b)), *others])
+    results.internal.write(
+        place, before.manifest, [replace(row, z_b=float(z_b)), *others]
+    )
     assert Kind.BOUND in {finding.kind for finding in verify(place).findings}
 
 
@@ -200,8 +207,9 @@ def test_a_forecast_counts_undecided_draws_as_a_run_does(tmp_path):
 
 
 def now_and_then(batch):
-    """by_sum, but for one in five outcomes no number."""
+    """by_sum and a class that never wins, but for one in five outcomes no number."""
     scores = by_sum(batch)
+    scores = np.column_stack([scores, scores.min(axis=1) - 1])
     scores[np.asarray(batch).sum(axis=1) % 5 == 0] = np.nan
     return scores
 
@@ -209,11 +217,11 @@ def now_and_then(batch):
 @pytest.mark.parametrize(
     ("scheme", "radius"),
     [
-        (schemes.mask(3000, 4), 467.0),
-        (schemes.mask(keep_probability=0.0015), 451.0),
-        (schemes.deletion(0.9985), 451.0),
-        (schemes.categorical(0.525, 2), 589.0),
-        (schemes.categorical(0.28, 4), 478.0),
+        (schemes.mask(3000, 4), 468.0),
+        (schemes.mask(keep_probability=0.0015), 452.0),
+        (schemes.deletion(0.9985), 452.0),
+        (schemes.categorical(0.525, 2), 606.0),
+        (schemes.categorical(0.28, 4), 492.0),
     ],
 )
 def test_hundreds_of_changes_are_proved(scheme, radius, tmp_path):
@@ -232,25 +240,25 @@ def test_hundreds_of_changes_are_proved(scheme, radius, tmp_path):
     for wrong, text in ((radius + 1, "more than the counts"), (1e16, "more changes")):
         forged.unlink(missing_ok=True)
         forged.with_name("forged.tsv.manifest.json").unlink(missing_ok=True)
-        results.write(forged, before.manifest, [replace(row, radius=wrong)])
+        results.internal.write(forged, before.manifest, [replace(row, radius=wrong)])
         (finding,) = verify(forged).findings
         assert finding.kind is Kind.RADIUS
         assert text in finding.text
 
 
 def test_rows_that_count_edits_are_read_and_shown(tmp_path):
-    row = Row(0, 1, 1, 3.0, True, "fixed noise", norm=EDIT)
-    columns = results.COLUMNS
+    row = Row(0, 1, 1, 3.0, True, "fixed noise", norm=EDITS.spelled)
+    columns = COLUMNS
     assert Row.parse(row.text(columns), columns) == row
     assert Row.parse(replace(row, norm=0.0).text(columns), columns).norm == 0.0
     path = tmp_path / "run.tsv"
     run(schemes.deletion(0.9), path, model=of_lengths)
     assert verify(path).findings == ()
     (file,) = [results.read(path)]
-    assert results.summary(file)["norm"] == EDIT
-    assert EDIT in results.table([file], style="csv")
-    results.plot([file], tmp_path / "plot.svg")
-    results.html([file], tmp_path / "page.html")
+    assert reports.summary(file)["norm"] == EDITS.spelled
+    assert EDITS.spelled in reports.table([file], style="csv")
+    reports.plot([file], tmp_path / "plot.svg")
+    reports.html([file], tmp_path / "page.html")
     counts = replace(row, norm="2 edits")
     with pytest.raises(ValueError, match="in column norm"):
         Row.parse(counts.text(columns), columns)
@@ -308,7 +316,7 @@ def test_changes_that_the_best_k_do_not_stand_are_found(more, tmp_path):
     assert row.extra["sum_of"] == "2"
     rows = list(before.rows)
     rows[place] = replace(row, radius=row.radius + more)
-    results.write(forged, before.manifest, rows)
+    results.internal.write(forged, before.manifest, rows)
     assert Kind.RADIUS in {finding.kind for finding in verify(forged).findings}
 
 
@@ -327,7 +335,7 @@ def test_intervals_are_those_of_whole_changes(tmp_path):
     values = partial(Values, radii=[0, 0.99, 1, 1.5])
     scheme = schemes.mask(keep_probability=0.1)
     run(scheme, path, answer=values, model=lambda b: b.sum(axis=1))
-    low, high = intervals(results.read(path).rows)
+    low, high = Values.intervals(results.read(path).rows)
     assert (low[:, 0] == low[:, 1]).all()
     assert (high[:, 0] == high[:, 1]).all()
     assert (low[:, 2] == low[:, 3]).all()
@@ -450,7 +458,7 @@ def test_undirected_edges_and_features_are_flipped_together(work):
 PAIR = "flips:add=.1,delete=.2;flips:add=.1,delete=.3"
 VALUES = "categorical:keep=.8,values=9;categorical:keep=.8,values=2"
 #: What reaches the noise by the command line alone; the noises refuse the rest
-#: themselves (tests/noises/test_draws.py).
+#: themselves (tests/schemes/test_draws.py).
 REFUSED = {
     "--method categorical --keep .8 --values 3": (
         "--data values.npz: the first",
@@ -510,7 +518,7 @@ def test_blocks_that_cannot_be_read_are_refused(work, part, message, capsys):
     refused(capsys, command(*words), "blocks must", message)
 
 
-RADII = {
+PRINTED = {
     "categorical --keep .2 --values 256 --p-a .98": "3.0",
     "mask --keep-count 5 --dim 50 --p-a .9": "4.0",
     "mask --keep-probability .1 --p-a .98": "6.0",
@@ -519,10 +527,10 @@ RADII = {
 }
 
 
-@pytest.mark.parametrize("words", RADII)
+@pytest.mark.parametrize("words", PRINTED)
 def test_radii_of_one_probability(words, capsys):
     assert main(["radius", *words.split()]) == 0
-    assert capsys.readouterr().out.split()[0] == RADII[words]
+    assert capsys.readouterr().out.split()[0] == PRINTED[words]
 
 
 @pytest.mark.slow
@@ -535,7 +543,10 @@ def test_workers_of_ray_certify_sequences(work):
     assert main(command(*words, model="longer")) == 0
     columns = ("idx", "predict", "radius", "select", "counts")
     ray, here = (
-        sorted(tuple(getattr(row, c) for c in columns) for row in results.read_rows(p))
+        sorted(
+            tuple(getattr(row, c) for c in columns)
+            for row in results.internal.read_rows(p)
+        )
         for p in (Path("ray.tsv"), Path("out.tsv"))
     )
     assert ray == here
@@ -568,7 +579,9 @@ def test_columns_of_inputs_left_out_are_compared(tmp_path):
         place = tmp_path / "forged.tsv"
         place.unlink(missing_ok=True)
         place.with_name("forged.tsv.manifest.json").unlink(missing_ok=True)
-        results.write(place, before.manifest, [before.rows[0], replace(row, **changes)])
+        results.internal.write(
+            place, before.manifest, [before.rows[0], replace(row, **changes)]
+        )
         assert verify(place).findings, changes
 
 
@@ -667,7 +680,7 @@ def test_curves_transport_no_score_that_rounding_would_move():
 def test_wide_scores_are_rounded_to_the_safe_side_by_curves():
     """Just below the least score of a whole change more, and nearest to it."""
     scheme = schemes.categorical(0.5, 4)
-    least = scheme.curve.score_threshold(2)
+    least = scheme.curve.threshold(2, scores=True)
     below = np.longdouble(least) - np.longdouble(2) ** -60
     assert np.float64(below) == least
     assert scheme.radius(least, scheme.own_level) == 2

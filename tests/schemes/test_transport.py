@@ -51,7 +51,7 @@ def test_gaussian_transport_is_rounded_outward_and_tight(norm, dim):
 
 def test_laplace_transport_is_rounded_outward():
     z, radius, scale = RNG.normal(size=80) * 3, 10.0 ** RNG.uniform(-8, 1, 80), 0.7
-    low, high = anisotropic.laplace_transport(z, radius, scale)
+    low, high = anisotropic.internal.laplace_transport(z, radius, scale)
     with mp.workdps(50):
         for a, r, bottom, top in zip(z, radius, low, high, strict=True):
             step = mp.mpf(r) / mp.mpf(scale)
@@ -73,7 +73,8 @@ def test_no_set_in_two_dimensions_leaves_the_laplace_interval():
         here, there = inside(edges), inside(edges - shift)
         z = float(mp.sqrt(2) * mp.erfinv(2 * here - 1))
         low, high = (
-            float(mp.ncdf(v)) for v in anisotropic.laplace_transport(z, radius, 1.0)
+            float(mp.ncdf(v))
+            for v in anisotropic.internal.laplace_transport(z, radius, 1.0)
         )
         assert low - 1e-12 <= there <= high + 1e-12
 
@@ -99,17 +100,19 @@ def test_transport_under_anisotropic_noise(norm):
 
 
 def test_infinite_scores_and_radii():
-    low, high = gaussian.transport([np.inf, -np.inf, 1.0], np.inf, 1.0)
+    low, high = gaussian.internal.transport([np.inf, -np.inf, 1.0], np.inf, 1.0)
     assert low.tolist() == [np.inf, -np.inf, -np.inf]
     assert high.tolist() == [np.inf, -np.inf, np.inf]
-    low, high = anisotropic.laplace_transport([np.inf, -np.inf, 1.0], np.inf, 1.0)
+    low, high = anisotropic.internal.laplace_transport(
+        [np.inf, -np.inf, 1.0], np.inf, 1.0
+    )
     assert low.tolist() == [np.inf, -np.inf, -np.inf]
     assert high.tolist() == [np.inf, -np.inf, np.inf]
-    low, high = gaussian.transport(0.0, 5e-324, 1e300)
+    low, high = gaussian.internal.transport(0.0, 5e-324, 1e300)
     assert low < 0 < high
     with np.errstate(invalid="ignore"):
-        assert np.isnan(gaussian.transport(np.nan, 1.0, 1.0)).all()
-        assert np.isnan(gaussian.transport(1.0, np.nan, 1.0)).all()
+        assert np.isnan(gaussian.internal.transport(np.nan, 1.0, 1.0)).all()
+        assert np.isnan(gaussian.internal.transport(1.0, np.nan, 1.0)).all()
 
 
 def test_noise_that_follows_the_input_is_refused_in_one_line():

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refusals
 
-from rsbounds._neighbours.anchors import KNNSigma, LabelledAnchors
+from rsbounds._neighbours.anchors import LabelledAnchors
+from rsbounds._neighbours.knn import KNNSigma
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -60,7 +60,7 @@ def test_certificates_are_those_of_certify():
     model = classifier(alpha=0.01, random_state=3).fit(X, SIDE)
     classes, radii = model.certify(X[:6])
     for x, label, radius in zip(X[:6], classes, radii, strict=True):
-        one = np.asarray(x, np.float32)
+        one = np.asarray(x)
         wanted = certify(
             model.estimator_,
             one,
@@ -184,3 +184,13 @@ def test_intervals_hold_the_exact_median_and_score_the_worst_error():
     assert model.score(X, y) > 0.99
     with pytest.warns(RuntimeWarning):
         assert model.score_at(X[:2], y[:2], 3.0) == -np.inf
+
+
+def test_columns_of_a_frame_keep_their_numbers():
+    """Beside real numbers whole ones become float64, before anything can look."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [0, 1, 2, 2**53 + 1], "b": [0.5, 0.5, 1.0, 2.0]})
+    fitted = classifier(n=100).fit(frame, [0, 1, 0, 1])
+    with pytest.raises(ValueError, match=r"^X must be .*first 9007199254740993"):
+        fitted.predict(frame)
+    assert len(fitted.predict(frame[:3])) == 3

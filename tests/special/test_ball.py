@@ -276,6 +276,7 @@ def test_scores_to_half_a_unit_from_four_on(dim):
             assert difference(value, truth) <= 0.7 * np.spacing(abs(value))  # seen 0.66
 
 
+@pytest.mark.slow
 def test_offsets_to_a_unit():
     """Where the score is at least 1: nearer to 0 its absolute error decides."""
     for dim in (1.5, 784.0):

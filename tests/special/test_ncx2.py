@@ -338,3 +338,41 @@ def test_quantiles_in_the_farthest_tails(df):
         log_p = -(10.0**exponent)
         x = special.ncx2_isf_exp(log_p, df, 0.0)
         assert special.ncx2_logsf(x, df, 0.0) == pytest.approx(log_p, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "top", [1e10, 1e16, pytest.param(1e30, marks=pytest.mark.slow)]
+)
+def test_beyond_a_hundred_million_degrees_of_freedom(top):
+    """All were NaN there, even the mean of the distribution."""
+    rng = np.random.default_rng(int(np.log10(top)))
+    for nc in (0.0, 99.0, top / 3):
+        z = float(rng.normal(0, 4))
+        x = float(top + nc + z * np.sqrt(2 * top + 4 * nc))
+        truth = oracle.ncx2_tails(x, top, nc, dps=30)
+        for name in ("logcdf", "logsf", "logpdf"):
+            part = {"logcdf": "log_lower", "logsf": "log_upper"}.get(
+                name, "log_density"
+            )
+            expected = getattr(truth, part)
+            value = float(getattr(special, f"ncx2_{name}")(x, top, nc))
+            bound = special.error_bound(f"ncx2_{name}", value, df=top, measured=True)
+            assert abs(value - expected) <= bound, (name, x, nc)
+        up = truth.log_upper < truth.log_lower
+        log_p = float(min(truth.log_upper, truth.log_lower))
+        suffix = "_sf_exp" if up else "_exp"
+        quantile = special.ncx2_isf_exp if up else special.ncx2_ppf_exp
+        width = np.sqrt(2 * top + 4 * nc)
+        room = 1e-15 * (1 + abs(z)) * width
+        assert abs(quantile(log_p, top, nc) - x) <= room + 2 * np.spacing(x)
+        found = getattr(special, f"ncx2_df{suffix}")(log_p, x, nc)
+        assert abs(found - top) <= room + 2 * np.spacing(top)
+        if nc:
+            found = getattr(special, f"ncx2_nc{suffix}")(log_p, x, top)
+            assert abs(found - nc) <= room + 2 * np.spacing(nc)
+
+
+def test_a_billion_degrees_of_freedom():
+    expected = 0.499122806408059418
+    assert special.ncx2_cdf(1e9, 1e9, 99.0) == pytest.approx(expected, rel=4e-16)
+    assert special.marcum_p(5e8, 99**0.5, 1e9**0.5) == pytest.approx(expected, rel=1e-9)

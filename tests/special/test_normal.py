@@ -53,6 +53,15 @@ def test_log_ndtr_where_its_formulas_change():
         assert special.log_ndtr(z) == pytest.approx(truth, rel=2e-15, abs=1e-323)
 
 
+def test_log_ndtr_is_exactly_rounded_at_0_and_has_no_step_beside_it():
+    with mp.workprec(200):
+        assert special.log_ndtr(0.0) == special.log_ndtr(-0.0) == float(-mp.log(2))
+    far = np.logspace(-320, -10, 20_001)
+    near = np.arange(-5000, 5000) * 5e-17
+    z = np.unique(np.concatenate([-far, far, near]))
+    assert (np.diff(special.log_ndtr(z)) >= 0).all()
+
+
 def test_ndtri_exp_where_its_formulas_change():
     half, low, high = (
         -math.log(2),
@@ -99,22 +108,23 @@ def test_log_ndtr_inverts_ndtri_exp(log_p):
     assert special.log_ndtr(z) == pytest.approx(log_p, rel=4e-15 * slope)
 
 
+NORMAL = [kernels.ndtr, kernels.log_ndtr, kernels.ndtri, kernels.ndtri_exp]
 HOSTILE = [0.0, -0.0, 5e-324, -5e-324, 1e-300, -1e160, -np.inf, np.inf, np.nan, -38.6]
 
 
-@pytest.mark.parametrize("function", [kernels.log_ndtr, kernels.ndtri_exp])
+@pytest.mark.parametrize("function", NORMAL)
 @pytest.mark.parametrize("size", [1, 7, 8, 16, 63, 64, 65, 200])
 def test_values_of_an_array_have_the_bits_of_one_alone(function, size):
-    """Arrays are computed in blocks, and ndtri_exp's by the formula that they need."""
+    """Arrays are computed in blocks, and inverses by the formula that they need."""
     rng = np.random.default_rng(size)
-    borders = [-2.5902671654458267, -0.07796154146971186]
+    borders = [-2.5902671654458267, -0.07796154146971186, 0.075, 0.925]
     normal = special.log_ndtr(3 * rng.standard_normal(size))
     far = -(10.0 ** rng.uniform(-320, 300, size))
-    for values in (normal, far, 20 * rng.standard_normal(size)):
+    for values in (normal, far, 20 * rng.standard_normal(size), rng.random(size)):
         places = rng.integers(0, size, size // 4)
         values[places] = rng.choice(HOSTILE + borders, len(places))
         for array in (values, np.repeat(values, 3)[::3]):
-            with np.errstate(all="ignore"):
+            with special.errstate(domain="nan"), np.errstate(all="ignore"):
                 together = function(array)
                 alone = np.array([function(np.array([v]))[0] for v in array])
             np.testing.assert_array_equal(

@@ -118,7 +118,9 @@ def test_the_linker_merges_nothing_of_the_two_copies(tmp_path):
             ["nm", out], check=True, capture_output=True, text=True
         ).stdout
         lines = [line.split() for line in names.splitlines()]
-        defined.append({words[-1] for words in lines if words[-2] in "TDBWVuR"})
+        names = {words[-1] for words in lines if words[-2] in "TDBWVuR"}
+        # addresses of the C++ library's own handling of errors, and no code
+        defined.append({name for name in names if not name.startswith("DW.ref.")})
     assert all(defined)
     assert not defined[0] & defined[1]
 

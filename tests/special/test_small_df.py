@@ -56,6 +56,7 @@ def limit(name, value, summed):
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=120)
 @given(x=X, df=DF, nc=NC)
 def test_tails_and_density_stay_within_their_bounds(x, df, nc):

@@ -12,8 +12,10 @@ from scipy.special import ndtr, ndtri
 from rsbounds import schemes
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.cli import main
-from rsbounds.noises.two_queries import combined, levels
-from rsbounds.sampling import Phase, stream, torch_bits
+from rsbounds.sampling import Phase, as_sampler, torch_bits
+from rsbounds.sampling.internal import stream
+from rsbounds.sampling.streams import Block
+from rsbounds.schemes._two_queries import combined, query_levels
 from rsbounds.torch import Adaptive, Smooth
 
 SIGMA, DIM = 0.5, 9
@@ -37,10 +39,10 @@ def best_guess(shares):
 def drawn(mask, x, n, seed=0):
     """The answers of both queries of n copies, and the levels of the queries."""
     adaptive = Adaptive(mask, lambda first, second: (first, second), SIGMA)
-    noise = adaptive.scheme(x.shape).noise
+    noise = adaptive.scheme(x.shape)
     checked = torch.from_numpy(noise.checked(x))
     copies, void = torch_bits.copies(
-        noise, checked, noise.level, n, [seed], torch.Generator()
+        noise, checked, noise.level, n, [Block(seed, 0)], torch.Generator()
     )
     assert not void.any()
     return *adaptive(copies[0]), *adaptive.query_levels
@@ -48,7 +50,7 @@ def drawn(mask, x, n, seed=0):
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 def test_both_queries_amount_to_the_level_that_was_asked_for(share):
-    first, second = levels(SIGMA, share)
+    first, second = query_levels(SIGMA, share)
     assert first == pytest.approx(SIGMA / math.sqrt(share), rel=1e-15)
     exact = 1 / math.sqrt(1 / first**2 + 1 / second**2)
     assert SIGMA * (1 - 1e-14) < combined(first, second) <= exact * (1 + 3e-16)
@@ -163,7 +165,7 @@ def test_no_event_of_two_queries_falls_below_what_is_certified(seed):
     step *= rng.choice([0.05, 0.2]) / abs(step).max()  # l_inf
     turn = rng.standard_normal((DIM, DIM))
     share, p = rng.uniform(0.1, 0.9), rng.uniform(0.6, 0.99)
-    sigma_1, sigma_2 = levels(SIGMA, share)
+    sigma_1, sigma_2 = query_levels(SIGMA, share)
 
     def weights(first):
         steep = rng_steep * (first @ turn)
@@ -226,7 +228,7 @@ def test_a_margin_covers_both_queries():
     for mask in (torch.nn.Sigmoid(), Coarse()):
         adaptive = Adaptive(mask, Sum(), SIGMA)
         scheme = adaptive.scheme(DIM)
-        sampler = scheme.sampler(adaptive)
+        sampler = as_sampler(adaptive, scheme)
         found = sampler.compared(x, scheme.own_level, 500, stream(0, 0, Phase.ESTIMATE))
         differences.append(found.largest)
     assert differences[0] < 1e-4 < 0.1 < differences[1]
@@ -244,7 +246,7 @@ def test_a_margin_covers_both_queries():
 def test_a_model_that_asks_no_second_query_is_refused(model):
     scheme = Adaptive(everything, best_guess((0.5, 0.5)), SIGMA).scheme(DIM)
     with pytest.raises(ArgumentError, match="Adaptive") as refused:
-        scheme.sampler(model)
+        as_sampler(model, scheme)
     assert refused.value.name == "model"
 
 
@@ -256,7 +258,7 @@ def test_two_queries_are_not_asked_under_other_noise(scheme):
     """Three channels of a picture would pass for what the queries answered."""
     adaptive = Adaptive(lambda first: first, lambda first, second: second, SIGMA)
     with pytest.raises(ArgumentError, match=r"^model .*Adaptive"):
-        scheme.sampler(adaptive)
+        as_sampler(adaptive, scheme)
 
 
 def test_a_second_query_of_a_rounded_input_is_refused():
@@ -377,7 +379,7 @@ def test_a_level_that_the_queries_do_not_earn_is_a_finding(work, capsys):
     assert main(command()) == 0
     manifest = work / "out.tsv.manifest.json"
     text = manifest.read_text()
-    first = str(levels(0.25, 0.4)[0])
+    first = str(query_levels(0.25, 0.4)[0])
     assert first in text
-    manifest.write_text(text.replace(first, str(levels(0.25, 0.4)[0] / 1.5)))
+    manifest.write_text(text.replace(first, str(query_levels(0.25, 0.4)[0] / 1.5)))
     assert main(["verify", "out.tsv"]) == 1

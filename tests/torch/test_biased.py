@@ -106,3 +106,33 @@ def test_relu_is_refused():
     net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
     with pytest.raises(ValueError, match="smooth activation"):
         locally_biased(net, [[0.0, 0.0]], [1], 0.5)
+
+
+@pytest.mark.parametrize("norm", [1.0, 1.5, 3.0, np.inf])
+def test_no_point_of_an_l_p_ball_has_another_class(norm):
+    """Three nearest vote; the default constant holds from l_p to its dual."""
+    torch.manual_seed(0)
+    rng = np.random.default_rng(0)
+    net = nn.Sequential(nn.Linear(4, 6), nn.Softplus(), nn.Linear(6, 1))
+    anchors, labels = rng.standard_normal((9, 4)), np.resize([-1, 1], 9)
+    f = locally_biased(net, anchors, labels, 0.3, norm=norm, k=3)
+    x = rng.standard_normal((10, 4))
+    label, radius = f.certify(x)
+    assert (radius > 0.05).any()
+    corners = np.sign(rng.standard_normal((20, 4)))
+    steps = np.vstack([rng.standard_normal((40, 4)), corners])
+    steps /= np.linalg.norm(steps, norm, axis=1)[:, None]
+    moved = x[:, None] + steps * radius[:, None, None] * (1 - 1e-9)
+    assert (f.predict(moved) == label[:, None]).all()
+    gradients = value_and_grad(net, (4,))
+    dual = {1.0: np.inf, np.inf: 1.0}.get(norm) or norm / (norm - 1)
+    bound = gradient_lipschitz_upper_bound(net, (4,)) * 4 ** max(1 - 2 / norm, 0.0)
+    changes = gradients(x + 0.01 * steps[:10])[1] - gradients(x)[1]
+    assert np.all(np.linalg.norm(changes, dual, axis=1) <= 0.01 * bound * (1 + 1e-9))
+
+
+def test_a_norm_by_a_function_needs_a_constant():
+    with pytest.raises(ValueError, match="lip_grad must be given"):
+        locally_biased(
+            nn.Linear(2, 1), np.eye(2), [-1, 1], 0.5, norm=lambda v: np.abs(v).sum(-1)
+        )

@@ -34,6 +34,7 @@ MADE = {
     "FixedNoise": lambda: FixedNoise(torch.zeros(2), SHAPE),
     "GroupSort": adapter.GroupSort,
     "LogVotes": lambda: adapter.LogVotes(smooth(), seed=1),
+    "DenseMaps": lambda: adapter.DenseMaps(1),
     "NoiseGenerator": lambda: adapter.NoiseGenerator(nn.Linear(2, 4), 0.1),
     "NoiseMaps": lambda: adapter.NoiseMaps((2,), 0.5),
     "Residual": lambda: adapter.Residual(nn.Linear(2, 2)),

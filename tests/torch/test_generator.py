@@ -11,11 +11,14 @@ from torch import nn
 from torch_digits import digits, network
 
 from rsbounds import anisotropic, composite, envelope, gaussian, schemes
-from rsbounds.certify import certify, stream
+from rsbounds.certify import certify
 from rsbounds.procedure import Procedure
+from rsbounds.sampling import as_sampler
+from rsbounds.sampling.internal import stream
 from rsbounds.semielastic import KNNSigma
 from rsbounds.torch import (
     CertifiedGenerator,
+    DenseMaps,
     FixedNoise,
     NoiseGenerator,
     NoiseMaps,
@@ -38,7 +41,7 @@ def test_level_of_fixed_noise_is_a_float32_number_and_the_shape_is_exact():
     seen = []
     net = nn.Linear(3, 2)
     net.register_forward_pre_hook(lambda _, args: seen.append(args[0].clone()))
-    noise.sampler(net)(torch.zeros(3), level, 40_000, stream(0, 0, 1))
+    as_sampler(net, noise.scheme())(torch.zeros(3), level, 40_000, stream(0, 0, 1))
     spread = torch.cat(seen[1:]).std(0).double().numpy()
     assert np.all(np.abs(spread / levels - 1) < 5 / 80_000**0.5)  # five standard errors
     with pytest.raises(ValueError, match="within float32's range"):
@@ -77,6 +80,44 @@ def test_parameters_of_shaped_noise_give_the_radius_again(norm):
         assert 0 < scheme.radius(2.0, sigma, b) <= known["inner"] * float(reach)
 
 
+def test_dense_maps_are_the_block_written_out():
+    """Each convolution sees the image and all that came before it."""
+    torch.manual_seed(0)
+    net = DenseMaps(3, growth=5)
+    x = torch.randn(2, 3, 6, 7)
+    seen = [x]
+    assert len(net.block) == 4
+    for convolution in net.block:
+        assert convolution.out_channels == 5
+        step = nn.functional.leaky_relu(convolution(torch.cat(seen, dim=1)))
+        seen.append(step)
+    features = torch.cat(seen, dim=1)
+    expected = torch.cat([net.mean(features), net.level(features)], dim=1)
+    assert torch.equal(net(x), expected)
+    assert net(x).shape == (2, 6, 6, 7)
+
+
+def test_sigmoids_hold_the_means_and_levels_of_a_generator():
+    torch.manual_seed(0)
+    net = DenseMaps(1, growth=2)
+    x = 1e3 * torch.randn(3, 1, 4, 4)
+    generator = NoiseGenerator(net, 0.1, sigma_max=2.0, mean_max=0.5)
+    mean, sigma = generator(x)
+    raw_mean, raw_level = net(x).chunk(2, dim=1)
+    torch.testing.assert_close(mean, 0.5 * (2 * torch.sigmoid(raw_mean) - 1))
+    torch.testing.assert_close(sigma, 0.1 + 1.9 * torch.sigmoid(raw_level))
+    assert raw_mean.abs().max() > 10
+    assert mean.abs().max() <= 0.5
+    assert sigma.min() >= 0.1
+    assert sigma.max() <= 2.0
+    with pytest.raises(ValueError, match="sigma_max must be"):
+        NoiseGenerator(net, 0.5, sigma_max=0.5)
+    with pytest.raises(ValueError, match="mean_max must be"):
+        NoiseGenerator(net, 0.5, mean_max=0.0)
+    with pytest.raises(ValueError, match="growth must be"):
+        DenseMaps(1, growth=0)
+
+
 def test_loss_of_a_generator_and_the_noise_of_one_input():
     """The losses at known maps: no mean, level .5, scores that no noise moves."""
     x, y = torch.zeros(4, 1, 2, 2), torch.tensor([0, 1, 0, 1])
@@ -95,7 +136,12 @@ def test_loss_of_a_generator_and_the_noise_of_one_input():
         digits()[2][0],
     )
     noise = generator.at(point)
-    result = certify(noise.sampler(network(), 10), point, noise.scheme(), n=100)
+    result = certify(
+        as_sampler(network(), noise.scheme(), num_classes=10),
+        point,
+        noise.scheme(),
+        n=100,
+    )
     assert result.scope == "fixed noise at this input only"
     mean, sigma = generator(point[None])
     assert torch.equal(noise.mean, mean[0])
@@ -110,11 +156,11 @@ def test_samplers_and_schemes_of_other_noise_are_refused():
     wider = FixedNoise(torch.zeros(3), torch.tensor([0.01, 1.0, 20.0]))
     rule = composite.Rule([0.5], [[composite.Cond("margin", 0)]])
     with pytest.raises(ValueError, match=r"noise.*radius"):
-        composite.certify(noise.sampler(net), x, rule, Procedure(n=10))
+        composite.certify(as_sampler(net, noise.scheme()), x, rule, Procedure(n=10))
     pairs = [
         (TorchSampler(net), noise.scheme()),
-        (wider.sampler(net), noise.scheme()),
-        (noise.sampler(net), schemes.gaussian(20.0)),
+        (as_sampler(net, wider.scheme()), noise.scheme()),
+        (as_sampler(net, noise.scheme()), schemes.gaussian(20.0)),
     ]
     maps = [
         CertifiedGenerator(
@@ -126,10 +172,15 @@ def test_samplers_and_schemes_of_other_noise_are_refused():
     ]
     maps[1].load_state_dict(maps[0].state_dict())
     here, there = (each.noise() for each in maps)
-    for sampler, scheme in (*pairs, (here.sampler(net), there.scheme())):
+    for sampler, scheme in (*pairs, (as_sampler(net, here.scheme()), there.scheme())):
         with pytest.raises(ValueError, match=r"noise.*radius"):
             certify(sampler, x, scheme, n=10)
-    certify(here.sampler(net), x, pickle.loads(pickle.dumps(here.scheme())), n=20)
+    certify(
+        as_sampler(net, here.scheme()),
+        x,
+        pickle.loads(pickle.dumps(here.scheme())),
+        n=20,
+    )
 
 
 def test_noise_of_another_shape_is_refused():
@@ -141,7 +192,7 @@ def test_noise_of_another_shape_is_refused():
     level_one = schemes.Anisotropic({"inner": 1.0}, level=lambda x: 1.0)
     level_one.drawn_by(short)
     with pytest.raises(ValueError, match=r"^x must.*\(1,\)"):
-        certify(short.sampler(net, 2), x, level_one, n=10)
+        certify(as_sampler(net, short.scheme(), num_classes=2), x, level_one, n=10)
     with pytest.raises(ValueError, match=r"dim must.*784"):
         short.scheme().sigma(x)
     with pytest.raises(ValueError, match=r"net.*\(1, 1568\)"):
@@ -177,7 +228,9 @@ def test_counterexample_to_the_certificate_of_a_generator():
     chosen, results = NoiseGenerator(net, 0.1), []
     for x in (torch.tensor([-1.0]), torch.tensor([-0.5])):
         noise = chosen.at(x)
-        results.append(certify(noise.sampler(f), x, noise.scheme(), n=10**5))
+        results.append(
+            certify(as_sampler(f, noise.scheme()), x, noise.scheme(), n=10**5)
+        )
     assert [c.predict for c in results] == [1, 0]
     assert results[0].radius > 3.4  # "certified" further than that, and it flips at .5
     assert results[0].scope == "fixed noise at this input only"
@@ -186,7 +239,9 @@ def test_counterexample_to_the_certificate_of_a_generator():
     noise = CertifiedGenerator(mean, level, torch.ones(1)).noise()
     mean.weight.data.zero_()  # too late
     assert noise.scheme().radius(4.0, 1.0) == pytest.approx(4 / 13, rel=1e-9)
-    result = certify(noise.sampler(f), torch.tensor([-1.0]), noise.scheme(), n=10**5)
+    result = certify(
+        as_sampler(f, noise.scheme()), torch.tensor([-1.0]), noise.scheme(), n=10**5
+    )
     assert result.predict == 1
     assert 0.8 * 4 / 13 < result.radius < 4 / 13
 

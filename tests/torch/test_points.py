@@ -6,15 +6,14 @@ import torch
 from torch import nn
 
 from rsbounds import lbrs, schemes
-from rsbounds.certificate import Certificate
-from rsbounds.certify import Memory, certify, instance_sigma
-from rsbounds.sampling import ArraySampler, SoftSampler, stream
+from rsbounds.certify import certify
+from rsbounds.sampling import ArraySampler, SoftSampler
+from rsbounds.sampling.internal import stream
 from rsbounds.semielastic import KNNSigma
 from rsbounds.torch import Smooth, TorchSampler, locally_biased
 
 ANCHORS = [[0.0, 0.0], [1.0, 0.5], [0.25, 2.0]]
 POINT = [0.5, -0.25]  # both exact in 8 bits
-BALL = Certificate(0, 0.5, 2.0, 0.9, 990, 1000, 0.5, "gaussian", "")
 
 
 @pytest.mark.parametrize(
@@ -34,16 +33,10 @@ def test_points_of_any_type_with_gradients(type_):
         assert certify(sampler, x, scheme, n=1000) == certify(
             sampler, POINT, scheme, n=1000
         )
-        assert instance_sigma(sampler, x, [0.25, 0.5]) in (0.25, 0.5)
     soft = SoftSampler(lambda batch: np.abs(batch).clip(0, 1))
     assert len(soft(x, 0.5, 100, stream(0, 0, 0))) == 2
     smooth = Smooth(model, 2, scheme)
     assert smooth.certificate(x, 100, 1000, 0.001, 100).sigma == scheme.sigma(POINT)
-    memories = Memory(), Memory()
-    for point in (POINT, [0.5, 0.0], [1.5, 1.0]):
-        assert memories[0].correct(tensor(point), BALL) == memories[1].correct(
-            point, BALL
-        )
     labels = torch.tensor([0, 1, 1])
     for norm in (1, 2, np.inf):
         reach = lbrs.neighbour_radius(x, anchors, labels, norm=norm)
@@ -66,7 +59,6 @@ def test_tensors_without_numbers(x):
     calls = [
         knn.sigma,
         schemes.semielastic(knn, 2).sigma,
-        lambda x: Memory().correct(x, BALL),
         lambda x: lbrs.neighbour_radius(x, ANCHORS, [0, 1, 1]),
         lambda x: ArraySampler(lambda batch: batch)(x, 0.5, 10, stream(0, 0, 0)),
         lambda x: Smooth(nn.Linear(2, 2), 2, 0.5).certify(x, 10, 10, 0.1, 10),

@@ -13,9 +13,12 @@ from torch.nn.utils.parametrizations import spectral_norm
 from torch.nn.utils.parametrize import is_parametrized, remove_parametrizations
 
 from rsbounds.certify import certify
+from rsbounds.noises import grid_noise
+from rsbounds.noises.grid_noise import OnGrid
 from rsbounds.oracle import certificates
-from rsbounds.sampling import grid_noise, stream
-from rsbounds.schemes import Generator
+from rsbounds.sampling import as_sampler
+from rsbounds.sampling.internal import stream
+from rsbounds.schemes.internal import Generator
 from rsbounds.torch import (
     CertifiedGenerator,
     Concatenation,
@@ -140,7 +143,7 @@ def test_bound_covers_sums_in_any_order():
 @pytest.mark.parametrize("kind", ["spectral", "convolution", "Residual"])
 def test_levels_of_a_sound_scheme_do_not_depend_on_what_is_evaluated_beside_them(kind):
     net = network(kind)
-    scheme = net.scheme((1, 3, 3), sound=True)
+    scheme = net.scheme((1, 3, 3)).on_grid()
     whole = np.random.default_rng(0).integers(0, 256, (64, 1, 3, 3))
     alone = np.array([scheme.sigma(w / 255) for w in whole])
     graph = net.freeze((1, 3, 3)).graph
@@ -156,7 +159,7 @@ def test_a_sound_scheme_loses_little_and_leaves_the_network():
     net = SigmaNetwork(
         nn.Sequential(nn.Flatten(), spectral_norm(nn.Linear(9, 1))), 0.25
     )
-    sound, plain = net.scheme(9, sound=True), net.scheme(9)
+    sound, plain = net.scheme(9).on_grid(), net.scheme(9)
     assert 0 < sound.parameters["slack"] < 1e-11
     assert sound.parameters.keys() - plain.parameters.keys() == {"slack"}
     assert 1 - 1e-9 < sound.radius(2.0, 3.0) / plain.radius(2.0, 3.0) <= 1 + 1e-11
@@ -183,15 +186,14 @@ def test_what_has_no_bound_is_refused():
         (nn.LayerNorm(3), 9, "no bound of the rounding of aten.layer_norm"),
     ):
         net = SigmaNetwork(pictures(part, features=features), 0.25)
-        for sound in (False, True):
-            with pytest.raises(ValueError, match=message):
-                net.scheme((1, 3, 3), sound=sound)
+        with pytest.raises(ValueError, match=message):
+            net.scheme((1, 3, 3))
     # a bound beyond a quarter of the floor
     net = SigmaNetwork(
         nn.Sequential(nn.Flatten(), Scale(1e4), nn.Linear(9, 1)).eval(), 1e-12
     )
     with pytest.raises(ValueError, match="rounding"):
-        net.scheme(9, sound=True)
+        net.scheme(9).on_grid()
 
 
 def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
@@ -204,15 +206,15 @@ def test_the_drawn_level_is_the_computed_one_to_the_last_bit(monkeypatch):
     )
     net = network("ReLU")
     net.h[-1].bias.data.fill_(0.4)
-    scheme = net.scheme((1, 3, 3), sound=True)
+    scheme = net.scheme((1, 3, 3)).on_grid()
     model = nn.Sequential(nn.Flatten(), nn.Linear(9, 2))
     x = torch.tensor(np.random.default_rng(5).integers(0, 256, (1, 3, 3)) / 255).float()
-    result = certify(TorchSampler(model, sound_noise=True), x, scheme, n0=10, n=100)
+    result = certify(TorchSampler(model, noise=OnGrid()), x, scheme, n0=10, n=100)
     assert set(asked) == {result.sigma}
     assert float(np.float32(result.sigma)) != result.sigma
-    with pytest.raises(ValueError, match=r"sound=True.*'lipschitz'"):
-        Smooth(model, 2, net.scheme(9), sound_noise=True).certify(x, 10, 100, 0.01, 100)
-    one, many = (Smooth(model, 2, scheme, sound_noise=True) for _ in range(2))
+    with pytest.raises(ValueError, match=r"on_grid.*'lipschitz'"):
+        certify(TorchSampler(model, noise=OnGrid()), x, net.scheme((1, 3, 3)), n=100)
+    one, many = (Smooth(model, 2, scheme) for _ in range(2))
     assert one.certificate(x, 10, 900, 0.01, 1) == many.certificate(
         x, 10, 900, 0.01, 1000
     )
@@ -226,9 +228,14 @@ def in_sound_noise(noise, model, x, **known):
     handle = model.register_forward_pre_hook(
         lambda _, args: seen.append(255 * args[0].clone())
     )
-    scheme = noise.scheme(sound=True)
+    scheme = noise.scheme().on_grid()
     one, many = (
-        certify(noise.sampler(model, sound_noise=True, batch=batch), x, scheme, **known)
+        certify(
+            as_sampler(model, noise.scheme().on_grid(), batch=batch),
+            x,
+            scheme,
+            **known,
+        )
         for batch in (17, 10_000)
     )
     assert one == many
@@ -236,14 +243,15 @@ def in_sound_noise(noise, model, x, **known):
     assert (inputs - inputs.round()).abs().max() < 1e-2
     handle.remove()
     assert (
-        Smooth(model, 2, noise, sound_noise=True).predict(x, 3000, 0.01, 999)
+        Smooth(model, 2, noise.scheme().on_grid()).predict(x, 3000, 0.01, 999)
         == one.predict
     )
-    plain = certify(noise.sampler(model), x, noise.scheme(), **known)
+    plain = certify(as_sampler(model, noise.scheme()), x, noise.scheme(), **known)
     assert abs(plain.counts[0] - one.counts[0]) < 6 * (2 * known["n"] / 4) ** 0.5
     return one
 
 
+@pytest.mark.slow
 def test_fixed_noise_of_a_shape_in_sound_noise():
     model = nn.Linear(2, 2, bias=False)
     model.weight.data.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
@@ -254,9 +262,10 @@ def test_fixed_noise_of_a_shape_in_sound_noise():
     # of 1/255
     assert result.predict == 0
     assert 0.46 < result.radius < 0.5 + 0.5 / 255
-    sampler = noise.sampler(model, sound_noise=True)
-    far = FixedNoise(torch.tensor([1e8, 0.0]), torch.ones(2)).sampler(
-        model, sound_noise=True
+    sampler = as_sampler(model, noise.scheme().on_grid())
+    far = as_sampler(
+        model,
+        FixedNoise(torch.tensor([1e8, 0.0]), torch.ones(2)).scheme().on_grid(),
     )
     for draw, at, message in (
         (sampler, x + 1e-3, "grid of 1/255"),
@@ -279,7 +288,7 @@ def following():
 
 def test_slack_and_shift_bound_the_rounding_of_a_generator():
     noise = following().noise()
-    scheme, kept = noise.scheme(sound=True), following().double()
+    scheme, kept = noise.scheme().on_grid(), following().double()
     known = scheme.parameters
     assert 0 < known["slack"] < 1e-12
     assert 0 < known["shift"] < 1e-12
@@ -303,7 +312,7 @@ def test_slack_and_shift_bound_the_rounding_of_a_generator():
 
 def test_shift_takes_from_the_radius_what_the_centres_may_move():
     noise = following().noise()
-    known = {**noise.scheme(sound=True).parameters, "shift": 1e-3}
+    known = {**noise.scheme().on_grid().parameters, "shift": 1e-3}
     z, sigma, steps = 2.0, 0.4, 1 + known["mean_lip"]
     reach = Generator(known).radius(z, sigma)
     without = Generator({**known, "shift": 0.0}).radius(z, sigma)
@@ -319,8 +328,8 @@ def test_a_generator_in_sound_noise():
     x = torch.tensor([10.0, 200.0, 0.0, 255.0]) / 255
     result = in_sound_noise(noise, model, x, n0=50, n=3000, alpha=0.001)
     assert result.scope == "sigma(x), mu(x) with proven bounds"
-    sampler = noise.sampler(model, sound_noise=True)
-    with pytest.raises(ValueError, match=r"sound=True.*'generator'"):
+    sampler = as_sampler(model, noise.scheme().on_grid())
+    with pytest.raises(ValueError, match=r"on_grid.*'generator'"):
         certify(sampler, x, noise.scheme(), n=10)
     with pytest.raises(ValueError, match=r"in \[0, 1\]"):
         sampler(2 * x, 0.5, 10, stream(0, 0, 0))
@@ -336,4 +345,4 @@ def test_adaptive_pooling_is_bounded_for_any_window():
         truth = max(exact, mp.zero) + mp.mpf("0.25")
         apart = abs(net.freeze((1, 3, 3))(whole / 255) - truth)
     assert apart <= net.rounding((1, 3, 3)) < 1e-14
-    assert net.scheme((1, 3, 3), sound=True).sound
+    assert net.scheme((1, 3, 3)).on_grid().grid == 255

@@ -11,8 +11,9 @@ from refusals import refusals
 from torch import nn
 
 from rsbounds import confidence, schemes
+from rsbounds.noises.grid_noise import OnGrid
 from rsbounds.procedure import Procedure
-from rsbounds.sampling import stream
+from rsbounds.sampling.internal import stream
 from rsbounds.semielastic import KNNSigma
 from rsbounds.torch import FixedNoise, Scale, SigmaNetwork, Smooth, TorchSampler
 
@@ -83,7 +84,7 @@ def test_a_batch_is_told_from_one_input(count):
     with pytest.raises(ValueError, match=message):
         smooth.predict(batch, 100, 0.001, 50)
     # what fails for another reason says its own
-    with pytest.raises(RuntimeError, match="channels"):
+    with pytest.raises(ValueError, match="takes 1 channels"):
         smooth.predict(torch.zeros(3, 12, 12), 100, 0.001, 50)
     assert smooth.predict(batch[0], 100, 0.001, 50) in range(-1, 10)
 
@@ -191,7 +192,7 @@ def test_sound_noise_is_not_fooled_by_the_lattice_of_float32():
         Smooth(Lattice(), 2, 0.5).predict(torch.tensor([16.0, 0.0]), 1000, 0.001, 100)
         == 0
     )
-    sound = Smooth(Lattice(), 2, 0.5, sound_noise=True)
+    sound = Smooth(Lattice(), 2, schemes.gaussian(0.5).on_grid())
     with pytest.raises(ValueError, match="grid of 1/255"):
         sound.predict(torch.rand(2) + 1e-4, 1000, 0.001, 100)
     assert sound.predict(torch.tensor([0.2, 1.0]), 1000, 0.001, 100) != 0
@@ -202,10 +203,10 @@ def test_sound_noise_is_not_fooled_by_the_lattice_of_float32():
 def test_inputs_of_any_type_with_gradients(type_, sound):
     x = torch.tensor([0.0, 1.0, 0.0, 1.0], dtype=type_, requires_grad=True)
     knn = KNNSigma(np.eye(4), 0.25, 0.01, 1, 0.0)
-    for sigma in (0.25, schemes.semielastic(knn, 4, sound=sound)):
-        smooth = Smooth(nn.Linear(4, 2), 2, sigma, sound_noise=sound)
+    for plain in (schemes.gaussian(0.25), schemes.semielastic(knn, 4)):
+        smooth = Smooth(nn.Linear(4, 2), 2, plain.on_grid() if sound else plain)
         assert smooth.certificate(x, 50, 500, 0.001, 100).n == 500
-    sampler = TorchSampler(nn.Linear(4, 2), sound_noise=sound)
+    sampler = TorchSampler(nn.Linear(4, 2), noise=OnGrid() if sound else None)
     assert np.asarray(sampler(x, 0.25, 500, stream(0, 0, 0))).sum() == 500
 
 

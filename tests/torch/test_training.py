@@ -2,6 +2,8 @@
 paper.
 """
 
+import functools
+
 import numpy as np
 import pytest
 import torch
@@ -266,3 +268,17 @@ def test_a_training_shows_its_progress(capsys):
     assert capsys.readouterr().err == ""
     fitted(small(), progress=True)
     assert fitted(small(), progress=True)[0] == fitted(small())[0]
+
+
+def test_a_loss_that_takes_other_batches_is_named():
+    """fit calls loss(x, y): a loss of module, x and y is refused before it trains."""
+    module = torch.nn.Linear(2, 2)
+    columns = torch.zeros(4, 2), torch.zeros(4, dtype=torch.long)
+
+    def loss(module, x, y):
+        return torch.nn.functional.cross_entropy(module(x), y)
+
+    for other in (loss, lambda x: x, 5):
+        with pytest.raises(ValueError, match=r"^loss must take a batch.*partial"):
+            fit(module, other, columns, epochs=1)
+    assert len(fit(module, functools.partial(loss, module), columns, epochs=1)) == 1

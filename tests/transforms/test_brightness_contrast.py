@@ -13,13 +13,15 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from rsbounds import audit, certify_dataset, gaussian, oracle, results, schemes
-from rsbounds.audit._affine import proved_affine
+from rsbounds.audit.schemes import RADII
 from rsbounds.certificate import PARAMETER
 from rsbounds.certify import certify
 from rsbounds.cli import main
 from rsbounds.confidence import lower_bound
+from rsbounds.sampling import as_sampler
 
 SPREAD = 0.4
+PROOF = RADII["brightness-contrast"]
 #: All of 100,000 samples at alpha .001
 FULL = float(lower_bound(100_000, 100_000, 0.001, scores=True))
 
@@ -197,7 +199,7 @@ def worst_event(kappa, beta, z, spread=SPREAD):
     return lambda k, b: b <= boundary(t, k)
 
 
-@pytest.mark.parametrize("contrast", [0.0, 0.25])
+@pytest.mark.parametrize("contrast", [0.25, pytest.param(0.0, marks=pytest.mark.slow)])
 def test_a_classifier_changes_its_class_just_beyond_the_radius(contrast):
     """At the worst end, by 4,000,000 draws: within five standard deviations."""
     z, spread = 1.6, SPREAD
@@ -228,7 +230,7 @@ def test_attacks_within_the_radius_leave_the_class_of_a_model():
 
     found = certify(model, x, scheme, n=20_000)
     assert found.radius > 0
-    sampler = scheme.sampler(model)
+    sampler = as_sampler(model, scheme)
     for kappa in (-0.2, 0.0, 0.2):
         for beta in (-found.radius, found.radius):
             attacked = (np.exp(kappa) * x + beta).astype(np.float32)
@@ -265,7 +267,7 @@ def test_copies_have_the_law(framework):
 
         model = Module()
     counts = np.asarray(
-        scheme.sampler(model)(x, 0.3, 100_000, np.random.default_rng(2))
+        as_sampler(model, scheme)(x, 0.3, 100_000, np.random.default_rng(2))
     )
     first = ndtr(0.4)
     shares = [first, (1 - first) * ndtr(1 / 3), (1 - first) * (1 - ndtr(1 / 3))]
@@ -286,17 +288,17 @@ def test_what_the_kernel_certifies_is_proved_in_balls_and_hardly_more(contrast):
         if not found:
             assert z_a < 0.5
             continue
-        assert proved_affine(parameters, found, z_a, z_b)
+        assert PROOF.proved(parameters, 1.0, found, z_a, z_b)
         more = 1.0012 if contrast else 1 + 1e-9
-        assert not proved_affine(parameters, found * more, z_a, z_b)
+        assert not PROOF.proved(parameters, 1.0, found * more, z_a, z_b)
 
 
 def test_no_proof_without_a_step():
     for damaged in (0.0, math.nan, math.inf, -1.0):
         parameters = {"sigma_brightness": 0.4, "sigma_contrast": 0.4, "contrast": 0.0}
-        assert not proved_affine(parameters, damaged, 2.0, None)
-    assert not proved_affine(parameters, 0.1, -2.0, None)
-    assert not proved_affine(parameters, 0.1, math.nan, None)
+        assert not PROOF.proved(parameters, 1.0, damaged, 2.0, None)
+    assert not PROOF.proved(parameters, 1.0, 0.1, -2.0, None)
+    assert not PROOF.proved(parameters, 1.0, 0.1, math.nan, None)
 
 
 @pytest.mark.slow
@@ -375,5 +377,24 @@ def test_a_small_radius_beside_much_contrast_is_proved():
     z = 0.37460830024747116
     radius = float(gaussian.brightness_radius(z, 0.3, 0.3, contrast=0.1, scores=True))
     assert 0.049 < radius < 0.051
-    assert proved_affine(parameters, radius, z, None)
-    assert not proved_affine(parameters, 1.01 * radius, z, None)
+    assert PROOF.proved(parameters, 1.0, radius, z, None)
+    assert not PROOF.proved(parameters, 1.0, 1.01 * radius, z, None)
+
+
+@pytest.mark.parametrize(
+    ("z_a", "z_b", "lost"),
+    [
+        *((z, None, 1e-11) for z in (0.1, 1.0, 3.0, 4.5, 5.0)),
+        (0.0003, None, 1e-9),
+        (6.0, None, 1e-9),
+        (7.0, None, 1e-6),
+        (8.0, None, 1e-3),
+        (3.0, 2.9, 1e-9),
+        (5.0, 4.9, 1e-6),
+        (6.0, 5.9, 1e-3),
+    ],
+)
+def test_what_a_radius_loses_is_what_its_docstring_says(z_a, z_b, lost):
+    """Next to no noise in contrast, where the exact radius is (z_a - z_b)/2."""
+    exact = z_a if z_b is None else (z_a - z_b) / 2
+    assert exact * (1 - lost) <= radius(z_a, 1e-7, z_b) <= exact * (1 + 1e-13)

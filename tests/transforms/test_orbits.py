@@ -11,6 +11,7 @@ from rsbounds import audit, certify_dataset, results, schemes
 from rsbounds.certificate import ORBIT
 from rsbounds.certify import certify
 from rsbounds.cli import main
+from rsbounds.sampling import as_sampler
 from rsbounds.testing import check_transform
 from rsbounds.transforms import TRANSFORMS, FiniteGroup
 
@@ -108,13 +109,13 @@ def test_torch_goes_through_the_same_copies():
 
     module, x = Sines(), RNG.random((2, 4, 5)).astype(np.float32)
     scheme = schemes.orbit("shift", x.shape)
-    counts = scheme.sampler(module)(x, 1.0, 20, np.random.default_rng(0))
+    counts = as_sampler(module, scheme)(x, 1.0, 20, np.random.default_rng(0))
 
     def function(batch):
         with torch.no_grad():
             return module(torch.from_numpy(batch)).numpy()
 
-    expected = scheme.sampler(function)(x, 1.0, 20, np.random.default_rng(0))
+    expected = as_sampler(function, scheme)(x, 1.0, 20, np.random.default_rng(0))
     assert np.asarray(counts).tolist() == expected.tolist()
 
 

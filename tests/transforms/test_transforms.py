@@ -20,6 +20,7 @@ from rsbounds.certify import certify
 from rsbounds.cli import main
 from rsbounds.sampling import as_sampler
 from rsbounds.sampling.bits import ArrayBits
+from rsbounds.sampling.streams import numbered
 from rsbounds.testing import check_transform
 from rsbounds.transforms import (
     REFUSED,
@@ -139,7 +140,7 @@ def test_the_heat_kernel_is_a_gaussian_blur_of_twice_the_time():
 
 
 def test_sampled_kernels_are_no_group():
-    """The numbers of the theory page: two steps are far from one of their sum."""
+    """Two steps are far from one of their sum."""
     x = np.random.default_rng(0).random((32, 32))
     step = gaussian_filter(x, math.sqrt(0.1), mode="reflect")
     two = gaussian_filter(step, math.sqrt(0.1), mode="reflect")
@@ -216,7 +217,7 @@ def test_what_is_no_batch_of_copies_is_refused_by_the_transform_s_name(returned,
 
     scheme = schemes.transformed(schemes.gaussian(0.2), Own())
     with pytest.raises(ArgumentError, match=rf"^transform .*{word}"):
-        scheme.noise.checked(np.ones((3, 4, 4), np.float32))
+        scheme.checked(np.ones((3, 4, 4), np.float32))
 
 
 def test_a_transform_of_numpy_alone_is_refused_where_tensors_are_drawn():
@@ -227,10 +228,10 @@ def test_a_transform_of_numpy_alone_is_refused_where_tensors_are_drawn():
         def apply(self, x, a, xp):
             return np.asarray(x) + np.asarray(a)[:, :, None, None]
 
-    noise = schemes.transformed(schemes.gaussian(0.2), Own()).noise
+    noise = schemes.transformed(schemes.gaussian(0.2), Own())
     x = torch.from_numpy(noise.checked(np.ones((3, 4, 4), np.float32)))
     with pytest.raises(ArgumentError, match=r"transform .*Tensor"):
-        torch_bits.copies(noise, x, noise.level, 4, [0], torch.Generator())
+        torch_bits.copies(noise, x, noise.level, 4, numbered(1), torch.Generator())
 
 
 @pytest.mark.parametrize("dim", [0, -1, 1.5, True, None, "2"])
@@ -270,7 +271,7 @@ def test_laws_and_transformations_that_do_not_go_together(law, transform, argume
     ],
 )
 def test_inputs_that_a_transformation_is_not_for(name, x):
-    sampler = scheme_of(name).sampler(first_number)
+    sampler = as_sampler(first_number, scheme_of(name))
     with pytest.raises(ValueError, match=r"^x "):
         sampler(x, 0.3, 10, np.random.default_rng(0))
 
@@ -342,7 +343,7 @@ def test_the_parameter_has_the_law_of_its_scheme(law, framework):
     model = first_number if framework == "numpy" else FirstNumber()
     for x in (-0.2, 0.1, 0.4):
         picture = np.full((1, 2, 2), x, np.float32)
-        counts = moved.sampler(model)(
+        counts = as_sampler(model, moved)(
             picture, moved.own_level, 100_000, np.random.default_rng(5)
         )
         # the first class above 1/4
@@ -359,7 +360,7 @@ def test_a_copy_is_the_transformation_of_the_input_and_nothing_else(name):
         seen.append(batch.copy())
         return first_number(batch)
 
-    scheme.sampler(watch)(x, scheme.own_level, 40, np.random.default_rng(3))
+    as_sampler(watch, scheme)(x, scheme.own_level, 40, np.random.default_rng(3))
     transform = TRANSFORMS[name]
     wide = x.astype(np.float64)
     grid = np.linspace(0 if transform.one_sided else -2, 2, 4001)[:, None]
@@ -372,11 +373,11 @@ def test_a_copy_is_the_transformation_of_the_input_and_nothing_else(name):
 @pytest.mark.parametrize("name", MOVING)
 def test_copies_are_those_of_float64_to_rounding(name):
     """A number is a sum of 2 x 7 terms at most, in float32: less than 17 units each."""
-    noise = scheme_of(name).noise
+    noise = scheme_of(name)
     x = noise.checked(input_of(name))
     copies = noise.noisy(x, noise.level, 500, ArrayBits(np.random.default_rng(2), 500))
     bits = ArrayBits(np.random.default_rng(2), 500)
-    a = noise._offsets((500, 1), bits)
+    a = noise.scheme.offsets((500, 1), bits)
     exact = TRANSFORMS[name].apply(x.astype(np.float64), a, np)
     assert copies.dtype == np.float32
     off = abs(copies - exact).reshape(500, -1).max(axis=1)
@@ -389,7 +390,7 @@ def test_samples_do_not_depend_on_what_is_held_at_once(name):
     scheme = scheme_of(name)
     counts = [
         np.asarray(
-            scheme.sampler(FirstNumber(), batch=batch)(
+            as_sampler(FirstNumber(), scheme, batch=batch)(
                 PICTURE, scheme.own_level, 5000, np.random.default_rng(1)
             )
         ).tolist()
@@ -400,9 +401,9 @@ def test_samples_do_not_depend_on_what_is_held_at_once(name):
 
 def test_sound_noise_is_refused_and_a_margin_counts():
     scheme = scheme_of("brightness")
-    with pytest.raises(ValueError, match="sound_noise"):
-        scheme.sampler(first_number, sound_noise=True)
-    sampler = scheme.sampler(first_number).with_margin(0.1)
+    with pytest.raises(ValueError, match="grid is for Gaussian noise"):
+        scheme.on_grid()
+    sampler = as_sampler(first_number, scheme).with_margin(0.1)
     counts = sampler(PICTURE, 0.3, 1000, np.random.default_rng(0))
     assert 0 < counts.sum() < 1000
 
@@ -439,7 +440,7 @@ def test_attacks_within_the_radius_leave_the_class(name):
         for share in (0.3, 0.999):
             a = np.array([[sign * share * found.radius]])
             (attacked,) = TRANSFORMS[name].apply(x.astype(np.float64), a, np)
-            sampler = scheme.sampler(model)
+            sampler = as_sampler(model, scheme)
             counts = sampler(
                 attacked.astype(np.float32),
                 scheme.own_level,

@@ -16,8 +16,9 @@ from shared import Table, axes, columns, publish
 from sklearn.svm import SVC
 
 from rsbounds import schemes
-from rsbounds.certify import ArraySampler, certify
+from rsbounds.certify import certify
 from rsbounds.lbrs import LocallyBiased
+from rsbounds.sampling import ArraySampler
 
 TRAIN, HELD, COST = 300, 200, 1.0
 BASES = {"linear": 0.0, "soft": 0.5, "sharp": 8.0}  # name: gamma of the kernel

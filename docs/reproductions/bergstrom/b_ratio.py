@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from shared import Table, axes, columns, publish
 
-from rsbounds.lipschitz import ratio, ratio_derivative
+from rsbounds.lipschitz import ratio
+from rsbounds.lipschitz.internal import ratio_derivative
 
 DIMS = (1, 2, 10, 100, 784, 3072, 150528, 1_000_000)
 SCORES = np.arange(-37.0, 37.1, 1.0)  # Phi^-1(1 - p)

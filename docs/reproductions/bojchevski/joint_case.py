@@ -5,8 +5,7 @@ from fractions import Fraction
 from joint_regions import filled, of_flips, products
 from shared import Table, columns, publish
 
-from rsbounds.noises.blocks import Blocks
-from rsbounds.noises.flips import Flips
+from rsbounds.oracle import discrete, regions
 
 EDGES = Fraction("0.001"), Fraction("0.8")
 ATTRIBUTES = Fraction("0.003"), Fraction("0.4")
@@ -15,12 +14,13 @@ P_A = ("0.9", "0.99", "0.999", "0.9999")
 
 
 def table() -> Table:
-    curve = Blocks(Flips(*EDGES), Flips(*ATTRIBUTES), splits=[1]).curve
-    regions = products(of_flips(*EDGES, CHANGES[0]), of_flips(*ATTRIBUTES, CHANGES[1]))
+    sides = (EDGES, CHANGES[0]), (ATTRIBUTES, CHANGES[1])
+    case = regions.of_blocks([regions.of_flips(*noise, *own) for noise, own in sides])
+    masses = products(*(of_flips(*noise, own) for noise, own in sides))
     rows = []
     for p in map(Fraction, P_A):
-        unsorted = float(filled(regions, p))
-        rows.append((float(p), unsorted, float(curve.low(p, CHANGES))))
+        unsorted = float(filled(masses, p))
+        rows.append((float(p), unsorted, float(discrete.low([case], p))))
     return columns("p_a unsorted exact", rows)
 
 

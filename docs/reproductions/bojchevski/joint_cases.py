@@ -6,8 +6,7 @@ from itertools import product
 from joint_regions import filled, of_flips, products
 from shared import Table, columns, publish
 
-from rsbounds.noises.blocks import Blocks
-from rsbounds.noises.flips import Flips
+from rsbounds import schemes
 
 FLIPS = Fraction("0.01"), Fraction("0.6")  # of edges and of attributes
 CHANGES = [pair for pair in product(range(3), range(9)) if any(pair)]
@@ -16,7 +15,8 @@ HALF = Fraction(1, 2)
 
 
 def table() -> Table:
-    curve = Blocks(Flips(*FLIPS), Flips(*FLIPS), splits=[1]).curve
+    noise = schemes.flips(*map(float, FLIPS))
+    curve = schemes.blocks(noise, noise, splits=[1]).curve
     regions = {changes: of_flips(*FLIPS, changes) for changes in CHANGES}
     unsorted = dict.fromkeys(P_A, 0)
     exact = dict.fromkeys(P_A, 0)
@@ -25,7 +25,7 @@ def table() -> Table:
         masses = products(*(regions[pair] for pair in changes))
         for p in P_A:
             claimed = filled(masses, Fraction(p)) > HALF
-            holds = curve.low(Fraction(p), changes) > HALF
+            holds = curve.low(float(p), changes) > 0.5
             unsorted[p] += claimed
             exact[p] += holds
             false[p] += claimed and not holds

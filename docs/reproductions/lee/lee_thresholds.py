@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shared import Table, columns, publish, read
 
-from rsbounds.noises.categorical import Categorical
+from rsbounds.oracle import discrete, regions
 
 VALUES = {"ImageNet": 256, "MNIST": 2}  # of a pixel
 
@@ -16,10 +16,11 @@ def table() -> Table:
     lines = list(zip(*published.values(), strict=True))
     rows = []
     for (data, keep), scheme_lines in groupby(lines, key=lambda line: line[:2]):
-        curve = Categorical(Fraction(keep), VALUES[data]).curve
         differences = []
         for _, _, changes, printed in scheme_lines:
-            exact = curve.threshold(int(changes), exact=True)
+            case = regions.of_categories(Fraction(keep), VALUES[data] - 1, int(changes))
+            exact = discrete.infimum([case])
+            assert exact is not None
             differences.append(float(Fraction(printed) - exact))
         last = len(differences) - 1
         least, largest = min(differences), max(differences)

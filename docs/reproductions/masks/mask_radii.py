@@ -5,7 +5,7 @@ from math import comb
 
 from shared import Table, columns, publish
 
-from rsbounds.noises.mask import Mask
+from rsbounds import schemes
 
 #: Coordinates, how many are kept.
 PIXELS = ((784, 45), (1024, 75), (50176, 2000))
@@ -30,7 +30,7 @@ def table() -> Table:
     rows = []
     for size, kept in PIXELS + WORDS:
         for p in map(Fraction, P_A):
-            valid = Mask(size, kept).curve.radius(p)
+            valid = schemes.mask(size, kept).curve.radius(float(p))
             failing = first_that_fails(p, Fraction(1), size, kept)
             words = (size, kept) in WORDS
             # one program returns the last radius that passes, the other the next

@@ -1,11 +1,11 @@
-"""RS-Del's radius of edits in closed form, in floating point and exactly."""
+"""RS-Del's radius of edits by its closed form, and with a proved error."""
 
 from fractions import Fraction
 from math import floor, log
 
 from shared import Table, columns, publish
 
-from rsbounds.noises.deletion import Deletion
+from rsbounds.schemes import METHODS
 
 DELETE = ("0.9", "0.95", "0.97", "0.99", "0.995")
 P_A = ("0.6", "0.9", "0.99", "0.9999")
@@ -14,10 +14,10 @@ P_A = ("0.6", "0.9", "0.99", "0.9999")
 def table() -> Table:
     rows = []
     for delete in DELETE:
-        curve = Deletion(Fraction(delete)).curve
+        curve = METHODS["deletion"]({"delete": Fraction(delete)}).curve
         for p in P_A:
             printed = floor(log(1.5 - float(p)) / log(float(delete)))
-            exact = curve.radius(Fraction(p))
+            exact = curve.radius(float(p))
             rows.append((float(delete), float(p), printed, exact))
     return columns("delete p_a formula exact", rows)
 

@@ -7,12 +7,12 @@ import time
 from typing import Any
 
 import numpy as np
+from cones import probability
 from scipy.optimize import brentq
 from scipy.special import betaincinv, chdtr, lambertw, ndtri
 from shared import Table, axes, columns, publish
 
 from rsbounds import gaussian, semielastic
-from rsbounds.special import ncx2_cdf
 
 ANGLE, SCALE, SIGMA = (
     0.5,
@@ -21,20 +21,7 @@ ANGLE, SCALE, SIGMA = (
 )  # half-angle; spread of the data; noise level
 DIMS = (2, 3, 5, 10, 20, 50, 100, 200, 400)
 KEPT = 0.9  # share of the radius at p_A = .99 that the rate may cost no more than
-REACH, NODES, SLICES = 10.0, np.polynomial.legendre.leggauss(240), 48
-
-
-def probability(axial: Any, radial: Any, angle: float, dim: int) -> Any:
-    """P(x + Z in the cone), Z standard normal, by the coordinates of x along and off
-    the axis.
-    """
-    axial, radial = (np.asarray(a, dtype=float)[..., None] for a in (axial, radial))
-    node, weight = NODES
-    low, high = np.maximum(axial - REACH, 0.0), np.maximum(axial + REACH, 0.0)
-    along = low + (high - low) * (node + 1) / 2
-    inside = ncx2_cdf((along * np.tan(angle)) ** 2, dim - 1, radial**2)
-    density = np.exp(-((along - axial) ** 2) / 2) / np.sqrt(2 * np.pi)
-    return np.sum(density * inside * weight * (high - low) / 2, axis=-1)
+SLICES = 48
 
 
 def critical(phi: Any, angle: float, dim: int) -> Any:

@@ -1,11 +1,11 @@
 """[S] Figure 4: fixed noise against levels from the nearest images, on images."""
 
-import time
+from collections.abc import Iterator
 from typing import Any
 
 import torch
-from images import DIM, as_table, certified, curves, every, row, trained
-from shared import Table, publish
+from images import Data, as_table, certified, curves, every, row, run, trained
+from shared import Table
 
 from rsbounds import schemes
 from rsbounds.semielastic import KNNSigma
@@ -14,26 +14,29 @@ SIGMAS, RATES, NEIGHBOURS = (0.12, 0.25, 0.5), (0.005, 0.01, 0.02), 20
 OWN_RATE = 0.01  # of the training whose noise depends on the image too
 
 
-def table(quick: bool = False) -> Table:
-    rows: list[tuple[Any, ...]] = []
-    for data in every(quick):
+def rows(data: Data, sigma: float) -> Iterator[tuple[Any, ...]]:
+    """The rows of one base level."""
+    net, fixed = trained(data, sigma), schemes.gaussian(sigma)
+    found = certified(data, net, fixed)
+    yield data.name, sigma, 0.0, "fixed", *row(data, found, fixed.radius)
+    base = KNNSigma(data.flat, sigma, OWN_RATE, NEIGHBOURS, "mean")
+    own = trained(data, torch.from_numpy(base.sigma(data.flat)))
+    for rate in RATES:
+        knn = KNNSigma(data.flat, sigma, rate, NEIGHBOURS, base.shift)
+        scheme = schemes.semielastic(knn, data.dim)
+        for training, module in (("fixed", net), ("own", own)):
+            if training == "fixed" or rate == OWN_RATE:
+                found = certified(data, module, scheme)
+                cells = row(data, found, scheme.radius)
+                yield data.name, sigma, rate, training, *cells
+
+
+def table(quick: bool = False, folder: str | None = None) -> Table:
+    found: list[tuple[Any, ...]] = []
+    for data in every(quick, folder):
         for sigma in SIGMAS[-1:] if quick else SIGMAS:
-            net, fixed = trained(data, sigma), schemes.gaussian(sigma)
-            found = certified(data, net, fixed)
-            rows.append(
-                (data.name, sigma, 0.0, "fixed", *row(data, found, fixed.radius))
-            )
-            base = KNNSigma(data.flat, sigma, OWN_RATE, NEIGHBOURS, "mean")
-            own = trained(data, torch.from_numpy(base.sigma(data.flat)))
-            for rate in RATES:
-                knn = KNNSigma(data.flat, sigma, rate, NEIGHBOURS, base.shift)
-                scheme = schemes.semielastic(knn, DIM)
-                for training, module in (("fixed", net), ("own", own)):
-                    if training == "fixed" or rate == OWN_RATE:
-                        found = certified(data, module, scheme)
-                        cells = row(data, found, scheme.radius)
-                        rows.append((data.name, sigma, rate, training, *cells))
-    return as_table("data sigma0 rate training", rows)
+            found += rows(data, sigma)
+    return as_table("data sigma0 rate training", found)
 
 
 def figure(table: Table) -> Any:
@@ -47,6 +50,4 @@ def figure(table: Table) -> Any:
 
 
 if __name__ == "__main__":
-    start = time.perf_counter()
-    publish(__file__, numbers := table(), figure(numbers))
-    print(f"{time.perf_counter() - start:.0f} s")
+    run(__file__, table, figure)

@@ -37,7 +37,7 @@ def table() -> Table:
 
 
 def figure(table: Table) -> Any:
-    result, (left, right) = axes(2)
+    result, (left, right, ratio, level) = axes(2, rows=2)
     n = np.logspace(1, 9, 200).astype(int)
     for alpha in (0.1, 0.001, 1e-6):
         left.semilogx(n, max_radius(n, alpha, 1.0), label=f"{alpha:g}")
@@ -47,11 +47,16 @@ def figure(table: Table) -> Any:
     right.plot(SCORES, SCORES, color="black", linewidth=0.7)
     for n_samples in SAMPLES:
         chosen = table["n"] == n_samples
-        right.plot(table["true"][chosen], table["mean"][chosen], label=f"{n_samples:,}")
+        true, mean = table["true"][chosen], table["mean"][chosen]
+        right.plot(true, mean, label=f"{n_samples:,}")
+        ratio.plot(ndtr(true), true / mean)
+        level.plot(1 / true, mean / true)  # at distance 1 the score is 1/sigma
     right.set(
         xlabel=r"true radius $/\,\sigma$", ylabel=r"mean certified radius $/\,\sigma$"
     )
     right.legend(title="samples $n$")
+    ratio.set(xlabel="$p_A$", ylabel="true over certified", ylim=(0.95, 2))
+    level.set(xlabel=r"$\sigma$, at distance 1", ylabel="certified", xlim=(0, 2))
     return result
 
 

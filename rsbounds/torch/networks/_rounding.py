@@ -19,7 +19,7 @@ import torch
 from rsbounds._numerics.rounding import EPS
 from rsbounds.torch.networks._walk import computed
 from rsbounds.torch.networks.graph import Graph
-from rsbounds.torch.networks.operations._record import Range
+from rsbounds.torch.networks.operations._record import SizeAndError
 
 __all__ = ["UNIT", "require_small", "require_small_mean", "scaled_input", "shift"]
 
@@ -30,17 +30,21 @@ _UP = 1 + 1e-9  # for the rounding of these bounds themselves
 _SHARE = 1 / 1000
 _LEAST = 2.0**-33
 
-UNIT = Range(1.0, _U)  # the points of the grid in [0, 1], as whole numbers over 255
+UNIT = SizeAndError(
+    1.0, _U
+)  # the points of the grid in [0, 1], as whole numbers over 255
 
 
-def require_small(level: Graph, floor: float, lip: float, given: Range = UNIT) -> None:
+def require_small(
+    level: Graph, floor: float, lip: float, at_input: SizeAndError = UNIT
+) -> None:
     """ValueError where rounding would move a network's level beyond its rate.
 
     A radius without an allowance for rounding rests on the exact function. The layers
     may cancel, however: with biases of 1e16 and -1e16 between them, what runs is a
     staircase whose steps no constant bounds.
     """
-    error = computed(level, given).error
+    error = computed(level, at_input).error
     if not 2 * error <= max(_SHARE * lip, _LEAST) * floor:
         raise ValueError(
             "the level must not drown in rounding: in float64 it may be off by "
@@ -50,10 +54,10 @@ def require_small(level: Graph, floor: float, lip: float, given: Range = UNIT) -
 
 
 def require_small_mean(
-    mean: Graph, floor: float, mean_lip: float, given: Range
+    mean: Graph, floor: float, mean_lip: float, at_input: SizeAndError
 ) -> None:
-    """The same for a mean, in l2."""
-    moved = shift(mean, given)
+    """ValueError where rounding would move a network's mean too far, in l2."""
+    moved = shift(mean, at_input)
     if not moved <= _SHARE * (1 + mean_lip) * floor:
         raise ValueError(
             "the mean must not drown in rounding: in float64 it may be off by "
@@ -62,19 +66,19 @@ def require_small_mean(
         )
 
 
-def shift(mean: Graph, given: Range) -> float:
+def shift(mean: Graph, at_input: SizeAndError) -> float:
     """How much further apart than their exact values two means may be, in l2.
 
     Each is off by at most sqrt(d) times its error in the maximum norm.
     """
-    moved = computed(mean, given).error
+    moved = computed(mean, at_input).error
     return 2 * math.sqrt(math.prod(mean.shape)) * moved * _UP
 
 
-def scaled_input(shape: torch.Tensor) -> Range:
+def scaled_input(shape: torch.Tensor) -> SizeAndError:
     """The range of the grid's points divided by the shape.
 
     Each coordinate is within 3 u of a number of at most 1 over the smallest axis.
     """
     size = 1 / float(shape.min()) * _UP
-    return Range(size, 3 * _U * size)
+    return SizeAndError(size, 3 * _U * size)

@@ -23,8 +23,8 @@ from rsbounds.torch.networks.operations._norms import dense, longest_column, one
 from rsbounds.torch.networks.operations._record import (
     Call,
     NoBound,
-    Range,
-    Record,
+    OperationRecord,
+    SizeAndError,
     Term,
 )
 
@@ -75,20 +75,20 @@ def derivative(graph: Graph) -> Fraction:
     return walk.bent[graph.result.number].total
 
 
-def computed(graph: Graph, given: Range) -> Range:
+def computed(graph: Graph, at_input: SizeAndError) -> SizeAndError:
     """Bound the range of a graph's result for inputs of that range.
 
     NoBound where a step has none.
     """
     if isinstance(graph.result, torch.Tensor):
-        return Range(float(graph.result.abs().max()), 0.0)
+        return SizeAndError(float(graph.result.abs().max()), 0.0)
     with _all_numbers():
-        return _between(graph, Value(0), graph.result, given)
+        return _between(graph, Value(0), graph.result, at_input)
 
 
 @contextmanager
 def _all_numbers() -> Iterator[None]:
-    """With numbers below 2^-1022, which ``torch.set_flush_denormal`` makes 0.
+    """Keep numbers below 2^-1022, which ``torch.set_flush_denormal`` makes 0.
 
     A weight of that size would have the bound 0, whatever is multiplied after it.
     Infinite bounds are refused where they appear, so NumPy needn't tell of them.
@@ -102,13 +102,15 @@ def _all_numbers() -> Iterator[None]:
         torch.set_flush_denormal(flushed)
 
 
-def _between(graph: Graph, start: Value, end: Value, given: Range) -> Range:
-    ranges = {start: given}
+def _between(
+    graph: Graph, start: Value, end: Value, at_start: SizeAndError
+) -> SizeAndError:
+    ranges = {start: at_start}
     for index in graph.needed(start, end):
         call = Call(graph, index)
         record = TABLE[call.step.operation]
         size, error = record.rounding(call, [ranges[v] for v in call.values])
-        ranges[Value(index)] = Range(size * _UP, error * _UP + _TINY)
+        ranges[Value(index)] = SizeAndError(size * _UP, error * _UP + _TINY)
     return ranges[end]
 
 
@@ -219,7 +221,7 @@ class _Walk:
             self.bent[index] = bent
 
     def _bent_after_affine(
-        self, index: int, record: Record, terms: list[Term]
+        self, index: int, record: OperationRecord, terms: list[Term]
     ) -> _Bent:
         parts = []
         for term in terms:
@@ -233,7 +235,7 @@ class _Walk:
             parts.append(constant * bent.older + column * bent.fresh)
         return _Bent(_together(record, parts))
 
-    def _bent_by(self, index: int, record: Record, terms: list[Term]) -> _Bent:
+    def _bent_by(self, index: int, record: OperationRecord, terms: list[Term]) -> _Bent:
         call = self.calls[index - 1]
         curvature = record.bend(call)
         if curvature is None:
@@ -247,7 +249,7 @@ class _Walk:
         return _Bent(older, fresh) if record.pointwise else _Bent(older + fresh)
 
 
-def _together(record: Record, parts: list[Fraction]) -> Fraction:
+def _together(record: OperationRecord, parts: list[Fraction]) -> Fraction:
     if len(parts) == 1:
         return parts[0]
     return Fraction(_root(parts)) if record.root else sum(parts, Fraction(0))
@@ -277,7 +279,7 @@ def _matrix(graph: Graph, source: int, end: int) -> tuple[float, float] | None:
     if not (small and _gains(steps)):
         return None
     try:
-        error = _between(graph, start, last, Range(1.0, 0.0)).error
+        error = _between(graph, start, last, SizeAndError(1.0, 0.0)).error
     except NoBound:
         return None
     rows = np.empty((inputs, outputs))

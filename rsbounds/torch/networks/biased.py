@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from torch import nn
 
 from rsbounds._numerics.checks import on_host
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds.lbrs import LocallyBiased
-from rsbounds.torch.networks.freeze import freeze
+from rsbounds.torch.networks._rows import require_rows
+from rsbounds.torch.networks.freeze import freeze_rows
 from rsbounds.torch.networks.lipschitz_bound import gradient_lipschitz_upper_bound
 
 Array = NDArray[np.float64]
@@ -32,7 +34,7 @@ def value_and_grad(
     ----------
     model : torch.nn.Module
         Maps a batch (n, *shape) to g, shape (n,) or (n, 1), or to K functions, (n, K).
-        Copied, in eval mode; rows must not depend on each other.
+        Copied, in eval mode; ValueError where rows are seen to depend on each other.
     shape : tuple of int
         Shape of one input.
 
@@ -46,6 +48,7 @@ def value_and_grad(
     >>> value.tolist(), grad.tolist()
     ([3.0], [[1.0, 2.0]])
     """
+    require_rows(f"the module {type(model).__name__}", model, shape)
     network = copy.deepcopy(model).cpu().double().eval()
     return _evaluator(network, shape)
 
@@ -75,8 +78,9 @@ def locally_biased(
     alpha: float,
     *,
     lip_grad: Any = None,
-    norm: float = 2,
+    norm: float | Callable[[Array], Array] = 2,
     method: str = "tight",
+    k: int = 1,
 ) -> LocallyBiased:
     """The :class:`rsbounds.lbrs.LocallyBiased` of a torch model.
 
@@ -88,12 +92,12 @@ def locally_biased(
         g or its K functions, as in :func:`value_and_grad`.
     anchors : array_like or Tensor, shape (N, *shape of one input)
         Labelled points in memory.
-    labels, alpha, norm, method
+    labels, alpha, norm, method, k
         As in :class:`rsbounds.lbrs.LocallyBiased`.
     lip_grad : optional
         As there; by default :func:`gradient_lipschitz_upper_bound` (times sqrt(2) for
-        differences of K functions, times the dimension for norm inf), which refuses
-        ReLU.
+        differences of K functions, times d^(1 - 2/p) for p > 2), which refuses ReLU. It
+        has to be given with a function as ``norm``.
 
     Examples
     --------
@@ -109,14 +113,21 @@ def locally_biased(
     points = np.asarray(on_host("anchors", anchors), dtype=np.float64)
     shape = points.shape[1:]
     if lip_grad is None:
-        network = freeze(model, shape)  # what is bounded is what runs
+        if callable(norm):
+            raise ArgumentError(
+                "lip_grad",
+                "must be given with a function as norm: a Lipschitz constant of the "
+                "gradient, from that norm to its dual",
+            )
+        network = freeze_rows(model, shape)  # what is bounded is what runs
         lip_grad = gradient_lipschitz_upper_bound(network, shape)
         call = _evaluator(network, shape)
         if call(points[:1].reshape(1, -1))[0].ndim == 2:
             lip_grad *= math.sqrt(2) * (1 + 1e-12)
-        if norm == np.inf:
-            lip_grad *= math.prod(shape)  # |v|_1 <= sqrt(d) |v|_2 twice
+        if norm > 2:  # |v|_q <= d^(1/q - 1/2) |v|_2, and likewise for p
+            lip_grad *= math.prod(shape) ** (1 - 2 / norm) * (1 + 1e-12)
     else:
         call = value_and_grad(model, shape)
     rows = points.reshape(len(points), -1)
-    return LocallyBiased(call, rows, labels, alpha, lip_grad, norm=norm, method=method)
+    options: dict[str, Any] = {"norm": norm, "method": method, "k": k}
+    return LocallyBiased(call, rows, labels, alpha, lip_grad, **options)

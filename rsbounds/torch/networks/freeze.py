@@ -1,14 +1,9 @@
 """Export a module to the operations that it computes, and fold its constants."""
 
 import copy
-import logging
 import math
 import operator
 import re
-import threading
-import warnings
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,14 +12,14 @@ import torch
 from torch import nn
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.nn.modules import module as _hooks
-from torch.nn.utils import parametrize
 
+from rsbounds.torch.networks._rows import require_rows
+from rsbounds.torch.networks._surroundings import apart_from_all, on_cpu
 from rsbounds.torch.networks.graph import DOUBLE, Graph, Step, Value, operation, values
 from rsbounds.torch.networks.operations import TABLE
 
-__all__ = ["freeze", "input_shape"]
+__all__ = ["freeze", "freeze_rows", "input_shape"]
 
-_EXPORTING = threading.Lock()  # torch's exporter keeps its state in globals
 # what returns its input's numbers as they are
 _UNCHANGED = {
     "aten.alias.default",
@@ -94,18 +89,39 @@ def freeze(module: nn.Module | Graph, example: Any) -> Graph:
     >>> [step.operation for step in graph.steps]
     ['aten.linear.default', 'aten.relu.default']
     """
-    shape = input_shape(example)
     if isinstance(module, Graph):
-        if module.shape != shape:
-            raise ValueError(
-                f"example must have the shape {module.shape} that {module.name} was "
-                f"frozen for; got {shape}"
-            )
-        return module
+        return _of_shape(module, input_shape(example))
+    return _frozen(module, input_shape(example))[0]
+
+
+def freeze_rows(module: nn.Module | Graph, example: Any) -> Graph:
+    """The list of operations of a module that computes each row of a batch alone.
+
+    ValueError for one that is seen not to, or to be another function at each call: of
+    such a module the list of one input says nothing.
+    """
+    if isinstance(module, Graph):
+        return _of_shape(module, input_shape(example))
+    graph, program = _frozen(module, input_shape(example))
+    require_rows(graph.name, module, graph.shape, program.module())
+    return graph
+
+
+def _of_shape(graph: Graph, shape: tuple[int, ...]) -> Graph:
+    if graph.shape != shape:
+        raise ValueError(
+            f"example must have the shape {graph.shape} that {graph.name} was "
+            f"frozen for; got {shape}"
+        )
+    return graph
+
+
+def _frozen(module: nn.Module, shape: tuple[int, ...]) -> tuple[Graph, Any]:
+    """A module's list, and the program that torch exports."""
     name = f"the module {type(module).__name__}"
     program = _exported(module, name, shape)
-    with _on_cpu(), torch.no_grad(), torch.inference_mode(False):
-        return _Listing(name, shape, program).graph
+    with on_cpu(), torch.no_grad(), torch.inference_mode(False):
+        return _Listing(name, shape, program).graph, program
 
 
 def input_shape(example: Any) -> tuple[int, ...]:
@@ -132,10 +148,10 @@ def _exported(module: nn.Module, name: str, shape: tuple[int, ...]) -> Any:
             f"{name} can't be exported while hooks are registered for all modules"
         )
     try:
-        with _EXPORTING, _quiet(), _on_cpu(), torch.no_grad():
-            held = copy.deepcopy(module).cpu().double().eval()
+        with apart_from_all():
+            copied = copy.deepcopy(module).cpu().double().eval()
             example = torch.zeros((1, *shape), **DOUBLE)
-            program = torch.export.export(held, (example,), strict=False)
+            program = torch.export.export(copied, (example,), strict=False)
             # in-place operations and those of several steps take longer
             known = all(_is_known(node) for node in program.graph.nodes)
             return program if known else program.run_decompositions({})
@@ -156,47 +172,20 @@ def _is_known(node: Any) -> bool:
     )
 
 
-@contextmanager
-def _on_cpu() -> Iterator[None]:
-    """Where tensors are made on the CPU, in full precision."""
-    with ExitStack() as stack:
-        stack.enter_context(torch.autocast("cpu", enabled=False))
-        if torch.empty(0).device.type != "cpu":
-            stack.enter_context(torch.device("cpu"))
-        yield
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without what torch says beside its errors, and without its caches."""
-    before = logging.root.manager.disable
-    cached = parametrize._cache_enabled
-    logging.disable(logging.CRITICAL)
-    # a cache may hold what a weight was, and would keep what the exporter makes of it
-    parametrize._cache_enabled = 0
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        parametrize._cache_enabled = cached
-        logging.disable(before)
-
-
 class _Listing:
     """Turns an exported program into a graph."""
 
     def __init__(self, name: str, shape: tuple[int, ...], program: Any) -> None:
         self.name = name
         self.steps: list[Step] = []
-        self.given = _constants(name, program)
-        self.held: dict[Any, Any] = {}
+        self.constants = _constants(name, program)
+        self.meanings: dict[Any, Any] = {}
         result = None
         for node in program.graph.nodes:
             if node.op == "placeholder":
-                self.held[node] = self.given.get(node.name, Value(0))
+                self.meanings[node] = self.constants.get(node.name, Value(0))
             elif node.op == "call_function":
-                self.held[node] = self._call(node)
+                self.meanings[node] = self._call(node)
             elif node.op == "output":
                 result = self._result(node, program.graph_signature)
         assert isinstance(result, Value | torch.Tensor)
@@ -213,7 +202,7 @@ class _Listing:
         if len(user) != 1 or user[0] not in by_name:
             raise ValueError(f"{self.name} must return one tensor")
         last = by_name[user[0]]
-        result = self.held[last]
+        result = self.meanings[last]
         if isinstance(result, _Refused):
             raise result.error()
         shape = tuple(last.meta["val"].shape)
@@ -234,12 +223,12 @@ class _Listing:
         """What a node stands for: a value, a constant, or a part of either."""
         if node.target is operator.getitem:
             whole, part = node.args
-            held = self.held[whole]
-            if isinstance(held, _Parts):
-                return self._step(node, held.operation, held.arguments, part)
-            return held if isinstance(held, _Refused) else held[part]
+            meaning = self.meanings[whole]
+            if isinstance(meaning, _Parts):
+                return self._step(node, meaning.operation, meaning.arguments, part)
+            return meaning if isinstance(meaning, _Refused) else meaning[part]
         name = str(node.target)
-        arguments = _arguments(node, self.held)
+        arguments = _arguments(node, self.meanings)
         if arguments is None:
             return _Refused(name, _place(node), self.name)
         refused = [a for a in _flat(arguments) if isinstance(a, _Refused)]
@@ -306,7 +295,7 @@ class _Listing:
 def _plainer(
     name: str, arguments: dict[str, Any], shape: tuple[int, ...]
 ) -> tuple[str, dict[str, Any]]:
-    """The same operation without what depends on memory, and with a derivative."""
+    """An operation of the same result that has a derivative, in any memory layout."""
     if name in _RESHAPES:
         arguments = {"self": arguments["self"], "shape": list(shape)}
         return "aten.reshape.default", arguments
@@ -378,7 +367,7 @@ def _constants(name: str, program: Any) -> dict[str, Any]:
 _PARAMETER_MUTATION = [kind for kind in OutputKind if kind.name == "PARAMETER_MUTATION"]
 
 
-def _arguments(node: Any, held: dict[Any, Any]) -> dict[str, Any] | None:
+def _arguments(node: Any, meanings: dict[Any, Any]) -> dict[str, Any] | None:
     """Return a node's arguments by name, with the defaults.
 
     None for what isn't an operation of torch that leaves its inputs alone.
@@ -392,16 +381,16 @@ def _arguments(node: Any, held: dict[Any, Any]) -> dict[str, Any] | None:
         if argument.has_default_value()
     }
     names = [argument.name for argument in schema.arguments]
-    given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
-    arguments |= {key: _mapped(item, held) for key, item in given.items()}
+    passed = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+    arguments |= {key: _mapped(item, meanings) for key, item in passed.items()}
     return {key: arguments[key] for key in names if key in arguments}
 
 
-def _mapped(item: Any, held: dict[Any, Any]) -> Any:
+def _mapped(item: Any, meanings: dict[Any, Any]) -> Any:
     if isinstance(item, torch.fx.Node):
-        return held[item]
+        return meanings[item]
     if isinstance(item, list | tuple):
-        return [_mapped(part, held) for part in item]
+        return [_mapped(part, meanings) for part in item]
     return item
 
 
@@ -431,8 +420,8 @@ def _needed(graph: Graph) -> Graph:
     """A graph without the steps that its result doesn't need."""
     if isinstance(graph.result, torch.Tensor):
         return replace(graph, steps=())
-    kept = graph.needed(Value(0), graph.result)
-    places = {old: new for new, old in enumerate(kept, start=1)} | {0: 0}
+    needed = graph.needed(Value(0), graph.result)
+    places = {old: new for new, old in enumerate(needed, start=1)} | {0: 0}
 
     def moved(item: Any) -> Any:
         if isinstance(item, Value):
@@ -442,7 +431,7 @@ def _needed(graph: Graph) -> Graph:
         return item
 
     steps = []
-    for index in kept:
+    for index in needed:
         step = graph.steps[index - 1]
         arguments = {key: moved(item) for key, item in step.arguments.items()}
         steps.append(replace(step, arguments=arguments))
@@ -455,9 +444,9 @@ _FRAME = re.compile(r'File "(.+)", line (\d+), in .+\n\s*(.+)')
 def _place(node: Any) -> str:
     """The line of the author's code that asked for a node, or the module's name."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    own = [frame for frame in frames if not frame[0].startswith(_NOT_OWN)]
-    if own:
-        path, line, code = own[-1]
+    by_author = [frame for frame in frames if not frame[0].startswith(_NOT_OWN)]
+    if by_author:
+        path, line, code = by_author[-1]
         return f"{Path(path).name}, line {line}: {code.strip()}"
     modules = list((node.meta.get("nn_module_stack") or {}).values())
     if not modules:

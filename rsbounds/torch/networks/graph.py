@@ -89,11 +89,11 @@ class Graph:
 
         It must depend on nothing else that depends on the input.
         """
-        held = {start: x}
+        tensors = {start: x}
         for index in self.needed(start, end):
             step = self.steps[index - 1]
-            held[Value(index)] = run(step, held)
-        return held[end]
+            tensors[Value(index)] = run(step, tensors)
+        return tensors[end]
 
     def needed(self, start: Value, end: Value) -> list[int]:
         """The steps between two values, in their order."""
@@ -136,18 +136,18 @@ def values(part: Any) -> list[Value]:
     return []
 
 
-def run(step: Step, held: dict[Value, torch.Tensor]) -> torch.Tensor:
+def run(step: Step, tensors: dict[Value, torch.Tensor]) -> torch.Tensor:
     """The result of a step."""
-    arguments = {key: _filled(item, held) for key, item in step.arguments.items()}
+    arguments = {key: _filled(item, tensors) for key, item in step.arguments.items()}
     result = operation(step.operation)(**arguments)
     return result if step.part is None else result[step.part]  # type: ignore[no-any-return]
 
 
-def _filled(part: Any, held: dict[Value, torch.Tensor]) -> Any:
+def _filled(part: Any, tensors: dict[Value, torch.Tensor]) -> Any:
     if isinstance(part, Value):
-        return held[part]
+        return tensors[part]
     if isinstance(part, list):
-        return [_filled(item, held) for item in part]
+        return [_filled(item, tensors) for item in part]
     return part
 
 

@@ -27,43 +27,27 @@ from torch.nn.functional import cross_entropy, softplus
 from rsbounds import anisotropic
 from rsbounds._numerics.checks import as_floats, number
 from rsbounds.certificate import FIXED_NOISE, THIS_INPUT
-from rsbounds.sampling import Sampler, grid_noise
-from rsbounds.sampling.shaped_noise import shaped_arrays
-from rsbounds.sampling.torch_shaped import check_shape, shaped_tensors
-from rsbounds.schemes import Anisotropic, Generator, Scheme, level_slack
+from rsbounds.noises import grid_noise
+from rsbounds.noises.shaped import check_shape
+from rsbounds.schemes import Scheme
+from rsbounds.schemes.internal import Anisotropic, Generator, rounding_of_levels
 from rsbounds.torch.networks._rounding import (
     require_small_mean,
     scaled_input,
     shift,
 )
-from rsbounds.torch.networks.freeze import freeze
+from rsbounds.torch.networks.freeze import freeze_rows
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
 from rsbounds.torch.networks.sigma import SigmaNetwork
+from rsbounds.trust.internal import Proves, enter, refuse
 
 Maps = tuple[torch.Tensor, torch.Tensor]
 
 _TINY = float(np.finfo(np.float32).tiny)
 
 
-class _Noise:
-    def sampler(
-        self: Any, model: Any, num_classes: int | None = None, **options: Any
-    ) -> Sampler:
-        """Return what counts classes under this noise.
-
-        The model and ``options`` as for :func:`rsbounds.sampling.as_sampler`.
-
-        With ``sound_noise`` inputs lie on the grid of 1/255 (where the noise follows
-        the input, in [0, 1]), x + noise is rounded to it, and the scheme must be made
-        with ``sound=True``.
-        """
-        if not isinstance(model, nn.Module):
-            return shaped_arrays(self, model, **options)
-        return shaped_tensors(self, model, num_classes, **options)
-
-
 @dataclass(frozen=True, eq=False)  # tensors may be on several devices
-class FixedNoise(_Noise):
+class FixedNoise:
     """Gaussian noise of one mean and one level on every axis.
 
     The scheme's level is the geometric mean of the levels as a float32 number; the
@@ -86,7 +70,7 @@ class FixedNoise(_Noise):
     >>> _ = model.weight.data.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
     >>> noise = FixedNoise(torch.zeros(2), torch.tensor([0.5, 2.0]))
     >>> x = torch.tensor([0.5, 0.0])
-    >>> result = certify(noise.sampler(model), x, noise.scheme(), n=1000)
+    >>> result = certify(model, x, noise.scheme(), n=1000)
     >>> result.scope, result.sigma, result.radius < 0.5
     ('fixed noise', 1.0, True)
     """
@@ -135,11 +119,8 @@ class FixedNoise(_Noise):
         """The mean divided by the shape, at any x."""
         return self.mean.detach().cpu().double() / self.shape.double()
 
-    def scheme(self, norm: float = 2, *, sound: bool = True) -> Scheme:
-        """The scheme with :func:`rsbounds.anisotropic.radius` in an l_p norm.
-
-        It is sound in any case, because the level is the same at every input.
-        """
+    def scheme(self, norm: float = 2) -> Scheme:
+        """The scheme with :func:`rsbounds.anisotropic.radius` in an l_p norm."""
         scheme = Anisotropic(_ball(self.shape, norm), level=self.level_at)
         scheme.scope = self.scope
         scheme.drawn_by(self)
@@ -151,7 +132,7 @@ class FixedNoise(_Noise):
         return self.level
 
 
-class CertifiedNoise(_Noise):
+class CertifiedNoise:
     """The noise of a ``CertifiedGenerator`` as it is now.
 
     Level and mean are exported as lists of operations in float64, so later training
@@ -177,7 +158,7 @@ class CertifiedNoise(_Noise):
         self.shape: Any = generator.get_buffer("shape").detach().cpu().double().clone()
         axes = tuple(self.shape.shape)
         self._level = SigmaNetwork.freeze(level, axes)
-        self._mean = freeze(generator.mean, axes)  # type: ignore[arg-type]
+        self._mean = freeze_rows(generator.mean, axes)  # type: ignore[arg-type]
         if self._mean.result_shape != (1, *axes):
             raise ValueError(
                 f"what the mean map returns must be of shape {axes}; got "
@@ -202,15 +183,14 @@ class CertifiedNoise(_Noise):
         with torch.no_grad():
             return self._mean(u[None])[0]
 
-    def scheme(self, norm: float = 2, *, sound: bool = False) -> Scheme:
+    def scheme(self, norm: float = 2) -> Scheme:
         """The scheme of the envelope certificate with the proven bounds.
 
-        The radius is in an l_p norm. With ``sound`` the level is that at the input's
-        point of the grid, and the radius allows for the rounding of the level and of
-        the mean; ValueError where that has no bound. Without, ValueError where
-        rounding moves them more than the bounds allow.
+        The radius is in an l_p norm. ValueError where rounding moves level or mean more
+        than the bounds allow. On a grid the level is that at the input's point, and the
+        radius allows for the rounding of both.
         """
-        given = scaled_input(self.shape)
+        at_input = scaled_input(self.shape)
         mean_lip = lipschitz_upper_bound(self._mean, self._mean.shape)
         parameters = {
             "lip": self._level.lip,
@@ -218,18 +198,19 @@ class CertifiedNoise(_Noise):
             "sigma_min": self._level.floor,
             **_ball(self.shape, norm),
         }
-        if sound:
-            rounding = self._level.rounding(given)
-            parameters |= {
-                "slack": level_slack(rounding, self._level.floor),
-                "shift": shift(self._mean, given),
-            }
-        else:
-            self._level.require_small(given)
-            require_small_mean(self._mean, self._level.floor, mean_lip, given)
-        scheme = Generator(parameters, level=self.level_at, proven=True)
+        self._level.require_small(at_input)
+        require_small_mean(self._mean, self._level.floor, mean_lip, at_input)
+        scheme = Generator(
+            parameters, level=self.level_at, proven=True, rounding=self._rounding
+        )
         scheme.drawn_by(self)
         return scheme
+
+    def _rounding(self) -> dict[str, float]:
+        """What allows for the rounding of level and mean on the grid."""
+        at_input = scaled_input(self.shape)
+        rounding = rounding_of_levels(self._level.rounding(at_input), self._level.floor)
+        return {**rounding, "shift": shift(self._mean, at_input)}
 
     def level_at(self, x: Any) -> float:
         """The level at one input."""
@@ -246,9 +227,21 @@ class NoiseGenerator(nn.Module):
     Parameters
     ----------
     net : torch.nn.Module
-        Maps (n, c, ...) to (n, 2 c, ...), such as a small CNN: means, then raw levels.
+        Maps (n, c, ...) to (n, 2 c, ...), such as :class:`DenseMaps`: means, then raw
+        levels.
     sigma_min : float
-        Added to softplus of the raw levels, > 0.
+        Every level is at least this, > 0.
+    sigma_max : float, optional
+        Every level is at most this, > ``sigma_min``, by a sigmoid of the raw levels; by
+        default levels are ``sigma_min`` plus softplus of them.
+    mean_max : float, optional
+        Every mean is at most this in size, > 0, by a sigmoid; by default means are
+        unbounded.
+
+    Raises
+    ------
+    ValueError
+        For bounds outside their range.
 
     References
     ----------
@@ -264,18 +257,36 @@ class NoiseGenerator(nn.Module):
     ('fixed noise at this input only', (1, 8, 8))
     """
 
-    def __init__(self, net: nn.Module, sigma_min: float) -> None:
+    def __init__(
+        self,
+        net: nn.Module,
+        sigma_min: float,
+        *,
+        sigma_max: float | None = None,
+        mean_max: float | None = None,
+    ) -> None:
         super().__init__()
         self.net = net
-        self.sigma_min = float(
-            as_floats("sigma_min", sigma_min, 0, closed="neither", nan=False)
-        )
+        self.sigma_min = number("sigma_min", sigma_min, 0, closed="neither")
+        self.sigma_max = sigma_max
+        self.mean_max = mean_max
+        if sigma_max is not None:
+            self.sigma_max = number(
+                "sigma_max", sigma_max, self.sigma_min, closed="neither"
+            )
+        if mean_max is not None:
+            self.mean_max = number("mean_max", mean_max, 0, closed="neither")
 
     def forward(self, x: torch.Tensor) -> Maps:
         maps = self.net(x)
         check_shape("what net returns", maps, (len(x), 2 * x.shape[1], *x.shape[2:]))
         mean, raw = maps.chunk(2, dim=1)
-        return mean, softplus(raw) + self.sigma_min
+        if self.mean_max is not None:
+            mean = self.mean_max * torch.tanh(mean / 2)
+        if self.sigma_max is None:
+            return mean, softplus(raw) + self.sigma_min
+        width = self.sigma_max - self.sigma_min
+        return mean, self.sigma_min + width * torch.sigmoid(raw)
 
     def at(self, x: torch.Tensor) -> FixedNoise:
         """The noise chosen for one input, for that input alone."""
@@ -440,3 +451,13 @@ def _ball(shape: torch.Tensor, norm: float) -> dict[str, Any]:
     axes = shape.double().numpy().ravel()
     inner = float(anisotropic.radius(1.0, axes, norm=norm, scores=True))
     return {"norm": norm, "inner": inner, "dim": axes.size}
+
+
+enter(FixedNoise, Proves(noise=lambda noise: noise))
+enter(NoiseMaps, Proves(noise=NoiseMaps.noise))
+enter(CertifiedGenerator, Proves(noise=CertifiedGenerator.noise))
+refuse(
+    NoiseGenerator,
+    "a NoiseGenerator chooses its noise anew at every input and certifies none: a "
+    "CertifiedGenerator does",
+)

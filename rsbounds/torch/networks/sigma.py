@@ -8,15 +8,16 @@ from typing import Any
 import torch
 from torch import nn
 
-from rsbounds import schemes
 from rsbounds._numerics.checks import as_floats
 from rsbounds.schemes import Scheme
+from rsbounds.schemes.internal import Lipschitz, rounding_of_levels
 from rsbounds.torch.networks._rounding import UNIT, require_small
 from rsbounds.torch.networks._walk import computed
-from rsbounds.torch.networks.freeze import freeze
+from rsbounds.torch.networks.freeze import freeze_rows
 from rsbounds.torch.networks.graph import Graph
 from rsbounds.torch.networks.lipschitz_bound import lipschitz_upper_bound
-from rsbounds.torch.networks.operations._record import Range
+from rsbounds.torch.networks.operations._record import SizeAndError
+from rsbounds.trust.internal import Proves, enter
 
 
 class SigmaNetwork(nn.Module):
@@ -73,7 +74,7 @@ class SigmaNetwork(nn.Module):
 
     def freeze(self, shape: int | tuple[int, ...]) -> "FrozenLevel":
         """The level as it is now, for inputs of a shape (or of a flat one's length)."""
-        return FrozenLevel(freeze(self, shape), self.sigma_min)
+        return FrozenLevel(freeze_rows(self, shape), self.sigma_min)
 
     def rounding(self, shape: int | tuple[int, ...]) -> float:
         """How far float64 arithmetic may take sigma(x) from the exact function.
@@ -86,21 +87,18 @@ class SigmaNetwork(nn.Module):
         """
         return SigmaNetwork.freeze(self, shape).rounding()
 
-    def scheme(self, shape: int | tuple[int, ...], *, sound: bool = False) -> Scheme:
+    def scheme(self, shape: int | tuple[int, ...]) -> Scheme:
         """The scheme that certifies smoothing by this network's level, as it is now.
 
         Levels and bound come from one list of operations in float64, exported here, in
         which parametrised weights are numbers: later training, hooks and other changes
-        do not reach it.
+        do not reach it. On a grid its radii allow for :meth:`rounding`.
 
         Parameters
         ----------
         shape : int or tuple of int
             Shape of one input, or the length of a flat one; ``h`` must accept a batch
             of it.
-        sound : bool
-            For sound noise: levels at the inputs' points of the grid of 1/255, in [0,
-            1], and radii that allow for :meth:`rounding`.
 
         Raises
         ------
@@ -110,16 +108,17 @@ class SigmaNetwork(nn.Module):
             numbers so large that rounding moves the level more than the bound allows.
         """
         level = SigmaNetwork.freeze(self, shape)
-        rounding = level.rounding() if sound else None
-        if not sound:
-            level.require_small()
-        return schemes.lipschitz(
-            level,
-            level.lip,
-            level.floor,
-            math.prod(level.graph.shape),
-            rounding=rounding,
+        level.require_small()
+        parameters = {
+            "lip": level.lip,
+            "sigma_min": level.floor,
+            "dim": math.prod(level.graph.shape),
+        }
+        return Lipschitz(
+            parameters,
+            level=level,
             proven=True,
+            rounding=level.allowance,
         )
 
 
@@ -148,10 +147,17 @@ class FrozenLevel:
         """The proven bound of the level's Lipschitz constant."""
         return lipschitz_upper_bound(self.graph, self.graph.shape)
 
-    def rounding(self, given: Range = UNIT) -> float:
+    def rounding(self, at_input: SizeAndError = UNIT) -> float:
         """A bound of the error of the level for inputs of that range."""
-        return computed(self.graph, given).error
+        return computed(self.graph, at_input).error
 
-    def require_small(self, given: Range = UNIT) -> None:
+    def allowance(self) -> dict[str, float]:
+        """The parameters that allow for its rounding on the grid."""
+        return rounding_of_levels(self.rounding(), self.floor)
+
+    def require_small(self, at_input: SizeAndError = UNIT) -> None:
         """ValueError where rounding moves the level more than its bound allows."""
-        require_small(self.graph, self.floor, self.lip, given)
+        require_small(self.graph, self.floor, self.lip, at_input)
+
+
+enter(SigmaNetwork, Proves(scheme=SigmaNetwork.scheme))

@@ -51,10 +51,10 @@ def gaussian(
     >>> [round(r, 6) for r in radius.gaussian(p, 0.5).tolist()]
     [0.0, 1.163174]
     """
-    given, device = _together(p_a=p_a, p_b=p_b, sigma=sigma)
-    _require_broadcast(given)
-    level = inside("sigma", given["sigma"], 0.0)
-    exact = level * _half_gap(given["p_a"], given["p_b"], scores) * (1 - 1e-15)
+    tensors, device = _together(p_a=p_a, p_b=p_b, sigma=sigma)
+    _require_broadcast(tensors)
+    level = inside("sigma", tensors["sigma"], 0.0)
+    exact = level * _half_gap(tensors["p_a"], tensors["p_b"], scores) * (1 - 1e-15)
     return round_down(exact, result_type(p_a, p_b, sigma)).to(device)
 
 
@@ -92,8 +92,8 @@ def anisotropic(
     0.507651
     """
     norm = NORM.one("norm", norm)
-    given, device = _together(p_a=p_a, p_b=p_b, sigma=sigma)
-    levels = inside("sigma", given["sigma"], 0.0)
+    tensors, device = _together(p_a=p_a, p_b=p_b, sigma=sigma)
+    levels = inside("sigma", tensors["sigma"], 0.0)
     if not levels.ndim or not levels.shape[-1]:
         raise ValueError(
             f"sigma must have the axes last; got shape {tuple(levels.shape)}"
@@ -103,7 +103,7 @@ def anisotropic(
     else:
         power = 1 / (0.5 - 1 / norm)
         reach = (-(-power * levels.log()).logsumexp(-1) / power).exp()
-    exact = reach * _half_gap(given["p_a"], given["p_b"], scores) * (1 - 5e-13)
+    exact = reach * _half_gap(tensors["p_a"], tensors["p_b"], scores) * (1 - 5e-13)
     return round_down(exact, result_type(p_a, p_b, sigma)).to(device)
 
 
@@ -144,8 +144,8 @@ def semielastic(
     >>> round(r.item(), 6), round(rate.grad.item(), 4)
     (0.578751, -0.5642)
     """
-    given, device = _together(p_a=p_a, p_b=p_b, sigma=sigma, rate=rate)
-    exact = _exact(_Theory(SemiElastic, semielastic_move, scores), dim, given)
+    tensors, device = _together(p_a=p_a, p_b=p_b, sigma=sigma, rate=rate)
+    exact = _exact(_Theory(SemiElastic, semielastic_move, scores), dim, tensors)
     return round_down(exact, result_type(p_a, p_b, sigma, rate)).to(device)
 
 
@@ -180,16 +180,16 @@ def lipschitz(
     >>> round(r.item(), 4), round(sigma.grad.item(), 4)
     (1.081, 2.1621)
     """
-    given, device = _together(
+    tensors, device = _together(
         p_a=p_a, p_b=p_b, sigma=sigma, lip=lip, sigma_min=sigma_min
     )
-    level = given["sigma"]
-    floor = given["sigma_min"]
+    level = tensors["sigma"]
+    floor = tensors["sigma_min"]
     # a level that lies below its floor by a rounding alone is at it
     lowest = floor * (1 - 2 * torch.finfo(result_type(sigma)).eps)
     near = (level < floor) & (level >= lowest)
-    given["sigma"] = level + torch.where(near, floor - level, 0.0).detach()
-    exact = _exact(_Theory(LipschitzSigma, lipschitz_move, scores), dim, given)
+    tensors["sigma"] = level + torch.where(near, floor - level, 0.0).detach()
+    exact = _exact(_Theory(LipschitzSigma, lipschitz_move, scores), dim, tensors)
     dtype = result_type(p_a, p_b, sigma, lip, sigma_min)
     return round_down(exact, dtype).to(device)
 
@@ -248,10 +248,10 @@ def _exact(theory: _Theory, dim: Any, values: dict[str, Any]) -> torch.Tensor:
 class _TwoPoint(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, theory: _Theory, dim: Any, *given: torch.Tensor | None
+        ctx: Any, theory: _Theory, dim: Any, *tensors: torch.Tensor | None
     ) -> torch.Tensor:
         arrays: list[Any] = [
-            None if x is None else x.detach().cpu().numpy() for x in given
+            None if x is None else x.detach().cpu().numpy() for x in tensors
         ]
         p_a, p_b, sigma, *rest = arrays
         bounds = theory.envelope(*rest)
@@ -260,7 +260,7 @@ class _TwoPoint(torch.autograd.Function):
                 radius(p_a, sigma, bounds, dim, p_b=p_b, scores=theory.scores)
             )
         ctx.theory, ctx.dim, ctx.arrays, ctx.exact = theory, dim, arrays, exact
-        device = next(x.device for x in given if x is not None)
+        device = next(x.device for x in tensors if x is not None)
         return _from_numpy(exact, device)
 
     @staticmethod
@@ -323,16 +323,16 @@ def _from_numpy(array: Any, device: torch.device) -> torch.Tensor:
     return torch.as_tensor(np.asarray(array), device=device)
 
 
-def _together(**given: Number | None) -> tuple[dict[str, Any], torch.device]:
+def _together(**arguments: Number | None) -> tuple[dict[str, Any], torch.device]:
     """The arguments in double precision on one device, and where the result belongs.
 
     That is where the first tensor is that isn't on the CPU.
     """
-    devices = [x.device for x in given.values() if isinstance(x, torch.Tensor)]
+    devices = [x.device for x in arguments.values() if isinstance(x, torch.Tensor)]
     home = next((d for d in devices if d.type != "cpu"), torch.device("cpu"))
     values = {
         name: None if name == "p_b" and x is None else tensor(name, x)
-        for name, x in given.items()
+        for name, x in arguments.items()
     }
     values = {
         name: None if x is None else x.to(wide_device(home))
@@ -341,8 +341,8 @@ def _together(**given: Number | None) -> tuple[dict[str, Any], torch.device]:
     return values, home
 
 
-def _require_broadcast(given: Mapping[str, torch.Tensor | None]) -> None:
-    shapes = {name: tuple(x.shape) for name, x in given.items() if x is not None}
+def _require_broadcast(tensors: Mapping[str, torch.Tensor | None]) -> None:
+    shapes = {name: tuple(x.shape) for name, x in tensors.items() if x is not None}
     try:
         np.broadcast_shapes(*shapes.values())
     except ValueError:
@@ -370,9 +370,9 @@ def inside(
     return x
 
 
-def result_type(*given: Number | None) -> torch.dtype:
-    """That of the tensors among the arguments, at least float32; or double."""
-    types = [x.dtype for x in given if isinstance(x, torch.Tensor)]
+def result_type(*arguments: Number | None) -> torch.dtype:
+    """The tensors' common type, at least float32; double where none is a tensor."""
+    types = [x.dtype for x in arguments if isinstance(x, torch.Tensor)]
     return reduce(torch.promote_types, types, torch.float32) if types else torch.float64
 
 

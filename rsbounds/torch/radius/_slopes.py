@@ -62,10 +62,10 @@ def lipschitz_move(r: Array, sigma: Array, up: Mask, lip: Array, floor: Array) -
     side = np.where(up, 1.0, -1.0)
     t = lip * r / sigma
     # where the floor, and not the constant, bounds sigma1
-    held = ~up & (sigma - lip * r <= floor)
-    t = np.where(held, (sigma - floor) / sigma, t)
-    ratio = np.where(held, floor / sigma, 1 + side * t)
-    free = np.where(held, 0.0, 1.0)
+    at_floor = ~up & (sigma - lip * r <= floor)
+    t = np.where(at_floor, (sigma - floor) / sigma, t)
+    ratio = np.where(at_floor, floor / sigma, 1 + side * t)
+    free = np.where(at_floor, 0.0, 1.0)
     return Move(
         ratio, t * (2 + side * t), side * lip * free, free, (side * r * free, 1 - free)
     )
@@ -112,13 +112,13 @@ def slopes(
     by_score = weight * sigma / slope
     total = by_distance + by_level * move.by_distance
     by_parameters = (by_level * p for p in move.by_parameters)
-    each = (
+    partials = (
         -by_score[0],
         by_score[1],
         by_level * move.by_sigma + by_sigma,
         *by_parameters,
     )
-    return [-by / total for by in each]
+    return [-by / total for by in partials]
 
 
 def _score_slope(u: Array, dim: Array, s: Array) -> Array:
@@ -180,7 +180,7 @@ def _debye(terms: int) -> list[list[Polynomial]]:
             p**2 * (1 - p**2) * last.deriv() / 2 + ((1 - 5 * p**2) * last).integ() / 8
         )
         v.append(u[-1] + p * (p**2 - 1) * (last / 2 + p * last.deriv()))
-    v = [(one - other) // (1 - p**2) for one, other in zip(v, u[1:], strict=True)]
+    v = [(v_k - u_k) // (1 - p**2) for v_k, u_k in zip(v, u[1:], strict=True)]
     return [[Polynomial(f.coef[k:]) for k, f in enumerate(fs, 1)] for fs in (u[1:], v)]
 
 

@@ -34,7 +34,7 @@ def aside_loss(
     model: nn.Module,
     x: torch.Tensor,
     y: torch.Tensor,
-    own: torch.Tensor,
+    is_own: torch.Tensor,
     stage: Stage,
     classes: int,
 ) -> torch.Tensor:
@@ -57,15 +57,15 @@ def aside_loss(
         scores = scores.reshape(len(x), _SAMPLES, -1)
         of_class = scores.gather(2, place)[..., 0]
         void = scores[..., classes:].logsumexp(2)
-        return torch.where(own[:, None], of_class, torch.logaddexp(of_class, void))
+        return torch.where(is_own[:, None], of_class, torch.logaddexp(of_class, void))
 
     def harm(points: torch.Tensor) -> torch.Tensor:
         return -right(points).logsumexp(1)
 
-    reach = stage.radius * own.to(x)
+    reach = stage.radius * is_own.to(x)
     with evaluating(model):
         moved = pgd(harm, x, reach, steps=_STEPS, step=2 / 3)
-    weight = torch.where(own, 1.0, stage.weight).to(x)
+    weight = torch.where(is_own, 1.0, stage.weight).to(x)
     return -(weight * right(moved).mean(1)).mean()
 
 
@@ -169,16 +169,16 @@ def cascade(
         trained(model, attack_loss, columns)
         return model
 
-    def stepping_aside(stage: Stage, own: torch.Tensor) -> nn.Module:
+    def stepping_aside(stage: Stage, is_own: torch.Tensor) -> nn.Module:
         """The stage's network: sure of its own inputs, class or void on others."""
         model = noisy(stage.sigma, train)
 
         def stage_loss(
-            x: torch.Tensor, y: torch.Tensor, own: torch.Tensor
+            x: torch.Tensor, y: torch.Tensor, is_own: torch.Tensor
         ) -> torch.Tensor:
-            return aside_loss(model, x, y, own, stage, classes=classes)
+            return aside_loss(model, x, y, is_own, stage, classes=classes)
 
-        trained(model, stage_loss, (x, y, own))
+        trained(model, stage_loss, (x, y, is_own))
         return model
 
     models = []
@@ -206,7 +206,7 @@ def _margin(
         hits = nn.functional.one_hot(scores.argmax(1), scores.shape[1]).to(scores)
         shares = hits.reshape(len(points), votes, -1).mean(1)
         z = torch.special.ndtri(shares.clamp(_FLOOR, 1 - _FLOOR))
-        own = labels[:, None]
-        rival = z.scatter(1, own, -torch.inf).amax(1)
-        margins.append(sigma * (z.gather(1, own)[:, 0] - rival) / 2)
+        true_class = labels[:, None]
+        rival = z.scatter(1, true_class, -torch.inf).amax(1)
+        margins.append(sigma * (z.gather(1, true_class)[:, 0] - rival) / 2)
     return torch.cat(margins)

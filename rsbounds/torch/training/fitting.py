@@ -1,5 +1,6 @@
 """A seeded training loop."""
 
+import inspect
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -100,6 +101,7 @@ def fit(
     lengths = [len(column) for column in columns]
     if len(set(lengths)) != 1 or not lengths[0]:
         raise ValueError(f"columns must have one length, at least 1; got {lengths}")
+    _require_loss(loss, columns)
     batches = -(-lengths[0] // size)
     if optimizer is None:
         optimizer = torch.optim.AdamW(module.parameters(), rate)
@@ -129,6 +131,20 @@ def fit(
                 break
     module.eval()
     return training.history
+
+
+def _require_loss(loss: Callable[..., torch.Tensor], columns: Sequence[Any]) -> None:
+    """ArgumentError for a loss that doesn't take one batch of each column."""
+    try:
+        inspect.signature(loss).bind(*columns)
+    except TypeError as error:
+        raise ArgumentError(
+            "loss",
+            f"must take a batch of each column, {len(columns)} in all ({error}); of a "
+            "loss that also takes the module give functools.partial(loss, module)",
+        ) from None
+    except ValueError:  # code without a signature: its first call will show
+        return
 
 
 def _set_training(module: nn.Module) -> None:

@@ -1,12 +1,11 @@
-"""Train noise levels by certified radii: those of a sigma network, or of one input."""
+"""Train the noise levels of a sigma network by certified radii."""
 
 from collections.abc import Callable, Iterable
 
 import torch
 from torch import nn
 
-from rsbounds._numerics.checks import count, number
-from rsbounds.sampling.torch_modes import evaluating
+from rsbounds._numerics.checks import number
 from rsbounds.sampling.torch_noise import wide
 from rsbounds.torch import radius
 from rsbounds.torch.networks.sigma import SigmaNetwork
@@ -84,68 +83,3 @@ def norm_penalty(modules: Iterable[nn.Module]) -> torch.Tensor:
     weights = [module.weight for module in modules if isinstance(module, kinds)]
     norms = [torch.linalg.matrix_norm(weight.flatten(1), 2) for weight in weights]
     return torch.stack(norms).sum() if norms else torch.zeros(())
-
-
-def data_dependent_sigma(
-    model: Callable[[torch.Tensor], torch.Tensor],
-    x: torch.Tensor,
-    sigma: float,
-    *,
-    steps: int = 100,
-    samples: int = 8,
-    rate: float = 1e-3,
-    seed: int = 0,
-) -> float:
-    """A noise level for one input by gradient ascent of its radius.
-
-    The radius is sigma/2 (Phi^-1(p_A) - Phi^-1(p_B)) with the two largest mean class
-    probabilities of ``samples`` noisy copies, drawn anew in each step. A level
-    optimised at x says nothing of the level at x + delta, so a certificate with it
-    holds for the noise of that input alone: :func:`rsbounds.schemes.this_input`.
-
-    Parameters
-    ----------
-    model : callable
-        Maps a batch to class scores.
-    x : Tensor
-        One input.
-    sigma : float
-        The level to start from, > 0; the result is at least a thousandth of it.
-    steps, samples, rate, seed
-        Number of steps and of noisy copies, >= 1; step of sigma along the gradient, >
-        0; seed of the noise.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain.
-
-    References
-    ----------
-    Alfarra, Bibi, Torr, Ghanem, Data dependent randomized smoothing; Sukenik,
-    Kuvshinov, Günnemann, Algorithm 1.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from rsbounds.torch import data_dependent_sigma
-    >>> data_dependent_sigma(torch.nn.Linear(2, 2), torch.ones(2), 0.5, steps=3) > 0
-    True
-    """
-    start = number("sigma", sigma, 0, closed="neither")
-    steps = count("steps", steps, 1)
-    samples = count("samples", samples, 1)
-    rate = number("rate", rate, 0, closed="neither")
-    level = torch.tensor(start, requires_grad=True, device="cpu")
-    generator = torch.Generator("cpu").manual_seed(seed)
-    with evaluating(model):
-        for _ in range(steps):
-            noise = torch.randn(
-                samples, *x.shape, generator=generator, device="cpu"
-            ).to(x.device)
-            scores = wide(model(x + level.to(x.device) * noise).softmax(1).mean(0))
-            top = torch.special.ndtri(scores.clamp(1e-6, 1 - 1e-6).topk(2).values).cpu()
-            (slope,) = torch.autograd.grad(level / 2 * (top[0] - top[1]), level)
-            moved = (level.detach() + rate * slope).clamp(min=1e-3 * start)
-            level = moved.requires_grad_()
-    return level.item()

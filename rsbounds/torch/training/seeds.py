@@ -35,16 +35,16 @@ def reseed(seed: int, devices: Iterable[torch.device]) -> None:
 
 def states(devices: Iterable[torch.device]) -> list[torch.Tensor]:
     """The states of the generators of the CPU and of these devices."""
-    kept = [torch.get_rng_state()]
+    saved = [torch.get_rng_state()]
     for device in _accelerators(devices):
         module: Any = torch.get_device_module(device)
-        kept.append(module.get_rng_state(*_place(device)))
-    return kept
+        saved.append(module.get_rng_state(*_place(device)))
+    return saved
 
 
-def restore(kept: list[torch.Tensor], devices: Iterable[torch.device]) -> None:
+def restore(saved: list[torch.Tensor], devices: Iterable[torch.device]) -> None:
     """Set the generators to what :func:`states` returned."""
-    cpu, *others = kept
+    cpu, *others = saved
     torch.set_rng_state(cpu)
     for device, state in zip(_accelerators(devices), others, strict=True):
         module: Any = torch.get_device_module(device)

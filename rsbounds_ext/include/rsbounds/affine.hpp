@@ -341,12 +341,17 @@ struct AffineBudget {
     double z_a, z_b, spread;
     double t_a = nan, t_b = nan;  // where the last searches ended
 
+    // rounded down: a room may be far below the score's last digit
+    static double less(double z, double room) {
+        return room > 0 ? std::nextafter(z - room, -inf) : z;
+    }
+
     // Whether the class leads at every attack within `room` of shift, in its own unit,
     // and with this reach.
     bool certified(double shift, double room, double reach) {
         const Attack x{shift, reach, spread};
-        const double a = affine_loss(x, z_a - room, t_a);
-        const double b = z_b == -z_a ? a : affine_loss(x, -z_b - room, t_b);
+        const double a = affine_loss(x, less(z_a, room), t_a);
+        const double b = z_b == -z_a ? a : affine_loss(x, less(-z_b, room), t_b);
         return std::isless(a + b, 1 - 1e-15);
     }
 
@@ -399,8 +404,10 @@ struct AffineBudget {
 };
 
 // The largest |beta|/sigma that is certified at every |kappa| <= contrast: within
-// 2e-12 of it at contrast 0, else within 1.1e-3 of the smaller of the ends at -contrast
-// and contrast, wherever one of these is the smallest.
+// 2e-12 of it at contrast 0 for z_b = -z_a from .1 to 4.5 (an integral's error is some
+// 1e-16, and counts where probabilities or their difference are small), else within
+// 1.1e-3 of the smaller of the ends at -contrast and contrast, wherever one of these is
+// the smallest; the less the smaller contrast/spread is.
 inline double affine_radius(double z_a, double z_b, double spread, double contrast) {
     if (!(z_a == z_a && z_b == z_b && spread > 0 && spread <= 2 && contrast >= 0 &&
           contrast < inf))
@@ -416,8 +423,9 @@ inline double affine_radius(double z_a, double z_b, double spread, double contra
     double reach = budget.root(-most, 1.5 * half);
     if (most > 0) reach = std::fmin(reach, budget.root(most, reach));
     if (!(reach > 1e-6)) return 0;
-    // further from the roots at both ends fewer steps get from one to the other
-    double loss = most > 0 ? 1e-3 : 4e-13;
+    // Further from the roots at both ends fewer steps get from one to the other; ends
+    // that are close take one step from the middle.
+    double loss = std::fmin(1e-3, 4e-13 + 8 * most);
     for (int i = 0; i < 30; ++i) {
         const double checked = reach * (1 - loss);
         double failed = 0;

@@ -277,6 +277,11 @@ inline Tail ncx2_tail(double x, double df, double nc) {
     return tail_of(df, {nc, 0}, x, {0, 0}, ncx2_excess(x, df, nc));
 }
 
+// Degrees of freedom of the law of x. Up to there x - df - nc, in two doubles, is known to
+// 1e-16 standard deviations; dimensions of balls end at 1e8.
+constexpr double least_df = 1e-300;
+constexpr double most_df = 1e30;
+
 inline bool ball_domain(double u, double dim, double s) {
     return dim >= 1 && dim <= 1e8 && s >= 0 && u == u;
 }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "ball.hpp"
+#include "scores.hpp"
 
 namespace rsb {
 
@@ -22,6 +23,7 @@ constexpr double node_error = 6e-15;      // of a node, per unit of 1 + j theta/
 constexpr double deviance_error = 4e-15;  // of L
 constexpr double pole_error = 2e-15;    // of the pole's part, per unit of its exponent
 constexpr double log_error = 4.5e-16;   // of a logarithm: 2 ulp, at most 2^-51
+constexpr double ndtri_error = 2e-15;     // of a normal score
 constexpr double series_error = 4e-12;  // of the series of the beta law
 // The step and the last node follow from this exponent, and from it what the terms
 // besides the pole's are worth beside e^L.
@@ -185,20 +187,18 @@ inline double wilson(double c, double n, double w, bool low) {
     return low ? c * (c / (n * (c + reach))) : (c + reach) / (n + w);
 }
 
-// The p at which P(X > k) + u P(X = k) = alpha, X ~ Bin(n, p), rounded down; as p - 1,
-// rounded up in size, where p is above one half or so. At the point returned the tail
+// The p at which P(X >= k) = alpha, X ~ Bin(n, p), rounded down; as p - 1, rounded up
+// in size, where p is above one half or so. At the point returned the tail
 // is beyond alpha by more than its error.
-inline double binomial_bound(double count, double n, double alpha, double u) {
-    if (!(count > 0 && count < n && n <= 1e15 && alpha > 0 && alpha < 1 && u >= 0 &&
-          u <= 1))
-        return nan;
+inline double binomial_bound(double count, double n, double alpha) {
+    if (!(count > 0 && count < n && n <= 1e15 && alpha > 0 && alpha < 1)) return nan;
     const double z = ndtri(alpha);
-    const double middle = count + 0.5 - u;
+    const double middle = count - 0.5;
     const double p = wilson(middle, n, z * z, z < 0);
     const bool in_p = p < 0.5;
     const bool small = alpha <= 0.5;
     const double c = in_p ? count : n - count;
-    const double v = in_p ? u : 1 - u;
+    const double v = in_p ? 1 : 0;
     const double target = small ? std::log(alpha) : std::log1p(-alpha);
     const BinomialNodes nodes(n, c);
     const auto passed = [&](double x) -> Passed {
@@ -215,6 +215,22 @@ inline double binomial_bound(double count, double n, double alpha, double u) {
     const double x =
         outward_root(passed, in_p ? p : wilson(n - middle, n, z * z, z > 0), in_p);
     return in_p ? x : -x;
+}
+
+// A lower bound of a share rounded down, and its complement rounded up
+struct LowShare {
+    double low, rest;
+    double score() const {
+        const bool near = low < rest;
+        const double z = ndtri(near ? low : rest);
+        return rounded(near ? z : -z, ndtri_error, -inf);
+    }
+};
+inline LowShare clopper_pearson(double count, double n, double alpha) {
+    const double x = binomial_bound(count, n, alpha);
+    const double other = 1 - std::fabs(x);
+    if (x >= 0) return {x, std::nextafter(other, 1)};
+    return {std::nextafter(other, 0), -x};
 }
 
 // log Gamma(x) - (x - 1/2) log x + x - log(2 pi)/2 for x >= 1/2, to 4e-15: Stirling's

@@ -44,34 +44,76 @@ inline void upper_sums(double a, const double* y, int count, double* out) {
     }
 }
 
+// The places of lower and of upper tails, and half the points there; the rest is padding
+struct Sides {
+    int places[2][law_block];
+    double y[2][law_block];
+    int counts[2] = {0, 0};
+
+    Sides(const double (&x)[law_block], double border, double padding) {
+        for (auto& side : y)
+            for (double& each : side) each = padding;
+        for (int i = 0; i < law_block; ++i) {
+            const bool upper = x[i] >= border;
+            places[upper][counts[upper]] = i;
+            y[upper][counts[upper]] = 0.5 * x[i];
+            ++counts[upper];
+        }
+    }
+    // put(place, its number on that side)
+    template <class Put>
+    RSB_INLINE void each(int upper, Put put) const {
+        for (int j = 0; j < counts[upper]; ++j) put(places[upper][j], j);
+    }
+};
+
 template <class F>
 void central_block(const double (&x)[law_block], double df, double (&out)[law_block],
                    F value) {
     const double a = 0.5 * df;
-    // the places of upper and of lower tails, and what is there; the rest is padding
-    int places[2][law_block];
-    double y[2][law_block];
+    const Sides sides(x, df, a);
     double inner[2][law_block];
-    int counts[2] = {0, 0};
-    for (auto& side : y)
-        for (double& each : side) each = a;
-    for (int i = 0; i < law_block; ++i) {
-        const bool upper = x[i] >= df;
-        places[upper][counts[upper]] = i;
-        y[upper][counts[upper]] = 0.5 * x[i];
-        ++counts[upper];
-    }
-    lower_sums(a, y[0], counts[0], inner[0]);
-    upper_sums(a, y[1], counts[1], inner[1]);
-    for (int upper = 0; upper < 2; ++upper) {
-        for (int j = 0; j < counts[upper]; ++j) {
-            const double each = y[upper][j];
-            const Sum2 sum = upper ? central_upper(a, each, inner[upper][j])
-                                   : central_lower(a, each, inner[upper][j]);
-            const int i = places[upper][j];
+    lower_sums(a, sides.y[0], sides.counts[0], inner[0]);
+    upper_sums(a, sides.y[1], sides.counts[1], inner[1]);
+    for (int upper = 0; upper < 2; ++upper)
+        sides.each(upper, [&](int i, int j) {
+            const double y = 0.5 * x[i];
+            const Sum2 sum = upper ? central_upper(a, y, inner[1][j])
+                                   : central_lower(a, y, inner[0][j]);
             out[i] = value(CentralTail(CentralPoint({x[i], 0}, df), sum));
-        }
+        });
+}
+
+inline void poisson_sums(const PoissonSum& sum, const double* y, int count,
+                         double* out) {
+    for (int i = 0; i < count; i += law_chunk) {
+        vec at[4];
+        vec inner[4];
+        std::memcpy(at, y + i, sizeof at);
+        inner_poisson(sum, at, inner);
+        std::memcpy(out + i, inner, sizeof inner);
     }
+}
+
+template <class F>
+void poisson_block(const double (&x)[law_block], double df, double nc,
+                   double (&out)[law_block], F value) {
+    const double a = 0.5 * df;
+    const Sides sides(x, df + nc, a);
+    double inner[law_block];
+    const PoissonSum lower = poisson_lower(a, 0.5 * nc);
+    poisson_sums(lower, sides.y[0], sides.counts[0], inner);
+    sides.each(0, [&](int i, int j) {
+        out[i] = value(poisson_tail(false, x[i], df, lower.first, inner[j]));
+    });
+    const PoissonSum upper = poisson_upper(a, 0.5 * nc);
+    double central[law_block];
+    upper_sums(a, sides.y[1], sides.counts[1], central);
+    poisson_sums(upper, sides.y[1], sides.counts[1], inner);
+    sides.each(1, [&](int i, int j) {
+        const Sum2 first = central_upper(a, 0.5 * x[i], central[j]);
+        out[i] = value(poisson_tail(true, x[i], df, first, inner[j]));
+    });
 }
 
 template <class F>
@@ -87,23 +129,29 @@ void uniform_block(const double (&x)[law_block], const double (&df)[law_block],
                               : with_ncx2_tail(x[i], df[i], 0, value);
 }
 
-// `alone` at each point, or quicker, where all are of the central law: the `value` of
-// its tails
+// `alone` at each point, or quicker, where all are of one law without a contour: the
+// `value` of its tails
 template <class F>
 void ncx2_block(const double (&x)[law_block], const double (&df)[law_block],
                 const double (&nc)[law_block], double (&out)[law_block],
                 double (*alone)(double, double, double), F value) {
     bool inside = true;
+    bool central = true;
     bool one_law = true;
     bool uniform = true;
+    bool near_by = true;
     for (int i = 0; i < law_block; ++i) {
-        inside &= (x[i] > 0) & (x[i] < 1e120) & (nc[i] == 0);
-        one_law &= df[i] == df[0];
+        inside &= (x[i] > 0) & (x[i] < 1e120);
+        central &= nc[i] == 0;
+        one_law &= (df[i] == df[0]) & (nc[i] == nc[0]);
         uniform &= (df[i] > central_most) & (df[i] <= most_df);
+        near_by &= poisson_point(x[i], nc[i]);
     }
-    if (inside && uniform) return uniform_block(x, df, out, value);
-    if (inside && one_law && central_law(df[0], 0))
+    if (inside && central && uniform) return uniform_block(x, df, out, value);
+    if (inside && one_law && central_law(df[0], nc[0]))
         return central_block(x, df[0], out, value);
+    if (inside && one_law && near_by && poisson_law(df[0], nc[0]))
+        return poisson_block(x, df[0], nc[0], out, value);
     for (int i = 0; i < law_block; ++i) out[i] = alone(x[i], df[i], nc[i]);
 }
 

@@ -118,6 +118,9 @@ struct Excess {
     bool failed() const { return std::isgreater(value - error, 0); }
 };
 
+// Of a distance, by sigma: its square is still a normal number with digits to spare.
+constexpr double least_alpha = 1e-150;
+
 enum class Effort {
     rough,  // without an integral, NaN where that does not decide
     exact,
@@ -133,7 +136,10 @@ Excess excess(const Budget& p, const Envelope& e, double distance, bool up,
     const double outward = (1 + distance_error) * distance;
     const double target = p.target();
     const Ratio r = e.at(outward, p.sigma, up);
-    const double alpha = (1 + p.mean_lip) * outward / p.sigma;
+    double alpha = (1 + p.mean_lip) * outward / p.sigma;
+    // The gain grows with alpha, and a target of ordinary size does not see so small a
+    // one, whose square would underflow.
+    if (alpha > 0 && alpha < least_alpha && target > 1e-100) alpha = least_alpha;
     if (p.symmetric() && target > 0.01) {
         const MedianBall ball = median_ball(alpha, r, up, p.dim);
         if (ball.valid) {
@@ -311,6 +317,8 @@ double branch_radius(const Budget& p, const Envelope& e, bool up, Guess near_roo
         // outside of the bracket, or after so many steps that parabolas don't help
         if (!(next > low && next < high) || stuck || i > 20) {
             next = high < inf ? 0.5 * (low + high) : 2 * low;
+            // sigma leaves its place within a distance far below itself
+            if (low == 0 && i > 100) next = 0x1p-40 * high;
             step = 1;
         }
         // a jump of sigma, say: nothing between passed and failed is left to find

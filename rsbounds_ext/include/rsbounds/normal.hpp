@@ -86,26 +86,49 @@ inline double upper_tail(double z, double m) {
 }
 inline double upper_tail(double z) { return upper_tail(z, mills(z)); }
 
-// z > 0: log1p(-Q); -1 <= z <= 0: log P; below: -z^2/2 + log(M/sqrt(2 pi)), two terms
+// 2 P(Z <= z) - 1 for |z| < 1/16, within 2e-16
+inline double centred_twice(double z) {
+    const double v = z * z;
+    const double rest = 1 + v * (-1 / 6. + v * (1 / 40. + v * (-1 / 336. + v / 3456)));
+    return 0.7978845608028654 * z * rest;
+}
+
+// |z| < 1/16: log1p(2 P - 1) - log 2, by the series of 2 P - 1, so that 0 has the
+// logarithm of 1/2 and no step beside it. z > 0: log1p(-Q); -1 <= z <= 0: log P; below: -z^2/2 + log(M/sqrt(2 pi)), two terms
 // of one sign. The argument of every logarithm stays away from 1, so nothing cancels.
 inline double log_ndtr_from(double z, double m) {
     if (!(z < 38.6)) return z >= 38.6 ? -0.0 : z;
+    if (std::fabs(z) < 0.0625) return std::log1p(centred_twice(z)) - ln2;
     if (z > 0) return std::log1p(-upper_tail(z, m));
     if (z >= -1) return std::log(upper_tail(z, m));
     if (z < -1e150) return z < -1.8e154 ? -inf : -0.5 * z * z;
     return -0.5 * z * z + std::log(m / sqrt_2pi);
 }
+// P(Z <= z) itself, and the slope of its logarithm, phi/P
+inline double ndtr_from(double z, double m) {
+    if (!(std::fabs(z) < 39)) return z == z ? double(z > 0) : z;
+    const double tail = upper_tail(std::fabs(z), m);
+    return z < 0 ? tail : 1 - tail;
+}
+inline double log_ndtr_slope(double z) {
+    if (!(z < 39)) return z == z ? 0 : z;
+    if (z > 0) return exp_half_square(z) / (sqrt_2pi * (1 - upper_tail(z)));
+    return z < -1e150 ? -z : 1 / mills(-z);
+}
+
 // 0 for the z whose mills log_ndtr_from does not ask for: infinity would raise a flag
 inline double mills_place(double z) {
     const double size = std::fabs(z);
     return size <= 1e150 ? size : 0;
 }
 inline double log_ndtr(double z) { return log_ndtr_from(z, mills(mills_place(z))); }
+inline double ndtr(double z) { return ndtr_from(z, mills(mills_place(z))); }
 
 // Of many: as many at a time as registers hold
 constexpr int normal_block = 4 * native_lanes;
-inline void log_ndtr_block(const double (&z)[normal_block],
-                           double (&out)[normal_block]) {
+template <class F>
+RSB_INLINE void by_mills(const double (&z)[normal_block], double (&out)[normal_block],
+                         F from) {
     native at[4];
     native m[4];
     double places[normal_block];
@@ -113,7 +136,14 @@ inline void log_ndtr_block(const double (&z)[normal_block],
     std::memcpy(at, places, sizeof at);
     mills(at, m);
     for (int i = 0; i < normal_block; ++i)
-        out[i] = log_ndtr_from(z[i], m[i / native_lanes][i % native_lanes]);
+        out[i] = from(z[i], m[i / native_lanes][i % native_lanes]);
+}
+inline void log_ndtr_block(const double (&z)[normal_block],
+                           double (&out)[normal_block]) {
+    by_mills(z, out, log_ndtr_from);
+}
+inline void ndtr_block(const double (&z)[normal_block], double (&out)[normal_block]) {
+    by_mills(z, out, ndtr_from);
 }
 
 // p/q, polynomials of degrees M - 1 and N in x with q(0) = 1
@@ -215,6 +245,20 @@ inline Sum2 ndtri_exp_two(double log_p) {
     return ndtri_centre(beyond_half(log_p));
 }
 
+// The scores of the first `count`, each to its place: in arrays, several at a time
+inline void central_scores(const Sum2 (&q)[64], int count, const int (&place)[64],
+                           double (&out)[64]) {
+    double hi[64];
+    double lo[64];
+    double z[64];
+    for (int k = 0; k < 64; ++k) {
+        hi[k] = k < count ? q[k].hi : 0;
+        lo[k] = k < count ? q[k].lo : 0;
+    }
+    for (int k = 0; k < count; ++k) z[k] = ndtri_centre({hi[k], lo[k]}).hi;
+    for (int k = 0; k < count; ++k) out[place[k]] = z[k];
+}
+
 // Of many: those of one regime after another, as a branch that is guessed wrong costs
 // as much as a score. The places are listed without a branch.
 constexpr int score_block = 64;
@@ -240,7 +284,7 @@ inline void ndtri_exp_block(const double (&log_p)[score_block],
     for (int k = 0; k < middles; ++k) q[k] = beyond_half(log_p[middle[k]]);
     for (int k = 0; k < lows; ++k) out[low[k]] = -ndtri_tail({log_p[low[k]], 0}).hi;
     for (int k = 0; k < highs; ++k) out[high[k]] = ndtri_tail({log_q[k], 0}).hi;
-    for (int k = 0; k < middles; ++k) out[middle[k]] = ndtri_centre(q[k]).hi;
+    central_scores(q, middles, middle, out);
 }
 
 inline Sum2 ndtri_two(double p) {
@@ -253,5 +297,23 @@ inline Sum2 ndtri_two(double p) {
 
 inline double ndtri_exp(double log_p) { return ndtri_exp_two(log_p).hi; }
 inline double ndtri(double p) { return ndtri_two(p).hi; }
+
+// Of many: the central ones together
+inline void ndtri_block(const double (&p)[score_block], double (&out)[score_block]) {
+    int middle[score_block];
+    int outer[score_block];
+    int middles = 0;
+    int outers = 0;
+    for (int i = 0; i < score_block; ++i) {
+        const bool central = std::fabs(p[i] - 0.5) <= 0.425;
+        middle[middles] = outer[outers] = i;
+        middles += central;
+        outers += !central;
+    }
+    Sum2 q[score_block];
+    for (int k = 0; k < middles; ++k) q[k] = two_sum(p[middle[k]], -0.5);
+    central_scores(q, middles, middle, out);
+    for (int k = 0; k < outers; ++k) out[outer[k]] = ndtri(p[outer[k]]);
+}
 
 }  // namespace rsb

@@ -257,7 +257,7 @@ inline double ball_offset(double z, double dim, double s) {
 
 inline double ncx2_quantile(Sum2 score, double df, double nc) {
     const double z = score.hi;
-    if (!(df > 0 && df <= 1e8 && nc >= 0 && nc <= 1e60 && z == z)) return nan;
+    if (!(df > 0 && df <= most_df && nc >= 0 && nc <= 1e60 && z == z)) return nan;
     if (std::fabs(z) == inf) return z < 0 ? 0 : inf;
     if (std::fabs(z) >= half_space)
         return z < 0 ? 0 : (std::sqrt(nc) + z) * (std::sqrt(nc) + z);

@@ -101,7 +101,7 @@ class RenyiSquare {
         const double alpha = 1 / (std::fmax(y, 0.0) + inverse);
         const double s = y > 0 ? alpha * (inverse - square) : 1 - alpha;
         const double u = y > 0 ? alpha * inverse : 1 - alpha * y;
-        // bounds of the rounding errors: v up to 745 costs 1e-12, the rest a few units
+        // bounds of the rounding errors: v up to 373 costs 1e-12, the rest a few units
         const double least = rounded(gain(alpha, s), renyi_gain_error, -inf);
         const double excess =
             least - rounded(dim / 2 * loss(alpha, s, u), renyi_loss_error, inf);

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "large_df.hpp"
+#include "poisson.hpp"
 #include "quantile.hpp"
 
 namespace rsb {
@@ -185,18 +186,28 @@ inline Mixture ncx2_mixture(double x, double df, double nc) {
     return m;
 }
 
-constexpr double least_df = 1e-300;
-constexpr double most_df = 1e8;
-
 inline bool ncx2_domain(double df, double nc) {
     return df >= least_df && df <= most_df && nc >= 0 && nc <= 1e60;
 }
+
+// Its density comes from the contour, which needs no tail for it.
+struct PoissonPoint {
+    double x, df, nc;
+
+    double below() const { return poisson_tail(x, df, nc).below(); }
+    double above() const { return poisson_tail(x, df, nc).above(); }
+    double log_lower() const { return poisson_tail(x, df, nc).log_lower(); }
+    double log_upper() const { return poisson_tail(x, df, nc).log_upper(); }
+    double density_of_x() const { return ncx2_tail(x, df, nc).density_of_x(); }
+    double log_density() const { return ncx2_tail(x, df, nc).log_density(); }
+};
 
 // f of the tails of X: an object with below, above, log_lower, log_upper, log_density,
 // score
 template <class F>
 double with_ncx2_tail(double x, double df, double nc, F f) {
     if (central_law(df, nc)) return f(CentralTail({x, 0}, df));
+    if (poisson_law(df, nc) && poisson_point(x, nc)) return f(PoissonPoint{x, df, nc});
     if (uniform_law(df, nc)) {
         const UniformExponent at({x, 0}, ncx2_excess(x, df, 0), df);
         if (at.near()) return f(UniformTail(at));

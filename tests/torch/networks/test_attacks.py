@@ -121,7 +121,7 @@ def test_hooks_for_all_modules_do_not_reach_a_scheme():
     biased = locally_biased(
         nn.Sequential(line(1.0), nn.Tanh()), [[-1.0], [1.0]], [-1, 1], 0.5
     )
-    schemes = [level.scheme(1), level.scheme(1, sound=True), noise.scheme()]
+    schemes = [level.scheme(1), level.scheme(1).on_grid(), noise.scheme()]
     x = torch.ones(1)
     before = [scheme.sigma(x) for scheme in schemes], noise.centre(x.double())
     labels = biased.certify([[0.5]])
@@ -231,6 +231,7 @@ def test_a_refusal_names_the_line_of_code():
     refused(nn.MultiheadAttention(4, 2), "can't be exported for an input of shape")
 
 
+@pytest.mark.slow
 def test_buffers_that_change_are_refused():
     class Counting(nn.Module):
         def __init__(self):
@@ -279,6 +280,7 @@ def test_operations_in_place_and_views_count_as_what_they_compute(name):
     assert bound <= expected * 1.5
 
 
+@pytest.mark.slow
 def test_export_does_not_depend_on_its_surroundings():
     net = nn.Sequential(nn.Linear(4, 4), nn.Dropout(), nn.Tanh(), nn.Linear(4, 1))
     expected = freeze(net, 4).digest()
@@ -303,6 +305,7 @@ def test_export_does_not_depend_on_its_surroundings():
     refused(net.to("meta"), "can't be exported .*meta")
 
 
+@pytest.mark.slow
 def test_compiled_scripted_and_quantised_modules():
     net = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
     graph = freeze(net, 4)
@@ -429,6 +432,7 @@ def test_what_torch_caches_is_what_runs():
     assert abs(scheme.sigma(x) - scheme.sigma(y)) <= rate
 
 
+@pytest.mark.slow
 def test_a_parametrised_tensor_that_moves_is_refused():
     class Drop(nn.Module):
         def forward(self, tensor):
@@ -440,6 +444,7 @@ def test_a_parametrised_tensor_that_moves_is_refused():
         refused(layer, "dropout.* has no one value")
 
 
+@pytest.mark.slow
 def test_weights_that_are_not_finite_or_not_real_are_refused():
     for value in (torch.inf, torch.nan):
         layer = nn.Linear(4, 2)
@@ -601,6 +606,7 @@ def test_rows_are_computed_alone():
     assert torch.equal(mixing(torch.randn(3, 4)), torch.zeros(3, 4).double())
 
 
+@pytest.mark.slow
 def test_graphs_in_threads():
     net = nn.Sequential(nn.Linear(4, 30), nn.Tanh(), nn.Linear(30, 1))
 
@@ -668,9 +674,9 @@ def parts_of_schemes():
     biased = locally_biased(g, [[-1.0] * 4, [1.0] * 4], [-1, 1], 0.5)
     calls = [
         level.scheme(4).sigma,
-        level.scheme(4, sound=True).sigma,
+        level.scheme(4).on_grid().sigma,
         noise.scheme().sigma,
-        noise.scheme(sound=True).sigma,
+        noise.scheme().on_grid().sigma,
         lambda x: noise.centre(x).tolist(),
         lambda x: noise.offset(x.numpy()).tolist(),
         lambda x: [part.tolist() for part in biased.certify(x[None].numpy())],

@@ -178,6 +178,7 @@ def truth(net, x):
     return held[-1]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(composed([*EXACT, *EXACT_PAIRS]), st.integers(0, 2**20))
 def test_rounding_is_within_its_bound(net, seed):

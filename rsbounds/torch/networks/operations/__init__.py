@@ -6,11 +6,11 @@ The proofs are on the theory page on networks.
 from rsbounds.torch.networks.operations._arithmetic import ARITHMETIC
 from rsbounds.torch.networks.operations._copies import COPIES
 from rsbounds.torch.networks.operations._pointwise import POINTWISE
-from rsbounds.torch.networks.operations._record import Record
+from rsbounds.torch.networks.operations._record import OperationRecord
 from rsbounds.torch.networks.operations._reductions import REDUCTIONS
 from rsbounds.torch.networks.operations._weights import WEIGHTS
 
-TABLE: dict[str, Record] = {
+TABLE: dict[str, OperationRecord] = {
     **ARITHMETIC,
     **COPIES,
     **POINTWISE,

@@ -12,8 +12,8 @@ from rsbounds.torch.networks.operations._copies import root
 from rsbounds.torch.networks.operations._record import (
     UNIT_ROUNDOFF,
     Call,
-    Range,
-    Record,
+    OperationRecord,
+    SizeAndError,
     Term,
     none,
     zero,
@@ -27,20 +27,24 @@ def _times(call: Call, value: Value) -> float:
     return root(call.numel() // call.numel(value))
 
 
-def _operand(call: Call, argument: str, given: dict[Value, Range]) -> Range:
+def _operand(
+    call: Call, argument: str, ranges: dict[Value, SizeAndError]
+) -> SizeAndError:
     """The range of one side, which may be a constant."""
     side = call[argument]
     if isinstance(side, Value):
-        return given[side]
-    return Range(_size(side), 0.0)
+        return ranges[side]
+    return SizeAndError(_size(side), 0.0)
 
 
 def _size(constant: Any) -> float:
     return float(torch.as_tensor(constant, **DOUBLE).abs().max())
 
 
-def _ranges(call: Call, given: list[Range]) -> tuple[Range, Range]:
-    known = dict(zip(call.values, given, strict=True))
+def _ranges(
+    call: Call, ranges: list[SizeAndError]
+) -> tuple[SizeAndError, SizeAndError]:
+    known = dict(zip(call.values, ranges, strict=True))
     first, second = (_operand(call, argument, known) for argument in BOTH)
     return first, second
 
@@ -71,14 +75,14 @@ def _multiple(call: Call, value: Value, factor: float) -> float:
     return factor * times * (1.0 if 1.0 in (factor, times) else 1 + EPS)
 
 
-def _sum_range(call: Call, given: list[Range]) -> Range:
+def _sum_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
     sides = []
-    for factor, side in zip(_sum_factors(call), _ranges(call, given), strict=True):
+    for factor, side in zip(_sum_factors(call), _ranges(call, ranges), strict=True):
         lost = 0.0 if factor == 1 else UNIT_ROUNDOFF * factor * side.seen
-        sides.append(Range(factor * side.size, factor * side.error + lost))
+        sides.append(SizeAndError(factor * side.size, factor * side.error + lost))
     a, b = sides
     lost = UNIT_ROUNDOFF * (a.seen + b.seen)
-    return Range(a.size + b.size, a.error + b.error + lost)
+    return SizeAndError(a.size + b.size, a.error + b.error + lost)
 
 
 def _constant(call: Call) -> torch.Tensor:
@@ -125,10 +129,10 @@ def _product_norm(call: Call, value: Value) -> float:
     return largest * float(squares.max().sqrt()) * (1 + (times + 8) * EPS)
 
 
-def _product_range(call: Call, given: list[Range]) -> Range:
+def _product_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
     factor = float(_factors(call).max())
-    lost = UNIT_ROUNDOFF * factor * given[0].seen
-    return Range(factor * given[0].size, factor * given[0].error + lost)
+    lost = UNIT_ROUNDOFF * factor * ranges[0].seen
+    return SizeAndError(factor * ranges[0].size, factor * ranges[0].error + lost)
 
 
 def _extreme(call: Call) -> list[Term]:
@@ -140,15 +144,19 @@ def _extreme(call: Call) -> list[Term]:
     ]
 
 
-def _extreme_range(call: Call, given: list[Range]) -> Range:
-    a, b = _ranges(call, given)
-    return Range(max(a.size, b.size), max(a.error, b.error))
+def _extreme_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
+    a, b = _ranges(call, ranges)
+    return SizeAndError(max(a.size, b.size), max(a.error, b.error))
 
 
-_ADDITION = Record(BOTH, _sum, zero, _sum_range, affine=True, several=True)
-_PRODUCT = Record(BOTH, _product, zero, _product_range, affine=True, plain=_one_number)
+_ADDITION = OperationRecord(BOTH, _sum, zero, _sum_range, affine=True, several=True)
+_PRODUCT = OperationRecord(
+    BOTH, _product, zero, _product_range, affine=True, plain=_one_number
+)
 _QUOTIENT = replace(_PRODUCT, inputs=("self",))
-_EXTREME = Record(BOTH, _extreme, none, _extreme_range, root=True, several=True)
+_EXTREME = OperationRecord(
+    BOTH, _extreme, none, _extreme_range, root=True, several=True
+)
 
 ARITHMETIC = {
     "aten.add.Tensor": _ADDITION,

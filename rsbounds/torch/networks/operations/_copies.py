@@ -7,6 +7,7 @@ most. How often that is, is counted by running the operation on positions.
 
 import math
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,8 +16,8 @@ from rsbounds._numerics.rounding import EPS
 from rsbounds.torch.networks.graph import DOUBLE, Value
 from rsbounds.torch.networks.operations._record import (
     Call,
-    Range,
-    Record,
+    OperationRecord,
+    SizeAndError,
     Term,
     always,
     never,
@@ -27,14 +28,16 @@ from rsbounds.torch.networks.operations._record import (
 
 def copies(call: Call, value: Value) -> int:
     """How often the result holds one number of a value, at most."""
-    held = {other: torch.zeros(call.shape_of(other), **DOUBLE) for other in call.values}
+    tensors = {
+        other: torch.zeros(call.shape_of(other), **DOUBLE) for other in call.values
+    }
     count = call.numel(value)
     # Positions are whole numbers, exact in float64. A constant of the operation is the
     # same in both runs, a copy is not.
     positions = torch.arange(count, **DOUBLE)
     positions = positions.reshape(call.shape_of(value))
-    first = call.run(held | {value: positions})
-    copied = call.run(held | {value: positions + count}) != first
+    first = call.run(tensors | {value: positions})
+    copied = call.run(tensors | {value: positions + count}) != first
     found = first[copied].long().numpy()
     return int(np.bincount(found, minlength=1).max())
 
@@ -42,6 +45,25 @@ def copies(call: Call, value: Value) -> int:
 def root(count: float) -> float:
     """The square root, rounded up, exact for 0 and 1."""
     return math.sqrt(count) * (1 + 8 * EPS) if count > 1 else float(count)
+
+
+class Torus(NamedTuple):
+    """A value whose last axes are circles, each continued by some places in all."""
+
+    value: Value
+    further: tuple[int, ...]
+
+
+def continued(call: Call) -> Torus | None:
+    """The torus that a step continues, if it pads around one and does nothing else."""
+    step = call.step
+    if step.operation != "aten.pad.default" or step.arguments["mode"] != "circular":
+        return None
+    sides = list(step.arguments["pad"])
+    if min(sides) < 0:  # something is cut off
+        return None
+    totals = [a + b for a, b in zip(sides[::2], sides[1::2], strict=True)]
+    return Torus(call.values[0], tuple(reversed(totals)))
 
 
 def _terms(call: Call) -> list[Term]:
@@ -56,19 +78,19 @@ def _constant(call: Call, value: Value) -> float:
     return root(copies(call, value))
 
 
-def _range(call: Call, given: list[Range]) -> Range:
+def _range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
     """As the inputs, or as a constant among the numbers of the result."""
     zeros = {
         value: torch.zeros(call.shape_of(value), **DOUBLE) for value in call.values
     }
-    size, error = same(call, given)
+    size, error = same(call, ranges)
     result = call.run(zeros)
     constant = float(result.abs().max()) if result.numel() else 0.0
-    return Range(max(size, constant), error)
+    return SizeAndError(max(size, constant), error)
 
 
-def _record(*inputs: str, plain: bool = False) -> Record:
-    return Record(
+def _record(*inputs: str, plain: bool = False) -> OperationRecord:
+    return OperationRecord(
         inputs=inputs,
         terms=_terms,
         bend=zero,

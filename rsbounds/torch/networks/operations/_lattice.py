@@ -19,8 +19,8 @@ import torch
 from rsbounds._numerics.rounding import EPS
 from rsbounds.torch.networks.operations._norms import (
     Matrix,
+    cached,
     frobenius,
-    kept,
     one_thread,
     spectral_norm,
 )
@@ -43,7 +43,7 @@ def convolution(
     norms = []
     for group in weights.reshape(groups, -1, *weights.shape[1:]):
         norm = partial(_lattice_norm, group, stride, dilation)
-        norms.append(kept(group, (stride, dilation), norm))
+        norms.append(cached(group, (stride, dilation), norm))
     return max(norms) * _UP
 
 

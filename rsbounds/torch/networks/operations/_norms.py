@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 from rsbounds._numerics.rounding import EPS
 
 Matrix = NDArray[Any]
-_KEPT = 256
+_MOST_NORMS = 256
 _norms: dict[tuple[Any, ...], float] = {}
 
 
 def dense(matrix: Matrix) -> float:
     """The spectral norm of a matrix, or the largest of a stack of them."""
-    return kept(matrix, ("dense",), lambda: spectral_norm(torch.from_numpy(matrix)))
+    return cached(matrix, ("dense",), lambda: spectral_norm(torch.from_numpy(matrix)))
 
 
-def kept(array: Matrix, kind: tuple[Any, ...], norm: Callable[[], float]) -> float:
+def cached(array: Matrix, kind: tuple[Any, ...], norm: Callable[[], float]) -> float:
     """``norm()``, found again by the numbers of ``array`` and by ``kind``."""
     array = np.ascontiguousarray(array)
     key = (blake2b(array.tobytes()).digest(), array.shape, *kind)
     found = _norms.get(key)
     if found is None:
-        while len(_norms) >= _KEPT:
+        while len(_norms) >= _MOST_NORMS:
             _norms.pop(next(iter(_norms)), None)
         found = _norms[key] = norm()
     return found

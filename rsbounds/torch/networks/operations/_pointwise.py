@@ -12,8 +12,8 @@ from rsbounds.torch.networks.operations._record import (
     ELEMENTARY,
     UNIT_ROUNDOFF,
     Call,
-    Range,
-    Record,
+    OperationRecord,
+    SizeAndError,
     always,
     never,
     none,
@@ -27,12 +27,12 @@ Constant = Callable[[Call], float]
 def _record(
     slope: float | Constant,
     bend: float | Constant | None,
-    rounding: Callable[[Call, list[Range]], Range],
+    rounding: Callable[[Call, list[SizeAndError]], SizeAndError],
     *,
     settle: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     affine: bool = False,
-) -> Record:
-    return Record(
+) -> OperationRecord:
+    return OperationRecord(
         inputs=("self",),
         terms=one_term(_constant(slope)),
         bend=none if bend is None else _constant(bend),
@@ -48,39 +48,39 @@ def _constant(value: float | Constant) -> Constant:
     return value if callable(value) else lambda call: value
 
 
-def _bounded(slope: float) -> Callable[[Call, list[Range]], Range]:
+def _bounded(slope: float) -> Callable[[Call, list[SizeAndError]], SizeAndError]:
     """The range of a function with values in [-1, 1]."""
-    return lambda call, given: Range(1.0, slope * given[0].error + ELEMENTARY)
+    return lambda call, ranges: SizeAndError(1.0, slope * ranges[0].error + ELEMENTARY)
 
 
-def _times_share(slope: float) -> Callable[[Call, list[Range]], Range]:
+def _times_share(slope: float) -> Callable[[Call, list[SizeAndError]], SizeAndError]:
     """The range of x times a factor in [0, 1]."""
 
-    def found(call: Call, given: list[Range]) -> Range:
-        lost = slope * given[0].error + ELEMENTARY * given[0].seen
-        return Range(given[0].size, lost)
+    def found(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
+        lost = slope * ranges[0].error + ELEMENTARY * ranges[0].seen
+        return SizeAndError(ranges[0].size, lost)
 
     return found
 
 
-def scaled(factor: float, given: Range) -> Range:
+def scaled(factor: float, at_input: SizeAndError) -> SizeAndError:
     """The range of a number times a constant of that size, at most."""
-    lost = UNIT_ROUNDOFF * factor * given.seen
-    return Range(factor * given.size, factor * given.error + lost)
+    lost = UNIT_ROUNDOFF * factor * at_input.seen
+    return SizeAndError(factor * at_input.size, factor * at_input.error + lost)
 
 
-def _clamped(*limits: str) -> Callable[[Call, list[Range]], Range]:
-    def found(call: Call, given: list[Range]) -> Range:
+def _clamped(*limits: str) -> Callable[[Call, list[SizeAndError]], SizeAndError]:
+    def found(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
         ends = [abs(float(call[key])) for key in limits if call[key] is not None]
-        size, error = given[0]
+        size, error = ranges[0]
         # with both limits the input's size doesn't matter
-        return Range(max(ends) if len(ends) == 2 else max(size, *ends), error)
+        return SizeAndError(max(ends) if len(ends) == 2 else max(size, *ends), error)
 
     return found
 
 
-def _relu6(call: Call, given: list[Range]) -> Range:
-    return Range(6.0, given[0].error)
+def _relu6(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
+    return SizeAndError(6.0, ranges[0].error)
 
 
 def _leak(call: Call) -> float:
@@ -91,8 +91,8 @@ def _prelu(call: Call) -> float:
     return max(1.0, float(np.abs(call.array("weight")).max()))
 
 
-def _scaled_by(slope: Constant) -> Callable[[Call, list[Range]], Range]:
-    return lambda call, given: scaled(slope(call), given[0])
+def _scaled_by(slope: Constant) -> Callable[[Call, list[SizeAndError]], SizeAndError]:
+    return lambda call, ranges: scaled(slope(call), ranges[0])
 
 
 # scale x for x > 0, else scale alpha (exp(inner x) - 1)
@@ -118,11 +118,11 @@ def _elu(call: Call) -> float:
     return slope if slope >= exact else slope * (1 + 2 * EPS)
 
 
-def _elu_range(call: Call, given: list[Range]) -> Range:
+def _elu_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
     alpha, scale, _ = _elu_numbers(call)
-    size = scale * max(given[0].size, alpha)
-    lost = ELEMENTARY * scale * max(alpha, 0.0 if scale == 1 else given[0].seen)
-    return Range(size, _elu(call) * given[0].error + lost)
+    size = scale * max(ranges[0].size, alpha)
+    lost = ELEMENTARY * scale * max(alpha, 0.0 if scale == 1 else ranges[0].seen)
+    return SizeAndError(size, _elu(call) * ranges[0].error + lost)
 
 
 # Softplus is log(1 + exp(beta x))/beta. torch's linear part beyond a threshold begins
@@ -155,14 +155,14 @@ def _softplus_bend(call: Call) -> float:
     return abs(float(call["beta"])) / 4
 
 
-def _softplus_range(call: Call, given: list[Range]) -> Range:
-    size = given[0].size + math.log(2) / abs(float(call["beta"]))
-    return Range(size, given[0].error + ELEMENTARY * (size + given[0].error))
+def _softplus_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
+    size = ranges[0].size + math.log(2) / abs(float(call["beta"]))
+    return SizeAndError(size, ranges[0].error + ELEMENTARY * (size + ranges[0].error))
 
 
-def _log_sigmoid_range(call: Call, given: list[Range]) -> Range:
-    size = given[0].size + math.log(2)
-    return Range(size, given[0].error + ELEMENTARY * (size + given[0].error))
+def _log_sigmoid_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
+    size = ranges[0].size + math.log(2)
+    return SizeAndError(size, ranges[0].error + ELEMENTARY * (size + ranges[0].error))
 
 
 def _gelu(call: Call) -> float:

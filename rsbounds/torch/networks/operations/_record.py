@@ -18,8 +18,8 @@ __all__ = [
     "ELEMENTARY",
     "Call",
     "NoBound",
-    "Range",
-    "Record",
+    "OperationRecord",
+    "SizeAndError",
     "Term",
     "affine_range",
     "same",
@@ -34,7 +34,7 @@ class NoBound(ValueError):
     """No bound of an operation's rounding is known."""
 
 
-class Range(NamedTuple):
+class SizeAndError(NamedTuple):
     """Bounds in the maximum norm: the exact value's size, the computed one's error."""
 
     size: float
@@ -98,17 +98,17 @@ class Call:
         found = torch.as_tensor(self[argument], **DOUBLE).numpy()
         return np.asarray(found, dtype=np.float64)
 
-    def run(self, held: dict[Value, torch.Tensor]) -> torch.Tensor:
-        return run(self.step, held)
+    def run(self, tensors: dict[Value, torch.Tensor]) -> torch.Tensor:
+        return run(self.step, tensors)
 
     def refuse(self, reason: str) -> ValueError:
         return ValueError(f"{self.step.operation} {reason} ({self.step.place})")
 
 
-Rounding = Callable[[Call, list[Range]], Range]
+Rounding = Callable[[Call, list[SizeAndError]], SizeAndError]
 
 
-def _unknown(call: Call, given: list[Range]) -> Range:
+def _unknown(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
     raise NoBound(
         f"no bound of the rounding of {call.step.operation} is known "
         f"({call.step.place})"
@@ -116,17 +116,17 @@ def _unknown(call: Call, given: list[Range]) -> Range:
 
 
 def always(call: Call) -> bool:
-    """Whatever the call."""
+    """True, for every call."""
     return True
 
 
 def never(call: Call) -> bool:
-    """Whatever the call."""
+    """False, for every call."""
     return False
 
 
 @dataclass(frozen=True)
-class Record:
+class OperationRecord:
     """What is known of one operation.
 
     Parameters
@@ -183,12 +183,14 @@ def one_term(constant: Callable[[Call], float]) -> Callable[[Call], list[Term]]:
     return lambda call: [Term(call.values[0], lambda: constant(call))]
 
 
-def same(call: Call, given: list[Range]) -> Range:
+def same(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
     """The range of a result made of its inputs' numbers, without rounding."""
-    return Range(max(r.size for r in given), max(r.error for r in given))
+    return SizeAndError(max(r.size for r in ranges), max(r.error for r in ranges))
 
 
-def affine_range(given: Range, sums: float, terms: int, offset: float) -> Range:
+def affine_range(
+    at_input: SizeAndError, sums: float, terms: int, offset: float
+) -> SizeAndError:
     """The range of weighted sums.
 
     ``sums`` is the largest sum of weights' sizes, ``terms`` how many numbers a sum has,
@@ -200,5 +202,5 @@ def affine_range(given: Range, sums: float, terms: int, offset: float) -> Range:
     if not steps < 0.5:
         raise NoBound(f"a sum of {terms} terms has no bound of its rounding")
     gamma = steps / (1 - steps)
-    lost = gamma * (sums * given.seen + offset)
-    return Range(sums * given.size + offset, sums * given.error + lost)
+    lost = gamma * (sums * at_input.seen + offset)
+    return SizeAndError(sums * at_input.size + offset, sums * at_input.error + lost)

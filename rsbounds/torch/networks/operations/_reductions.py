@@ -19,8 +19,8 @@ from rsbounds.torch.networks.operations._record import (
     ELEMENTARY,
     UNIT_ROUNDOFF,
     Call,
-    Range,
-    Record,
+    OperationRecord,
+    SizeAndError,
     affine_range,
     none,
     one_term,
@@ -35,12 +35,12 @@ def _group(call: Call) -> int:
     return call.numel(call.values[0]) // call.numel()
 
 
-def _sum_range(call: Call, given: list[Range]) -> Range:
-    return affine_range(given[0], float(_group(call)), _group(call), 0.0)
+def _sum_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
+    return affine_range(ranges[0], float(_group(call)), _group(call), 0.0)
 
 
-def _mean_range(call: Call, given: list[Range]) -> Range:
-    return affine_range(given[0], 1.0, _group(call), 0.0)
+def _mean_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
+    return affine_range(ranges[0], 1.0, _group(call), 0.0)
 
 
 def _mean(call: Call) -> float:
@@ -119,9 +119,9 @@ def _schur(matrix: NDArray[np.float64]) -> float:
     return math.sqrt(rows * columns) * (1 + 8 * EPS)
 
 
-def _average_range(call: Call, given: list[Range]) -> Range:
+def _average_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
     terms = math.prod(int((matrix != 0).sum(0).max()) for matrix in _matrices(call))
-    return affine_range(given[0], _override(call), terms, 0.0)
+    return affine_range(ranges[0], _override(call), terms, 0.0)
 
 
 # Maxima over windows that overlap.
@@ -147,7 +147,7 @@ def _max_pool(call: Call) -> float:
 
 
 def _adaptive_max_pool(call: Call) -> float:
-    """The same, for windows that share their places with those of averages."""
+    """The term of adaptive max pooling, whose windows are those of averages."""
     return root(math.prod(int((m != 0).sum(1).max()) for m in _matrices(call)))
 
 
@@ -155,26 +155,26 @@ def _adaptive_max_pool(call: Call) -> float:
 # of sizes.
 
 
-def _softmax_range(call: Call, given: list[Range]) -> Range:
+def _softmax_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
     terms = call.shape_of(call.values[0])[call["dim"]] if call.shape else 1
     # x - max x is rounded, and exp makes of it a relative error
-    spread = 4 * UNIT_ROUNDOFF * given[0].seen
+    spread = 4 * UNIT_ROUNDOFF * ranges[0].seen
     if not spread < 0.1:
-        return Range(1.0, 2.0)  # no two probabilities are that far apart
+        return SizeAndError(1.0, 2.0)  # no two probabilities are that far apart
     lost = math.expm1(spread) + 2 * (terms * UNIT_ROUNDOFF + ELEMENTARY)
-    return Range(1.0, given[0].error / 2 + 2 * lost)
+    return SizeAndError(1.0, ranges[0].error / 2 + 2 * lost)
 
 
 def _linear(
     constant: Callable[[Call], float],
-    rounding: Callable[[Call, list[Range]], Range],
-) -> Record:
-    return Record(("self",), one_term(constant), zero, rounding, affine=True)
+    rounding: Callable[[Call, list[SizeAndError]], SizeAndError],
+) -> OperationRecord:
+    return OperationRecord(("self",), one_term(constant), zero, rounding, affine=True)
 
 
-def _picked(constant: Callable[[Call], float]) -> Record:
+def _picked(constant: Callable[[Call], float]) -> OperationRecord:
     """A record of what picks some of its inputs' numbers."""
-    return Record(("self",), one_term(constant), none, same)
+    return OperationRecord(("self",), one_term(constant), none, same)
 
 
 def _sorted(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -221,7 +221,7 @@ REDUCTIONS = {
         )
     },
     "aten.topk.default": replace(_SORTED, settle=_sorted),
-    "aten.softmax.int": Record(
+    "aten.softmax.int": OperationRecord(
         ("self",), one_term(lambda call: 0.5), none, _softmax_range
     ),
 }

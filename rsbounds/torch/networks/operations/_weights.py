@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,13 @@ from numpy.typing import NDArray
 from rsbounds._numerics.rounding import EPS
 from rsbounds.torch.networks.graph import Value
 from rsbounds.torch.networks.operations import _lattice
-from rsbounds.torch.networks.operations._copies import root
+from rsbounds.torch.networks.operations._copies import Torus, continued, root
 from rsbounds.torch.networks.operations._norms import dense, frobenius, longest_column
 from rsbounds.torch.networks.operations._record import (
     ELEMENTARY,
     Call,
-    Range,
-    Record,
+    OperationRecord,
+    SizeAndError,
     Term,
     affine_range,
     none,
@@ -47,10 +46,10 @@ def _linear(call: Call) -> list[Term]:
     ]
 
 
-def _linear_range(call: Call, given: list[Range]) -> Range:
+def _linear_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
     sizes = np.abs(call.array("weight"))
     sums = float(sizes.sum(-1).max())
-    return affine_range(given[0], sums, sizes.shape[-1], _size(call, "bias"))
+    return affine_range(ranges[0], sums, sizes.shape[-1], _size(call, "bias"))
 
 
 def _product(call: Call) -> list[Term]:
@@ -73,14 +72,14 @@ def _constant_side(call: Call) -> str:
     return second if isinstance(call[first], Value) else first
 
 
-def _product_range(call: Call, given: list[Range]) -> Range:
+def _product_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
     side = _constant_side(call)
     sizes = np.abs(call.array(side))
     # numbers of the result are weighted by the rows of a constant on the left, by the
     # columns of one on the right
     left = side == next(iter(call.step.arguments))
     axis = -1 if left or sizes.ndim == 1 else -2
-    return affine_range(given[0], float(sizes.sum(axis).max()), sizes.shape[axis], 0.0)
+    return affine_range(ranges[0], float(sizes.sum(axis).max()), sizes.shape[axis], 0.0)
 
 
 # Convolutions.
@@ -96,60 +95,67 @@ def tupled(value: Any, axes: int) -> tuple[int, ...]:
     return tuple(found) * (axes // len(found))
 
 
+def _lattice_norm(call: Call, stride: tuple[int, ...]) -> float:
+    """The norm on the infinite lattice, which a finite image with zeros around has."""
+    dilation = tupled(call["dilation"], _axes(call))
+    return _lattice.convolution(call.array("weight"), stride, dilation, call["groups"])
+
+
+def _transposed(call: Call) -> list[Term]:
+    """The adjoint of a convolution, of whatever value it is given."""
+    stride = tupled(call["stride"], _axes(call))
+    return [Term(call.values[0], lambda: _lattice_norm(call, stride))]
+
+
 def _convolution(call: Call) -> list[Term]:
-    axes = _axes(call)
-    stride = tupled(call["stride"], axes)
-    dilation = tupled(call["dilation"], axes)
-    norm = partial(_lattice.convolution, dilation=dilation, groups=call["groups"])
-    value = call.values[0]
-    padded = call.producer(value)
-    if padded is not None and _wraps(call, padded, dilation):
+    torus = _torus(call)
+    if torus is not None:
         # with its padding the convolution is some rows of a circulant matrix, whose
         # norm is that of the symbol at some points of the torus
-        return [
-            Term(
-                padded.values[0],
-                lambda: norm(call.array("weight"), stride=(1,) * axes),
-            )
-        ]
-    return [Term(value, lambda: norm(call.array("weight"), stride=stride))]
+        every = (1,) * _axes(call)
+        return [Term(torus.value, lambda: _lattice_norm(call, every))]
+    stride = tupled(call["stride"], _axes(call))
+    return [Term(call.values[0], lambda: _lattice_norm(call, stride))]
 
 
-def _wraps(call: Call, padded: Call, dilation: tuple[int, ...]) -> bool:
-    """Tell whether the input of a convolution is padded around the torus.
+def _torus(call: Call) -> Torus | None:
+    """The torus that a convolution goes around at most once, where there is one.
 
-    And not so wide that an output would be repeated.
+    Its outputs are then different rows of the circulant matrix: it adds no padding of
+    its own, and no axis is continued further than the kernel reaches. Nothing else
+    than a convolution has such rows: a transposed one sums over places of the
+    continued axis that are copies of each other.
     """
-    step = padded.step
-    if step.operation != "aten.pad.default" or step.arguments["mode"] != "circular":
-        return False
-    kernel = call.array("weight").shape[2:]
-    sides = list(step.arguments["pad"])
-    if len(sides) != 2 * len(kernel) or min(sides) < 0:
-        return False
-    totals = [a + b for a, b in zip(sides[::2], sides[1::2], strict=True)][::-1]
-    reaches = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
-    own = call["padding"]
+    before = call.producer(call.values[0])
+    torus = None if before is None else continued(before)
+    padding = call["padding"]
     # "same" pads with zeros besides
-    return (own == "valid" or (not isinstance(own, str) and not any(own))) and all(
-        total <= reach for total, reach in zip(totals, reaches, strict=True)
+    bare = padding == "valid" or (not isinstance(padding, str) and not any(padding))
+    if torus is None or not bare:
+        return None
+    kernel = call.array("weight").shape[2:]
+    dilation = tupled(call["dilation"], len(kernel))
+    reaches = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+    fits = len(torus.further) == len(reaches) and all(
+        further <= reach for further, reach in zip(torus.further, reaches, strict=True)
     )
+    return torus if fits else None
 
 
-def _convolution_range(call: Call, given: list[Range]) -> Range:
+def _convolution_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
     kernels = np.abs(call.array("weight"))
     sums = float(kernels.reshape(len(kernels), -1).sum(1).max())
-    return affine_range(given[0], sums, kernels[0].size, _size(call, "bias"))
+    return affine_range(ranges[0], sums, kernels[0].size, _size(call, "bias"))
 
 
-def _transposed_range(call: Call, given: list[Range]) -> Range:
+def _transposed_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
     kernels = np.abs(call.array("weight"))  # (in, out/groups, ...)
     groups = call["groups"]
     inputs = len(kernels) // groups
     kernels = kernels.reshape(groups, inputs, kernels.shape[1], -1)
     sums = float(kernels.sum((1, 3)).max())
     terms = inputs * kernels.shape[-1]
-    return affine_range(given[0], sums, terms, _size(call, "bias"))
+    return affine_range(ranges[0], sums, terms, _size(call, "bias"))
 
 
 # Normalisation.
@@ -190,7 +196,8 @@ def _merged(before: Call, scales: NDArray[np.float64]) -> Term | None:
     """
     operation = before.step.operation
     ndim = len(before.shape)
-    if operation not in ("aten.linear.default", *_BOTH):
+    layer = _LAYERS.get(operation)
+    if layer is None:
         return None
     weights = before.array("weight")
     if ndim != weights.ndim:
@@ -198,19 +205,17 @@ def _merged(before: Call, scales: NDArray[np.float64]) -> Term | None:
         return None
     groups = before["groups"] if operation in _TRANSPOSED else 1
     if operation in _TRANSPOSED:  # (in, out/groups, ...)
-        each = scales.reshape(groups, 1, -1, *[1] * (ndim - 2))
+        factors = scales.reshape(groups, 1, -1, *[1] * (ndim - 2))
     else:
-        each = scales.reshape(1, -1, *[1] * (ndim - 1))
+        factors = scales.reshape(1, -1, *[1] * (ndim - 1))
     grouped = weights.reshape(groups, -1, *weights.shape[1:])
-    products = grouped * each
-    if (np.abs(products) < _NEAR_0)[(grouped != 0) & (each != 0)].any():
+    products = grouped * factors
+    if (np.abs(products) < _NEAR_0)[(grouped != 0) & (factors != 0)].any():
         return None
     scaled = products.reshape(weights.shape)
     # a convolution's norm is at most that of the matrix of its kernels' sums of sizes
     lost = _SPACED * frobenius(np.abs(scaled).reshape(*scaled.shape[:2], -1).sum(-1))
-    if operation == "aten.linear.default":
-        return Term(before.values[0], lambda: dense(scaled) + lost)
-    (term,) = _convolution(_Weighted(before.graph, before.index, scaled))
+    (term,) = layer(_Weighted(before.graph, before.index, scaled))
     return Term(term.value, lambda: term.constant() + lost)
 
 
@@ -228,12 +233,12 @@ class _Weighted(Call):
         return super().array(argument)
 
 
-def _batch_norm_range(call: Call, given: list[Range]) -> Range:
+def _batch_norm_range(call: Call, ranges: list[SizeAndError]) -> SizeAndError:
     scales = np.abs(_scales(call))
     mean = np.abs(call.array("running_mean"))
     bias = 0.0 if call["bias"] is None else np.abs(call.array("bias"))
-    seen = float((scales * (given[0].seen + mean) + bias).max())
-    return Range(seen, float(scales.max()) * given[0].error + ELEMENTARY * seen)
+    seen = float((scales * (ranges[0].seen + mean) + bias).max())
+    return SizeAndError(seen, float(scales.max()) * ranges[0].error + ELEMENTARY * seen)
 
 
 def _normalised(call: Call) -> list[Term]:
@@ -249,10 +254,10 @@ def _normalised(call: Call) -> list[Term]:
 
 def _affine(
     terms: Callable[[Call], list[Term]],
-    rounding: Callable[[Call, list[Range]], Range],
+    rounding: Callable[[Call, list[SizeAndError]], SizeAndError],
     *inputs: str,
-) -> Record:
-    return Record(inputs, terms, zero, rounding, affine=True)
+) -> OperationRecord:
+    return OperationRecord(inputs, terms, zero, rounding, affine=True)
 
 
 _CONVOLUTIONS = [
@@ -263,7 +268,12 @@ _TRANSPOSED = [
     "aten.conv_transpose2d.input",
     "aten.conv_transpose3d.input",
 ]
-_BOTH = (*_CONVOLUTIONS, *_TRANSPOSED)
+# Layers whose rows, or channels, are the axis 1 of their result.
+_LAYERS: dict[str, Callable[[Call], list[Term]]] = {
+    "aten.linear.default": _linear,
+    **dict.fromkeys(_CONVOLUTIONS, _convolution),
+    **dict.fromkeys(_TRANSPOSED, _transposed),
+}
 
 WEIGHTS = {
     "aten.linear.default": _affine(_linear, _linear_range, "input"),
@@ -274,12 +284,12 @@ WEIGHTS = {
         name: _affine(_convolution, _convolution_range, "input")
         for name in _CONVOLUTIONS
     },
-    **{name: _affine(_convolution, _transposed_range, "input") for name in _TRANSPOSED},
+    **{name: _affine(_transposed, _transposed_range, "input") for name in _TRANSPOSED},
     "aten._native_batch_norm_legit_no_training.default": _affine(
         _batch_norm, _batch_norm_range, "input"
     ),
     **{
-        f"aten.{kind}_norm.default": Record(("input",), _normalised, none)
+        f"aten.{kind}_norm.default": OperationRecord(("input",), _normalised, none)
         for kind in ("layer", "group")
     },
 }

@@ -8,7 +8,7 @@ from rsbounds.special import ndtri
 ROUNDING = 1e-13  # more than all that is computed is rounded by
 
 
-def lower(successes, n, alpha, u):
+def lower(successes, n, alpha):
     width = np.sqrt(-np.log(alpha) / (2 * n))
     p = np.maximum(successes / n - width - ROUNDING, 0.0)
     z = ndtri(p)

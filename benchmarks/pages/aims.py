@@ -1,0 +1,412 @@
+"""What calls take beside the least that they could: aims.md, and aims.csv with all.
+
+    python benchmarks/pages/aims.py
+
+``--anchors 10000 --rows 200000`` takes smaller clouds and files. Times are processor
+times of all threads; each call and what it is held against take turns in one run of
+some minutes. The page is written anew with each line.
+"""
+
+import argparse
+import csv
+import functools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.special
+import scipy.stats
+from machine import machine
+
+from rsbounds import certify_dataset, confidence, lbrs, schemes, special
+from rsbounds.semielastic import KNNSigma
+
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "aims.md"
+ANCHORS, DIM, POINTS = 60_000, 784, 256
+ROWS = 1_000_000
+TURNS = 3
+CALLS = 300  # of one number
+ALPHA = 0.001
+
+#: One call in a process of its own: its first and a later time, in processor seconds.
+FIRST = """
+import json, time
+import numpy as np
+from rsbounds import lbrs
+from rsbounds.semielastic import KNNSigma
+x = np.random.default_rng(0).random((1000, 20))
+labels = np.arange(1000) % 3
+calls = {
+    "neighbour_radius": lambda: lbrs.neighbour_radius(x[:9], x, labels),
+    "KNNSigma": lambda: KNNSigma(x, .5, .1, 5).sigma(x[:9]),
+}
+def timed(call):
+    begun = time.process_time()
+    call()
+    return time.process_time() - begun
+found = {name: (timed(c), min(timed(c) for _ in range(5))) for name, c in calls.items()}
+print(json.dumps(found))
+"""
+
+
+#: The chances of 0, 1, ... successes of so many, each of one chance.
+Law = Callable[[int, float], Any]
+
+
+class Line(NamedTuple):
+    """What takes ``ours`` seconds, beside what takes ``theirs``; the aim of both's
+    ratio.
+    """
+
+    what: str
+    beside: str
+    ours: float
+    theirs: float
+    aim: float
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.theirs
+
+
+def seconds(call: Callable[[], object], number: int = 1) -> float:
+    begun = time.process_time()
+    for _ in range(number):
+        call()
+    return (time.process_time() - begun) / number
+
+
+def turns(
+    ours: Callable[[], object],
+    theirs: Callable[[], object],
+    number: int = 1,
+    rounds: int = TURNS,
+) -> tuple[float, float]:
+    """The median times of two calls that take turns."""
+    times = [(seconds(ours, number), seconds(theirs, number)) for _ in range(rounds)]
+    return median(a for a, _ in times), median(b for _, b in times)
+
+
+# --- scans over anchors
+
+
+def isotropic(rng: np.random.Generator, labels: Any) -> Any:
+    centres = rng.uniform(0, 1, (10, DIM))
+    return centres[labels] + 0.1 * rng.standard_normal((len(labels), DIM))
+
+
+def of_rank_20(rng: np.random.Generator, labels: Any) -> Any:
+    centres = rng.uniform(0, 1, (10, DIM))
+    bases = rng.standard_normal((10, 20, DIM)) / DIM**0.5
+    points = centres[labels]
+    for label in range(10):
+        own = labels == label
+        points[own] += rng.standard_normal((own.sum(), 20)) @ bases[label]
+    return points
+
+
+def uniform(rng: np.random.Generator, labels: Any) -> Any:
+    return rng.uniform(0, 1, (len(labels), DIM))
+
+
+CLOUDS = {
+    "isotropic clusters": isotropic,
+    "clusters of rank 20": of_rank_20,
+    "uniform": uniform,
+}
+
+
+def scans(anchors: int, points: int = POINTS) -> Iterator[Line]:
+    """Every scan of every cloud, what is measured of the anchors included."""
+    for name, cloud in CLOUDS.items():
+        rng = np.random.default_rng(0)
+        labels = rng.integers(0, 10, anchors + points)
+        drawn = cloud(rng, labels)
+        x, memory, own = drawn[anchors:], drawn[:anchors], labels[:anchors]
+        beside = f"product {points} x {DIM} x {anchors:,}"
+
+        def multiplied(x: Any = x, memory: Any = memory) -> Any:
+            return np.dot(x, memory.T)
+
+        multiplied()
+        for norm, method in product((1, 2, np.inf), ("paper", "tight")):
+            scan = functools.partial(
+                lbrs.neighbour_radius, x, memory, own, norm=norm, method=method
+            )
+            what = f"`neighbour_radius`, norm {norm}, {method}, {name}"
+            yield Line(what, beside, *turns(scan, multiplied, rounds=1), 3)
+
+        def levels(x: Any = x, memory: Any = memory) -> Any:
+            return KNNSigma(memory, 0.5, 0.01, 20, 1.0).sigma(x)
+
+        yield Line(
+            f"`KNNSigma`, {name}", beside, *turns(levels, multiplied, rounds=1), 3
+        )
+
+
+def levels_among(anchors: int) -> Iterator[Line]:
+    """The mean level of all anchors, and one query."""
+    memory = np.random.default_rng(0).random((anchors, DIM))
+    x = memory[0] + 0.01
+    one = KNNSigma(memory, 0.5, 0.01, 20, 1.0)
+    yield Line(
+        f'`KNNSigma(shift="mean")`, {anchors:,} anchors',
+        f"product {anchors:,} x {DIM} x {anchors:,}",
+        *turns(
+            lambda: KNNSigma(memory, 0.5, 0.01, 20), lambda: np.dot(memory, memory.T)
+        ),
+        3,
+    )
+    yield Line(
+        f"`KNNSigma.sigma` of one point, {anchors:,} anchors",
+        "product of matrix and vector (BLAS)",
+        *turns(lambda: one.sigma(x), lambda: memory @ x, 10),
+        3,
+    )
+
+
+def first_calls() -> Iterator[Line]:
+    """What a process takes for a first call more than for others, beside 50 ms."""
+    words = [sys.executable, "-c", FIRST]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    for name, (first, later) in json.loads(done.stdout).items():
+        more = max(first - later, 1e-6)
+        yield Line(f"first `{name}`, beyond later ones", "50 ms", more, 0.05, 1)
+
+
+# --- calls of one number
+
+
+def scalars() -> Iterator[Line]:
+    """Special functions of one number beside SciPy's ufunc."""
+    pairs = {
+        "log_ndtr": (special.log_ndtr, scipy.special.log_ndtr, (-1.5,)),
+        "ndtri": (special.ndtri, scipy.special.ndtri, (0.3,)),
+        "ndtri_exp": (special.ndtri_exp, scipy.special.ndtri_exp, (-1.5,)),
+    }
+    for name, (ours, peer, given) in pairs.items():
+        both = functools.partial(ours, *given), functools.partial(peer, *given)
+        yield Line(f"`{name}`", "SciPy's", *turns(*both, 10 * CALLS), 1.5)
+    both = (
+        functools.partial(confidence.lower_bound, 950, 1000, ALPHA),
+        functools.partial(scipy.special.betaincinv, 950, 51, ALPHA),
+    )
+    yield Line("`lower_bound`", "SciPy's betaincinv", *turns(*both, CALLS), 1.5)
+
+
+def radii() -> Iterator[Line]:
+    """A scheme's radius of scores that it was not asked before."""
+    continuous = (
+        schemes.gaussian(0.5),
+        schemes.laplace(0.5),
+        schemes.uniform(0.5),
+        schemes.exponential(0.5),
+    )
+    discrete = (
+        schemes.mask(50, 5),
+        schemes.flips(0.1, 0.3),
+        schemes.categorical(0.6, 3),
+        schemes.deletion(0.9),
+    )
+    for aim, several in ((50e-6, continuous), (200e-6, discrete)):
+        for scheme in several:
+            own = getattr(scheme, "own_level", None)
+            level = scheme.sigma(np.zeros(2)) if own is None else own
+            scores = iter(np.linspace(1.1, 1.3, (TURNS + 1) * CALLS).tolist())
+
+            def ask(scheme: Any = scheme, scores: Any = scores, z: Any = level) -> Any:
+                return scheme.radius(next(scores), z, -1.3)
+
+            seconds(ask, CALLS)
+            taken = median(seconds(ask, CALLS) for _ in range(TURNS))
+            text = f"{aim * 1e6:.0f} us"
+            yield Line(f"`radius`, {scheme.name}", text, taken, aim, 1)
+
+
+# --- many probabilities
+
+
+def low(pairs: int = 96, size: int = 2000) -> Iterator[Line]:
+    """Curves of flips in bulk, beside sums and lines in plain doubles."""
+    both = [(a, d) for a in range(8) for d in range(13) if a + d][:pairs]
+    p = np.sort(np.random.default_rng(0).uniform(0.3, 1, size))
+    chances = iter(np.linspace(0.01, 0.05, 4 * TURNS).tolist())
+
+    def ours() -> Any:
+        curve = schemes.flips(next(chances), 0.6).curve
+        return [curve.low(p, changes) for changes in both]
+
+    what = f"`curve.low`, {size:,} probabilities at {pairs} pairs"
+    for law in (by_powers, by_scipy):
+
+        def theirs(law: Law = law) -> Any:
+            return [plain_low(law, p, 0.01, 0.6, *changes) for changes in both]
+
+        beside = f"plain doubles {law.__name__.replace('_', ' ')}, no bounds"
+        yield Line(what, beside, *turns(ours, theirs), 3)
+
+
+def by_powers(number: int, chance: float) -> Any:
+    k = np.arange(number + 1)
+    ways = scipy.special.comb(number, k)
+    return ways * chance**k * (1 - chance) ** (number - k)
+
+
+def by_scipy(number: int, chance: float) -> Any:
+    return scipy.stats.binom.pmf(np.arange(number + 1), number, chance)
+
+
+def plain_low(
+    law: Law, p: Any, add: float, delete: float, ones: int, zeros: int
+) -> Any:
+    """What an event of probability p has at least, in doubles, without a bound."""
+    here = np.outer(law(ones, add), law(zeros, 1 - delete)).ravel()
+    there = np.outer(law(ones, 1 - delete), law(zeros, add)).ravel()
+    order = np.argsort(there / here)
+    here, there = np.cumsum(here[order]), np.cumsum(there[order])
+    return np.interp(p, np.append(0, here), np.append(0, there))
+
+
+# --- files
+
+
+def files(rows: int) -> Iterator[Line]:
+    """A file that was certified, with one of its rows at every index."""
+    import pandas
+
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "run.tsv")
+        data = np.zeros((rows, 2)), np.zeros(rows, int)
+        again = functools.partial(
+            certify_dataset,
+            lambda batch: np.eye(2)[np.zeros(len(batch), int)],
+            data,
+            schemes.gaussian(0.5),
+            n0=10,
+            n=100,
+            out=out,
+            progress=False,
+        )
+        again(max=10)
+        header, line, *_ = out.read_text().splitlines()
+        cells = line.split("\t", 1)[1]
+        lines = (f"{i}\t{cells}\n" for i in range(rows - 3))
+        out.write_text(f"{header}\n{''.join(lines)}")
+        manifest = Path(f"{out}.manifest.json")
+        entries = json.loads(manifest.read_text())
+        entries["data"] |= {"max": -1, "inputs": rows}
+        manifest.write_text(json.dumps(entries))
+
+        def theirs() -> Any:
+            table = pandas.read_csv(out, sep="\t")
+            return [(table.correct & (table.radius >= r)).mean() for r in (0, 0.5, 1)]
+
+        words = [sys.executable, "-m", "rsbounds", "report", str(out)]
+        before = os.times()
+        subprocess.run(words, check=True, capture_output=True)
+        after = os.times()
+        report = after.children_user + after.children_system
+        report -= before.children_user + before.children_system
+        pandas_time = seconds(theirs)
+        aim = 3 / pandas_time
+        many = f"{rows:,} own rows"
+        yield Line(f"`rsbounds report`, {many}", "3 s", report, 3.0, 1)
+        yield Line(
+            f"`rsbounds report`, {many}", "pandas.read_csv", report, pandas_time, aim
+        )
+        resumed = seconds(again)
+        yield Line(f"going on with {many}", "`rsbounds report`", resumed, report, 3)
+
+
+HEAD = ["call", "takes", "beside", "which takes", "ratio", "aim"]
+
+
+def table(lines: list[Line]) -> list[list[str]]:
+    """A row for each line, those that lose most first."""
+    ordered = sorted(lines, key=lambda line: line.ratio / line.aim, reverse=True)
+    rows = [HEAD]
+    for line in ordered:
+        times = shown(line.ours), shown(line.theirs)
+        figures = f"{line.ratio:.2f}", f"{line.aim:.3g}"
+        rows.append([line.what, times[0], line.beside, times[1], *figures])
+    return rows
+
+
+def page(lines: list[Line], anchors: int, rows: int) -> str:
+    missed = [line for line in lines if line.ratio > line.aim]
+    head, *losses = table(missed)
+    cells = [head, ["---"] * len(head), *losses]
+    shown_rows = "\n".join(f"| {' | '.join(row)} |" for row in cells)
+    return f"""# Aims
+
+How long calls take, beside a step that they cannot do without, such as one matrix
+product, or beside a target. Made by
+
+```sh
+python benchmarks/pages/aims.py --anchors {anchors} --rows {rows}
+```
+
+on: {machine("pandas")}.
+The load average at the end was {os.getloadavg()[0]:.1f}.
+Processor times of all threads, medians of {TURNS} turns (scans and files: one); scans
+include what is measured of the anchors. [All {len(lines)} ratios](aims.csv): of these
+{len(lines) - len(missed)} are at most their aim, and these are above it:
+
+{shown_rows}
+
+What misses its aim, and why:
+
+- `radius` of discrete noise: answers about a number of changes come from one compiled
+  loop, and what is left is a search in Python that asks for two to five such numbers.
+- `radius` of exponential, uniform and Laplace noise: what is left is the overhead of
+  Python's and NumPy's calls for one number, which varies with the load.
+- `neighbour_radius`, tight: how many anchors have to be compared one by one depends on
+  the cloud, and in clusters they are more than in uniform points.
+- `rsbounds report`: most of its time goes into cutting cells out of text and reading
+  them as numbers, in NumPy; most of its memory is the text itself.
+"""
+
+
+def shown(taken: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if taken >= size:
+            return f"{taken / size:.3g} {unit}"
+    return f"{taken * 1e6:.3g} us"
+
+
+def measured(anchors: int, rows: int) -> Iterator[Line]:
+    yield from first_calls()
+    yield from scalars()
+    yield from radii()
+    yield from low()
+    yield from scans(anchors)
+    yield from levels_among(anchors // 6)
+    yield from files(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--anchors", type=int, default=ANCHORS)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    sizes = vars(parser.parse_args())
+    lines = []
+    for line in measured(**sizes):
+        print(f"{line.ratio:6.2f} of {line.aim:.3g}  {line.what}", flush=True)
+        lines.append(line)
+        # whatever ends the run: what was measured stands
+        PAGE.write_text(page(lines, **sizes))
+        with PAGE.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(table(lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,748 @@
+// Scans of points over N anchors: the nearest, the mean distance to the k nearest, and
+// the least distance to a bisector between anchors of two labels.
+//
+// A scan starts from dot products (x . p for each anchor p, by BLAS) and their least in
+// each block of anchors. They only choose candidates, and always with `slack`, twice the
+// bound of their error, to spare. What is returned is recomputed from differences, in
+// blocks of 64 terms whose sums are added with compensation: such a sum of d terms is
+// within `error` of the sum of their sizes, whatever d. The order of each such sum is
+// written here, so that every processor and any number of threads give the same bits.
+//
+// The radius at x is the least over rivals j (another label than the nearest anchor's)
+// of the largest margin (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*), over guards i of that
+// label ("tight") or for the nearest anchor alone. Bounds that lose no digits leave few
+// rivals (`sift`): half of rho_j^2 - rho_i^2, rounded down, is at hand from the dot
+// products (the "gap"), and an upper bound of |x_i - x_j|_* tells that j cannot matter.
+// The distances of both to one centre are such a bound. A second one reads a byte for
+// each coordinate:
+//   | |x_i - x_j|_* - step |code_i - code_j|_* | <= lost_i + lost_j,
+// code the nearest multiple of `step` above the least coordinate, lost_i = |x_i -
+// decoded|_*. It tells of most pairs of rival and guard too on which side of what
+// matters they are. Proved in docs/theory/locally-biased.md.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "simd.hpp"
+#include "twofold.hpp"
+
+namespace rsb::anchors {
+
+using Index = std::int64_t;
+constexpr Index block = 64;
+constexpr Index tile = 16 * block;  // codes of 256 coordinates: 256 KiB
+constexpr Index chunk = 256;        // codes compared before the next look at the limit
+constexpr int seeds = 4;            // rivals nearest to x, one of them tried first
+constexpr std::ptrdiff_t sorted = 64;  // guards and rivals tried in their order
+constexpr double eps = 0x1p-52;
+constexpr double error = 40 * eps;  // 64 roundings in a block, and those of the rest
+constexpr double half = 0.5 - 1e-14;  // rounded down
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+template <class T>
+RSB_INLINE T smaller(T a, T b) {
+    return b < a ? b : a;
+}
+template <class T>
+RSB_INLINE T larger(T a, T b) {
+    return a < b ? b : a;
+}
+
+// An array of doubles. A std::vector of them would be one function in both copies of
+// this code, of which the linker keeps either.
+class Numbers {
+    double* const data;
+
+  public:
+    explicit Numbers(Index size) : data(new double[std::size_t(size)]) {}
+    Numbers(const Numbers&) = delete;
+    Numbers& operator=(const Numbers&) = delete;
+    ~Numbers() { delete[] data; }
+    operator double*() { return data; }
+};
+
+// Which length of a difference: the dual of the norm that measures perturbations.
+enum class Length { largest, euclidean, sum };
+
+struct Memory {
+    const double* points;  // (count, dim)
+    const double* squares;
+    const Index* labels;
+    Index count, dim;
+    const double* point(Index i) const { return points + i * dim; }
+};
+
+// What BLAS says of some rows of x; the last block of `minima` may be shorter.
+struct Products {
+    const double* x;  // (rows, dim)
+    const double* dots;
+    const double* minima;
+    const double* slacks;
+    Index rows;
+};
+
+// The products of one row, whose values are squared distances less |x|^2.
+struct Row {
+    const Memory& anchors;
+    const double* x;
+    const double* dots;
+    const double* minima;
+    double slack;
+
+    Row(const Memory& memory, const Products& of, Index row)
+        : anchors(memory), x(of.x + row * memory.dim),
+          dots(of.dots + row * memory.count),
+          minima(of.minima + row * ((memory.count + block - 1) / block)),
+          slack(of.slacks[row]) {}
+
+    double value(Index j) const { return anchors.squares[j] - 2 * dots[j]; }
+
+    // Calls f(j, value) for each anchor whose value is below `limit()`, or at it
+    template <class Limit, class F>
+    void each_near(Limit limit, F f) const {
+        const Index blocks = (anchors.count + block - 1) / block;
+        for (Index b = 0; b < blocks; ++b) {
+            if (!(minima[b] <= limit())) continue;
+            const Index stop = smaller((b + 1) * block, anchors.count);
+            for (Index j = b * block; j < stop; ++j) {
+                const double v = value(j);
+                if (v <= limit()) f(j, v);
+            }
+        }
+    }
+};
+
+// --- lengths of differences, within a relative `error`
+
+// The sum of the first terms by halves, which are added to each other in place.
+RSB_INLINE double sum_by_halves(double* terms, Index size) {
+    Index width = 1;
+    while (width < size) width *= 2;
+    for (Index k = size; k < width; ++k) terms[k] = 0;
+    while (width > 1) {
+        width /= 2;
+        for (Index k = 0; k < width; ++k) terms[k] += terms[width + k];
+    }
+    return terms[0];
+}
+
+template <Length length>
+RSB_INLINE double of_block(const double* a, const double* b, Index size) {
+    if (length == Length::largest) {
+        double most = 0;
+        for (Index k = 0; k < size; ++k) {
+            const double side = std::fabs(a[k] - b[k]);
+            most = side > most ? side : most;
+        }
+        return most;
+    }
+    double terms[block];
+    for (Index k = 0; k < size; ++k) {
+        const double side = std::fabs(a[k] - b[k]);
+        terms[k] = length == Length::euclidean ? side * side : side;
+    }
+    return sum_by_halves(terms, size);
+}
+
+// The length of a - b, of `euclidean` its square.
+template <Length length>
+double raw_length(const double* a, const double* b, Index dim) {
+    double total = 0;
+    double lost = 0;
+    for (Index start = 0; start < dim; start += block) {
+        const Index size = smaller(block, dim - start);
+        const double term = of_block<length>(a + start, b + start, size);
+        if (length == Length::largest) {
+            total = larger(total, term);
+        } else {
+            const Sum2 s = two_sum(total, term);
+            total = s.hi;
+            lost += s.lo;
+        }
+    }
+    return total + lost;
+}
+
+inline double squared_distance(const double* a, const double* b, Index dim) {
+    return raw_length<Length::euclidean>(a, b, dim);
+}
+
+template <Length length>
+double length_of(const double* a, const double* b, Index dim) {
+    const double raw = raw_length<length>(a, b, dim);
+    return length == Length::euclidean ? std::sqrt(raw) : raw;
+}
+
+// Whether the length of p - q is at least `least`, up to rounding: a few terms often
+// decide it.
+template <Length length>
+bool reaches(const double* p, const double* q, Index dim, double least) {
+    const double limit = length == Length::euclidean ? least * least : least;
+    double reached = 0;
+    for (Index start = 0; start < dim; start += block) {
+        const Index size = smaller(block, dim - start);
+        const double part = of_block<length>(p + start, q + start, size);
+        reached = length == Length::largest ? larger(reached, part) : reached + part;
+        if (reached >= limit) return true;
+    }
+    return false;
+}
+
+// What bounds distances between anchors: their box, their distances from one centre, and
+// their codes.
+struct Bounds {
+    const double* low;
+    const double* high;
+    const double* spreads;
+    const std::uint8_t* codes;
+    const double* lost;
+    double step;
+};
+
+// --- lengths of differences by their codes
+
+// The length of a chunk's differences, of `euclidean` its square.
+template <Length length>
+RSB_INLINE std::int32_t code_length(const std::uint8_t* a, const std::uint8_t* b,
+                                    Index size) {
+    if (length == Length::largest) {
+        std::uint8_t most = 0;
+        for (Index k = 0; k < size; ++k) {
+            const std::uint8_t side =
+                a[k] > b[k] ? std::uint8_t(a[k] - b[k]) : std::uint8_t(b[k] - a[k]);
+            most = side > most ? side : most;
+        }
+        return most;
+    }
+    std::int32_t total = 0;
+    for (Index k = 0; k < size; ++k) {
+        const int side = int(a[k]) - int(b[k]);
+        total += length == Length::euclidean ? side * side : std::abs(side);
+    }
+    return total;
+}
+
+// The length of the difference of two anchors' codes; of those that reach `most` part of
+// it, which does.
+template <Length length>
+double steps_apart(const Bounds& of, Index dim, Index i, Index j,
+                   double most = infinite) {
+    const double limit = length == Length::euclidean ? most * most : most;
+    const std::uint8_t* a = of.codes + i * dim;
+    const std::uint8_t* b = of.codes + j * dim;
+    std::int64_t total = 0;
+    for (Index start = 0; start < dim; start += chunk) {
+        const Index size = smaller(chunk, dim - start);
+        const std::int64_t part = code_length<length>(a + start, b + start, size);
+        total = length == Length::largest ? larger(total, part) : total + part;
+        if (double(total) >= limit) break;
+    }
+    return length == Length::euclidean ? std::sqrt(double(total)) : double(total);
+}
+
+// An upper bound of |x_i - x_j|_*.
+template <Length length>
+double coded_reach(const Bounds& of, Index dim, Index i, Index j) {
+    const double steps = steps_apart<length>(of, dim, i, j);
+    return (of.step * steps + of.lost[i] + of.lost[j]) * (1 + 8 * eps);
+}
+
+// Whether |x_i - x_j|_* is at least `least`, up to rounding; their codes often decide it.
+template <Length length>
+bool apart(const Memory& anchors, const Bounds& of, Index i, Index j, double least) {
+    const double lost = of.lost[i] + of.lost[j];
+    const double most = (least + lost) / of.step * (1 + 8 * eps);
+    const double steps = steps_apart<length>(of, anchors.dim, i, j, most);
+    if (steps >= most) return true;
+    if ((of.step * steps + lost) * (1 + 8 * eps) < least) return false;
+    return reaches<length>(anchors.point(i), anchors.point(j), anchors.dim, least);
+}
+
+// --- margins: the distance to a bisector
+
+// |x - q|^2 - |x - p|^2 within error |p - q| (|x - p| + |x - q|).
+inline double bisector(const double* x, const double* p, const double* q, Index dim) {
+    double total = 0;
+    double lost = 0;
+    double terms[block];
+    for (Index start = 0; start < dim; start += block) {
+        const Index size = smaller(block, dim - start);
+        for (Index k = 0; k < size; ++k) {
+            const double u = x[start + k];
+            const double v = p[start + k];
+            const double w = q[start + k];
+            // from differences: 2 x - (p + q) would round at the size of x
+            terms[k] = (v - w) * ((u - v) + (u - w));
+        }
+        const Sum2 s = two_sum(total, sum_by_halves(terms, size));
+        total = s.hi;
+        lost += s.lo;
+    }
+    return total + lost;
+}
+
+// The same in doubled precision, for near ties: within 4 ((d + 8) eps/2)^2.
+inline double sharp_bisector(const double* x, const double* p, const double* q,
+                             Index dim) {
+    double total = 0;
+    double rest = 0;
+    for (Index k = 0; k < dim; ++k) {
+        const Sum2 side = two_sum(p[k], -q[k]);
+        const Sum2 to_p = two_sum(x[k], -p[k]);
+        const Sum2 to_q = two_sum(x[k], -q[k]);
+        Sum2 both = two_sum(to_p.hi, to_q.hi);
+        both.lo += to_p.lo + to_q.lo;
+        const Sum2 term = two_prod(side.hi, both.hi);
+        const Sum2 s = two_sum(total, term.hi);
+        total = s.hi;
+        rest += s.lo + (term.lo + (side.hi * both.lo + side.lo * both.hi));
+    }
+    return total + rest;
+}
+
+struct Margin {
+    double lower, upper;
+};
+
+// Bounds of (|x - q|^2 - |x - p|^2)/(2 |p - q|_*), the lower not below 0.
+template <Length length>
+Margin margin(const double* x, const double* p, const double* q, Index dim,
+              bool sharp) {
+    const double square = squared_distance(p, q, dim);
+    // coincident, or too close for squares to keep their digits
+    if (!(square > 1e-280)) return {0, 0};
+    const double distance = std::sqrt(square);
+    const double reach =
+        std::sqrt(squared_distance(x, p, dim)) + std::sqrt(squared_distance(x, q, dim));
+    const double rounding = (dim + 8) * eps / 2;
+    const double gap = sharp ? sharp_bisector(x, p, q, dim) : bisector(x, p, q, dim);
+    const double share = sharp ? 4 * (rounding * rounding) : 2 * error;
+    const double off = share * distance * reach;
+    const double twice =
+        2 * (length == Length::euclidean ? distance : length_of<length>(p, q, dim));
+    return {larger((gap - off) / twice * (1 - 2 * error), 0.0), (gap + off) / twice};
+}
+
+// --- the anchors that may count, by their dot products
+
+struct Nearest {
+    Index index;
+    double square;
+};
+
+// The nearest anchor (the first of equals) and its squared distance.
+inline Nearest nearest(const Row& row) {
+    const Index dim = row.anchors.dim;
+    const Index blocks = (row.anchors.count + block - 1) / block;
+    double least = infinite;
+    for (Index b = 0; b < blocks; ++b) least = smaller(least, row.minima[b]);
+    // every anchor that may be nearest
+    const double limit = least + row.slack;
+    Nearest best{0, infinite};
+    row.each_near([=] { return limit; }, [&](Index j, double) {
+        const double* point = row.anchors.point(j);
+        const double square = squared_distance(row.x, point, dim);
+        bool nearer = square < best.square * (1 - 4 * error);
+        // a tie up to rounding: the first anchor stays, unless it is further
+        if (!nearer && square <= best.square * (1 + 4 * error)) {
+            const double* first = row.anchors.point(best.index);
+            nearer = sharp_bisector(row.x, first, point, dim) < 0;
+        }
+        if (nearer) best = {j, square};
+    });
+    return best;
+}
+
+// The anchors of another label with the least values, sorted by them; index -1 and value
+// inf where there are fewer.
+struct Seeds {
+    Index index[seeds];
+    double value[seeds];
+
+    Seeds(const Row& row, Index own) {
+        for (int i = 0; i < seeds; ++i) {
+            index[i] = -1;
+            value[i] = infinite;
+        }
+        row.each_near([this] { return value[seeds - 1]; }, [&](Index j, double v) {
+            if (!(v < value[seeds - 1]) || row.anchors.labels[j] == own) return;
+            int at = seeds - 1;
+            for (; at > 0 && value[at - 1] > v; --at) {
+                index[at] = index[at - 1];
+                value[at] = value[at - 1];
+            }
+            index[at] = j;
+            value[at] = v;
+        });
+    }
+};
+
+struct Guard {
+    Index anchor;
+    double value;
+};
+using Guards = std::vector<Guard>;
+
+// `first`, and the anchors of its label whose value is below the limit, the nearest
+// before the others.
+inline void collect_guards(const Row& row, Index first, double limit, Guards& guards) {
+    const Index own = row.anchors.labels[first];
+    guards.clear();
+    guards.push_back({first, row.value(first)});
+    row.each_near([=] { return limit; }, [&](Index j, double v) {
+        if (v < limit && row.anchors.labels[j] == own && j != first)
+            guards.push_back({j, v});
+    });
+    const auto begin = guards.begin() + 1;
+    const auto middle = begin + smaller(sorted, guards.end() - begin);
+    std::partial_sort(begin, middle, guards.end(), [](const Guard& a, const Guard& b) {
+        return a.value < b.value;
+    });
+}
+
+// The largest margin against the rival q over the guards nearer than it. `above - value`
+// is an upper bound of what squared distances gain from guard to rival. Stops once the
+// margin reaches `limit`. The guard that gives it moves to the front: it is often the
+// best one against the next rival too. A guard left out because of rounding can only
+// make the radius smaller, by as much.
+template <Length length>
+double best_margin(const Row& row, const Bounds& bounds, Index q, Guards& guards,
+                   double above, double limit) {
+    const Memory& anchors = row.anchors;
+    const double* rival = anchors.point(q);
+    double best = 0;
+    std::size_t winner = 0;
+    for (std::size_t i = 0; i < guards.size() && best < limit; ++i) {
+        const double* guard = anchors.point(guards[i].anchor);
+        const double gain = above - guards[i].value;
+        if (gain < 0) continue;  // no guard: it is further than the rival
+        // so far from the rival that its margin is not above the best
+        if (best > 0 &&
+            apart<length>(anchors, bounds, guards[i].anchor, q, gain / (2 * best)))
+            continue;
+        Margin m = margin<length>(row.x, guard, rival, anchors.dim, false);
+        // near a bisector most digits of the margin cancel: only then is it worth twice
+        // the precision, and only where it can still change the best
+        if (m.lower < limit && m.upper > best && m.upper - m.lower > 5e-12 * m.upper)
+            m = margin<length>(row.x, guard, rival, anchors.dim, true);
+        if (m.lower > best) {
+            best = m.lower;
+            winner = i;
+        }
+    }
+    std::swap(guards[0], guards[winner]);
+    return best;
+}
+
+// Whether some guard's margin against the rival q is at least `limit`. It moves ahead: it
+// may be one against other rivals too.
+template <Length length>
+bool guarded(const Row& row, const Bounds& bounds, Index q, Guards& guards,
+             double limit) {
+    const double below = row.value(q) - row.slack;
+    for (std::size_t i = 0; i < guards.size(); ++i) {
+        const double least =
+            (below - guards[i].value) * half / limit * (1 - 8 * error);
+        if (!(least > 0) ||
+            apart<length>(row.anchors, bounds, guards[i].anchor, q, least))
+            continue;
+        std::swap(guards[i], guards[i / 2]);
+        return true;
+    }
+    return false;
+}
+
+// --- radii
+
+// What a row starts from. `guard` is the anchor whose margin is `best`. No rival whose
+// value is `limit` or more has a margin below `best`; its squared distance exceeds the
+// nearest anchor's by its value less `floor` at least.
+struct Start {
+    Index nearest, guard;
+    double best, floor, limit;
+};
+
+// A rival that may lower the margin of a row: none against it is below its ratio.
+struct Rival {
+    Index anchor;
+    double ratio;
+};
+using Rivals = std::vector<Rival>;
+
+// The squared distance from which no rival can have a margin below `best`:
+// (rho_j^2 - rho_i^2)/(2 |x_i - x_j|_*) is at least (rho_j^2 - rho_i^2)/(2 reach) and, as
+// |x_i - x_j|_* <= stretch (rho_i + rho_j), at least (rho_j - rho_i)/(2 stretch).
+inline double threshold(double square, double reach, double stretch, double best) {
+    const double by_box = square + 2 * reach * best;
+    const double root = std::sqrt(square) + 2 * stretch * best;
+    return smaller(by_box, root * root) * (1 + 1e-12);
+}
+
+template <Length length>
+Start begin(const Row& row, const Bounds& bounds, bool tight, Guards& guards) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    Start start{0, 0, nan, 0, -infinite};
+    if (!(row.slack < infinite)) return start;  // x has NaN
+    const Memory& anchors = row.anchors;
+    const Nearest near = nearest(row);
+    start.nearest = start.guard = near.index;
+    start.best = infinite;
+    const Seeds rivals(row, anchors.labels[near.index]);
+    if (rivals.index[0] < 0) return start;
+    // Every anchor of the label that is nearer than a rival guards against it, and the
+    // largest of their margins counts; the nearest anchor alone is a bound too.
+    Guards alone{{near.index, row.value(near.index)}};
+    Index first = rivals.index[0];
+    double furthest = rivals.value[0];
+    for (int i = 0; i < seeds && rivals.index[i] >= 0; ++i) {
+        const double above = rivals.value[i] + row.slack;
+        const double m = best_margin<length>(row, bounds, rivals.index[i], alone, above,
+                                             start.best);
+        if (m < start.best) {
+            start.best = m;
+            first = rivals.index[i];
+            furthest = rivals.value[i];
+        }
+    }
+    if (tight) {
+        const double above = furthest + row.slack;
+        collect_guards(row, near.index, above, guards);
+        start.best = best_margin<length>(row, bounds, first, guards, above, infinite);
+        start.guard = guards[0].anchor;
+    }
+    // less than |x|^2, so that products give less than distances
+    double size = 0;
+    for (Index k = 0; k < anchors.dim; ++k) size += row.x[k] * row.x[k];
+    const double shift = size - row.slack;
+    // the corner of the box that is furthest from the nearest anchor
+    const double* own = anchors.point(near.index);
+    Numbers corner(anchors.dim);
+    for (Index k = 0; k < anchors.dim; ++k) {
+        const bool above = bounds.high[k] - own[k] > own[k] - bounds.low[k];
+        corner[k] = above ? bounds.high[k] : bounds.low[k];
+    }
+    const double reach =
+        length_of<length>(own, corner, anchors.dim) * (1 + 4 * error);
+    const double stretch =
+        length == Length::sum ? std::sqrt(double(anchors.dim)) : 1;
+    start.floor = near.square * (1 + 2 * error) - shift;
+    start.limit = threshold(near.square, reach, stretch, start.best) - shift;
+    return start;
+}
+
+// The rivals of each row whose margin may be below its best, tile by tile, so that the
+// codes of a tile stay in cache while all rows are held against it.
+template <Length length>
+std::vector<Rivals> sift(const Products& products, const Memory& anchors,
+                         const Bounds& bounds, const std::vector<Start>& starts) {
+    std::vector<Rivals> found(starts.size());
+    std::uint8_t marks[tile];
+    for (Index from = 0; from < anchors.count; from += tile) {
+        const Index stop = smaller(from + tile, anchors.count);
+        for (Index r = 0; r < products.rows; ++r) {
+            const Row row(anchors, products, r);
+            const Start& start = starts[std::size_t(r)];
+            double least = infinite;
+            for (Index b = from / block; b <= (stop - 1) / block; ++b)
+                least = smaller(least, row.minima[b]);
+            if (!(least < start.limit)) continue;  // no rival in the tile
+            const Index own = anchors.labels[start.nearest];
+            const double spread = bounds.spreads[start.nearest];
+            const double limit = start.limit;
+            const double floor = start.floor;
+            const double best = start.best;
+            bool any = false;
+            for (Index j = from; j < stop; ++j) {
+                const double v = row.value(j);
+                const bool near =
+                    (v < limit) &
+                    ((v - floor) * half < best * (spread + bounds.spreads[j])) &
+                    (anchors.labels[j] != own);
+                marks[j - from] = near;
+                any |= near;
+            }
+            for (Index j = from; any && j < stop; ++j) {
+                if (!marks[j - from]) continue;
+                const double gap = (row.value(j) - floor) * half;
+                const double reach = smaller(
+                    spread + bounds.spreads[j],
+                    coded_reach<length>(bounds, anchors.dim, start.nearest, j));
+                if (gap < best * reach)
+                    found[std::size_t(r)].push_back({j, gap / reach * (1 - 4 * eps)});
+            }
+        }
+    }
+    return found;
+}
+
+// Lowers the best of a row to the least margin over its rivals, the cheapest first.
+template <Length length>
+void refine(const Row& row, const Bounds& bounds, bool tight, Start& start,
+            Rivals& rivals, Guards& guards) {
+    if (rivals.empty()) return;
+    const auto middle =
+        rivals.begin() + smaller(sorted, rivals.end() - rivals.begin());
+    std::partial_sort(rivals.begin(), middle, rivals.end(),
+                      [](const Rival& a, const Rival& b) { return a.ratio < b.ratio; });
+    // the guards are the same for all rivals
+    const double limit = tight ? start.limit + row.slack : -infinite;
+    collect_guards(row, start.guard, limit, guards);
+    for (const Rival& rival : rivals) {
+        // the ratio was kept under an older, larger best
+        if (rival.ratio >= start.best) continue;
+        if (guarded<length>(row, bounds, rival.anchor, guards, start.best)) continue;
+        const double above = row.value(rival.anchor) + row.slack;
+        const double m = best_margin<length>(row, bounds, rival.anchor, guards, above,
+                                             start.best);
+        start.best = smaller(m, start.best);
+    }
+}
+
+// The radius of each row, NaN where x has NaN and inf without a rival, and its nearest
+// anchor.
+template <Length length>
+void radii(const Products& products, const Memory& anchors, const Bounds& bounds,
+           bool tight, double* radius, Index* nearest_anchor) {
+    Guards guards;
+    std::vector<Start> starts;
+    starts.reserve(std::size_t(products.rows));
+    for (Index r = 0; r < products.rows; ++r)
+        starts.push_back(
+            begin<length>(Row(anchors, products, r), bounds, tight, guards));
+    std::vector<Rivals> rivals =
+        sift<length>(products, anchors, bounds, starts);
+    for (Index r = 0; r < products.rows; ++r) {
+        Start& start = starts[std::size_t(r)];
+        refine<length>(Row(anchors, products, r), bounds, tight, start,
+                       rivals[std::size_t(r)], guards);
+        radius[r] = start.best;
+        nearest_anchor[r] = start.nearest;
+    }
+}
+
+// --- what is measured once of the anchors
+
+// Upper bounds of the length of p - centre for each point: two points are at most the
+// sum of their bounds apart.
+template <Length length>
+void spreads(const Memory& anchors, const double* centre, double* out) {
+    for (Index i = 0; i < anchors.count; ++i)
+        out[i] = length_of<length>(anchors.point(i), centre, anchors.dim) *
+                 (1 + 4 * error);
+}
+
+// A byte for each coordinate, and the length of what they lose of each point.
+template <Length length>
+void encode(const Memory& anchors, const double* low, double step, std::uint8_t* codes,
+            double* lost) {
+    double sides[block];
+    const double none[block] = {};
+    for (Index i = 0; i < anchors.count; ++i) {
+        const double* point = anchors.point(i);
+        std::uint8_t* row = codes + i * anchors.dim;
+        double total = 0;
+        for (Index start = 0; start < anchors.dim; start += block) {
+            const Index size = smaller(block, anchors.dim - start);
+            for (Index k = 0; k < size; ++k) {
+                const double side = point[start + k] - low[start + k];
+                const double steps = smaller(side / step, 255.0) + 0.5;
+                row[start + k] = std::uint8_t(steps);
+                sides[k] = side - step * row[start + k];
+            }
+            const double part = of_block<length>(sides, none, size);
+            total = length == Length::largest ? larger(total, part) : total + part;
+        }
+        lost[i] = length == Length::euclidean ? std::sqrt(total) : total;
+    }
+}
+
+// The least value in each block of anchors, for each row.
+inline void block_minima(const double* dots, const double* squares, Index rows,
+                         Index count, double* minima) {
+    for (Index r = 0; r < rows; ++r, dots += count) {
+        for (Index start = 0; start < count; start += block) {
+            const Index stop = smaller(start + block, count);
+            double least = infinite;
+            Index j = start;
+            vec four = {infinite, infinite, infinite, infinite};
+            for (; j + lanes <= stop; j += lanes) {
+                vec square;
+                vec dot;
+                std::memcpy(&square, squares + j, sizeof square);
+                std::memcpy(&dot, dots + j, sizeof dot);
+                const vec v = square - 2 * dot;
+                four = v < four ? v : four;
+            }
+            for (int lane = 0; lane < lanes; ++lane) least = smaller(least, four[lane]);
+            for (; j < stop; ++j) {
+                const double v = squares[j] - 2 * dots[j];
+                least = v < least ? v : least;
+            }
+            *minima++ = least;
+        }
+    }
+}
+
+// --- the k nearest
+
+// The k least of many values: a heap with the largest of them in front.
+class Least {
+    Numbers heap;
+    const Index size;
+
+  public:
+    explicit Least(Index k) : heap(k), size(k) {}
+    void clear() {
+        for (Index i = 0; i < size; ++i) heap[i] = infinite;
+    }
+    double largest() { return heap[0]; }
+    // puts `value` in the place of the largest, if it is smaller
+    void keep(double value) {
+        if (!(value < heap[0])) return;
+        Index hole = 0;
+        for (Index child = 1; child < size; child = 2 * hole + 1) {
+            if (child + 1 < size && heap[child + 1] > heap[child]) ++child;
+            if (heap[child] <= value) break;
+            heap[hole] = heap[child];
+            hole = child;
+        }
+        heap[hole] = value;
+    }
+    double mean_root() {
+        double total = 0;
+        for (Index i = 0; i < size; ++i) total += std::sqrt(heap[i]);
+        return total / double(size);
+    }
+};
+
+// The mean distance of each row to its k nearest anchors, NaN where x has NaN. Row r
+// leaves out anchor skip + r, unless skip is -1.
+inline void knn_means(const Products& products, const Memory& anchors, Index k,
+                      Index skip, double* out) {
+    Least rough(k);
+    Least exact(k);
+    for (Index r = 0; r < products.rows; ++r) {
+        const Row row(anchors, products, r);
+        out[r] = std::numeric_limits<double>::quiet_NaN();
+        if (!(row.slack < infinite)) continue;
+        const Index left_out = skip >= 0 ? skip + r : -1;
+        rough.clear();
+        row.each_near([&] { return rough.largest(); }, [&](Index j, double v) {
+            if (j != left_out) rough.keep(v);
+        });
+        const double limit = rough.largest() + row.slack;
+        exact.clear();
+        row.each_near([=] { return limit; }, [&](Index j, double) {
+            if (j != left_out)
+                exact.keep(squared_distance(row.x, anchors.point(j), anchors.dim));
+        });
+        out[r] = exact.mean_root();
+    }
+}
+
+}  // namespace rsb::anchors

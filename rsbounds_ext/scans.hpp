@@ -1,0 +1,262 @@
+// Functions of NumPy arrays: the scans of rsbounds/anchors.hpp, which release the GIL,
+// and the ends of events by rsbounds/regions.hpp.
+#pragma once
+
+#include <new>
+
+#include "module.hpp"
+#include "rsbounds/anchors.hpp"
+#include "rsbounds/regions.hpp"
+
+namespace rsb::scans {
+
+using anchors::Index;
+using anchors::Length;
+
+// The numbers of a C-contiguous array of one type; null, with an exception set, for
+// anything else.
+template <class T>
+T* numbers(PyObject* given, int type, const char* name) {
+    if (PyArray_Check(given)) {
+        auto* array = reinterpret_cast<PyArrayObject*>(given);
+        if (PyArray_EquivTypenums(PyArray_TYPE(array), type) &&
+            PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISALIGNED(array))
+            return static_cast<T*>(PyArray_DATA(array));
+    }
+    PyErr_Format(PyExc_TypeError, "%s must be a C-contiguous array of its type", name);
+    return nullptr;
+}
+
+inline double* doubles(PyObject* given, const char* name) {
+    return numbers<double>(given, NPY_DOUBLE, name);
+}
+
+inline Index length(PyObject* array, int axis) {
+    return PyArray_DIM(reinterpret_cast<PyArrayObject*>(array), axis);
+}
+
+// f(length) for the dual of the norm 1, 2 or inf
+template <class F>
+void of_norm(double norm, F f) {
+    if (norm == 1)
+        f(std::integral_constant<Length, Length::largest>{});
+    else if (norm == 2)
+        f(std::integral_constant<Length, Length::euclidean>{});
+    else
+        f(std::integral_constant<Length, Length::sum>{});
+}
+
+// Runs f without the GIL: None, or an exception where memory is short.
+template <class F>
+PyObject* without_gil(F f) {
+    bool good = true;
+    PyThreadState* state = PyEval_SaveThread();
+    try {
+        f();
+    } catch (const std::bad_alloc&) {
+        good = false;
+    }
+    std::feclearexcept(FE_ALL_EXCEPT);
+    PyEval_RestoreThread(state);
+    if (!good) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+inline bool take_memory(PyObject* points, PyObject* squares, anchors::Memory& memory) {
+    memory.points = doubles(points, "points");
+    memory.squares = memory.points ? doubles(squares, "squares") : nullptr;
+    if (!memory.squares) return false;
+    memory.count = length(points, 0);
+    memory.dim = length(points, 1);
+    return true;
+}
+
+inline bool take_products(PyObject* x, PyObject* dots, PyObject* minima,
+                          PyObject* slacks, anchors::Products& products) {
+    products.x = doubles(x, "x");
+    products.dots = products.x ? doubles(dots, "dots") : nullptr;
+    products.minima = products.dots ? doubles(minima, "minima") : nullptr;
+    products.slacks = products.minima ? doubles(slacks, "slacks") : nullptr;
+    if (!products.slacks) return false;
+    products.rows = length(x, 0);
+    return true;
+}
+
+inline PyObject* block_minima(PyObject*, PyObject* arguments) {
+    PyObject *dots, *squares, *minima;
+    if (!PyArg_ParseTuple(arguments, "OOO", &dots, &squares, &minima)) return nullptr;
+    const double* const products = doubles(dots, "dots");
+    const double* const sizes = products ? doubles(squares, "squares") : nullptr;
+    double* const out = sizes ? doubles(minima, "minima") : nullptr;
+    if (!out) return nullptr;
+    return without_gil([=, rows = length(dots, 0), count = length(squares, 0)] {
+        anchors::block_minima(products, sizes, rows, count, out);
+    });
+}
+
+inline PyObject* knn_means(PyObject*, PyObject* arguments) {
+    PyObject *x, *dots, *minima, *slacks, *points, *squares, *out;
+    Py_ssize_t k, skip;
+    anchors::Products products;
+    anchors::Memory memory{};
+    if (!PyArg_ParseTuple(arguments, "OOOOOOnnO", &x, &dots, &minima, &slacks, &points,
+                          &squares, &k, &skip, &out) ||
+        !take_products(x, dots, minima, slacks, products) ||
+        !take_memory(points, squares, memory))
+        return nullptr;
+    double* const means = doubles(out, "out");
+    if (!means) return nullptr;
+    return without_gil([&] { anchors::knn_means(products, memory, k, skip, means); });
+}
+
+inline PyObject* spreads(PyObject*, PyObject* arguments) {
+    PyObject *points, *squares, *centre, *out;
+    double norm;
+    anchors::Memory memory{};
+    if (!PyArg_ParseTuple(arguments, "OOOdO", &points, &squares, &centre, &norm, &out) ||
+        !take_memory(points, squares, memory))
+        return nullptr;
+    const double* const middle = doubles(centre, "centre");
+    double* const bounds = middle ? doubles(out, "out") : nullptr;
+    if (!bounds) return nullptr;
+    return without_gil([&] {
+        of_norm(norm, [&](auto length) {
+            anchors::spreads<decltype(length)::value>(memory, middle, bounds);
+        });
+    });
+}
+
+inline PyObject* encode(PyObject*, PyObject* arguments) {
+    PyObject *points, *squares, *low, *codes, *lost;
+    double step, norm;
+    anchors::Memory memory{};
+    if (!PyArg_ParseTuple(arguments, "OOOddOO", &points, &squares, &low, &step, &norm,
+                          &codes, &lost) ||
+        !take_memory(points, squares, memory))
+        return nullptr;
+    const double* const least = doubles(low, "low");
+    auto* const bytes =
+        least ? numbers<std::uint8_t>(codes, NPY_UINT8, "codes") : nullptr;
+    double* const off = bytes ? doubles(lost, "lost") : nullptr;
+    if (!off) return nullptr;
+    return without_gil([&] {
+        of_norm(norm, [&](auto length) {
+            anchors::encode<decltype(length)::value>(memory, least, step, bytes, off);
+        });
+    });
+}
+
+inline PyObject* neighbour_radii(PyObject*, PyObject* arguments) {
+    PyObject *x, *dots, *minima, *slacks, *points, *squares, *labels, *low, *high;
+    PyObject *spread, *codes, *lost, *radii, *nearest;
+    double step, norm;
+    int tight;
+    anchors::Products products;
+    anchors::Memory memory{};
+    anchors::Bounds bounds{};
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOddpOO", &x, &dots, &minima, &slacks,
+                          &points, &squares, &labels, &low, &high, &spread, &codes,
+                          &lost, &step, &norm, &tight, &radii, &nearest) ||
+        !take_products(x, dots, minima, slacks, products) ||
+        !take_memory(points, squares, memory))
+        return nullptr;
+    memory.labels = numbers<Index>(labels, NPY_INT64, "labels");
+    bounds.low = memory.labels ? doubles(low, "low") : nullptr;
+    bounds.high = bounds.low ? doubles(high, "high") : nullptr;
+    bounds.spreads = bounds.high ? doubles(spread, "spreads") : nullptr;
+    if (!bounds.spreads) return nullptr;
+    bounds.codes = numbers<std::uint8_t>(codes, NPY_UINT8, "codes");
+    bounds.lost = bounds.codes ? doubles(lost, "lost") : nullptr;
+    if (!bounds.lost) return nullptr;
+    bounds.step = step;
+    double* const out = doubles(radii, "radii");
+    Index* const indices =
+        out ? numbers<Index>(nearest, NPY_INT64, "nearest") : nullptr;
+    if (!indices) return nullptr;
+    return without_gil([&] {
+        of_norm(norm, [&](auto length) {
+            anchors::radii<decltype(length)::value>(products, memory, bounds, tight != 0,
+                                                    out, indices);
+        });
+    });
+}
+
+// The regions of (before, after, shifted_before, shifted_after, error, lost, outside,
+// changed): false with an exception set where they are none
+inline bool take_regions(PyObject* given, regions::Regions& of) {
+    PyObject* sums[4];
+    if (!PyArg_ParseTuple(given, "OOOOdddp", sums, sums + 1, sums + 2, sums + 3,
+                          &of.error, &of.lost, &of.outside, &of.changed))
+        return false;
+    const double** const corners[] = {&of.before, &of.after, &of.shifted_before,
+                                      &of.shifted_after};
+    for (int i = 0; i < 4; ++i)
+        if (!(*corners[i] = doubles(sums[i], "sums"))) return false;
+    of.size = length(sums[0], 0);
+    return true;
+}
+
+inline PyObject* region_ends(PyObject*, PyObject* arguments) {
+    PyObject *given, *p, *q, *least, *most;
+    regions::Regions of{};
+    if (!PyArg_ParseTuple(arguments, "O!OOOO", &PyTuple_Type, &given, &p, &q, &least,
+                          &most) ||
+        !take_regions(given, of))
+        return nullptr;
+    const double* const have = doubles(p, "p");
+    const double* const lack = have ? doubles(q, "q") : nullptr;
+    double* const low = lack ? doubles(least, "least") : nullptr;
+    double* const high = low ? doubles(most, "most") : nullptr;
+    if (!high) return nullptr;
+    for (Index i = 0; i < length(p, 0); ++i) {
+        const regions::Ends ends = regions::ends(of, have[i], lack[i]);
+        low[i] = ends.least;
+        high[i] = ends.most;
+    }
+    std::feclearexcept(FE_ALL_EXCEPT);
+    Py_RETURN_NONE;
+}
+
+inline PyObject* region_holds(PyObject*, PyObject* arguments) {
+    PyObject *given, *p, *q, *rest_p, *rest_q, *answers;
+    regions::Regions of{};
+    if (!PyArg_ParseTuple(arguments, "O!OOOOO", &PyTuple_Type, &given, &p, &q, &rest_p,
+                          &rest_q, &answers) ||
+        !take_regions(given, of))
+        return nullptr;
+    const bool alone = rest_p == Py_None;
+    const double* const have = doubles(p, "p");
+    const double* const lack = have ? doubles(q, "q") : nullptr;
+    const double* const other = lack && !alone ? doubles(rest_p, "rest_p") : lack;
+    const double* const less = other && !alone ? doubles(rest_q, "rest_q") : other;
+    auto* const yes = less ? numbers<npy_bool>(answers, NPY_BOOL, "answers") : nullptr;
+    if (!yes) return nullptr;
+    for (Index i = 0; i < length(p, 0); ++i) {
+        const regions::Ends top = regions::ends(of, have[i], lack[i]);
+        yes[i] = alone ? regions::holds(top)
+                       : regions::hold(top, regions::ends(of, other[i], less[i]));
+    }
+    std::feclearexcept(FE_ALL_EXCEPT);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"region_ends", region_ends, METH_VARARGS,
+     "region_ends(regions, p, q, least, most): fills the last two"},
+    {"region_holds", region_holds, METH_VARARGS,
+     "region_holds(regions, p, q, rest_p, rest_q, answers): fills answers; rest_p and "
+     "rest_q may be None"},
+    {"block_minima", block_minima, METH_VARARGS,
+     "block_minima(dots, squares, minima): fills minima"},
+    {"knn_means", knn_means, METH_VARARGS,
+     "knn_means(x, dots, minima, slacks, points, squares, k, skip, out): fills out"},
+    {"spreads", spreads, METH_VARARGS,
+     "spreads(points, squares, centre, norm, out): fills out"},
+    {"encode", encode, METH_VARARGS,
+     "encode(points, squares, low, step, norm, codes, lost): fills codes and lost"},
+    {"neighbour_radii", neighbour_radii, METH_VARARGS,
+     "neighbour_radii(x, dots, minima, slacks, points, squares, labels, low, high, "
+     "spreads, codes, lost, step, norm, tight, radii, nearest): fills the last two"},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace rsb::scans

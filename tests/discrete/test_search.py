@@ -1,0 +1,62 @@
+"""Searches by guesses and by sections find what all others do."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rsbounds.discrete._search import last, least_accepted, powers
+from rsbounds.schemes._deletion import DeletionCurve
+from rsbounds.schemes._mask import MaskCurve
+
+NUMBER = st.integers(0, 300)
+
+
+@given(end=NUMBER, start=NUMBER, guess=st.none() | NUMBER, limit=st.none() | NUMBER)
+def test_a_guess_changes_no_result(end, start, guess, limit):
+    if limit is not None and limit < start:
+        limit = start
+    found = last(lambda n: n <= end, limit, start, guess)
+    expected = end if limit is None else min(end, limit)
+    assert found == (expected if start <= end else start - 1)
+
+
+def test_a_chance_next_to_one_is_guessed_to_leave_nothing():
+    """The search of each value of an array began at 2^53 changes."""
+    assert powers(math.log(5e-324), 0.25, 2**53) == 0
+    assert powers(-math.inf, 0.25, 2**53) == 0
+    assert powers(0.0, 0.25, 2**53) == 2**53
+
+
+@given(
+    ends=st.lists(st.floats(0.0, 1e300), min_size=3, max_size=3).map(sorted),
+    steps=st.integers(-2, 2),
+    guess=st.floats(0.0, 1e300),
+)
+def test_the_least_accepted_double_is_found(ends, steps, guess):
+    """Next to it too, and at either end."""
+    low, least, high = ends
+    for _ in range(abs(steps)):
+        least = math.nextafter(least, math.inf if steps > 0 else 0.0)
+    if low < least <= high:
+        for near in (guess, least * (1 - 1e-15), low, high):
+            found = least_accepted(lambda values: values >= least, low, high, near)
+            assert found == least
+
+
+@pytest.mark.parametrize(
+    "curve",
+    [
+        MaskCurve(1000, 7),
+        MaskCurve(1000, 999),
+        MaskCurve(2**31, probability=1e-3),
+        DeletionCurve(0.997),
+        DeletionCurve(5e-324),
+    ],
+)
+def test_radii_that_are_guessed_are_the_last_certified(curve):
+    for p, p_b in ((0.9, None), (0.5, 0.49), (0.999, 1e-9), (0.3, 0.3), (0.75, 0.25)):
+        radius = curve.radius(p, p_b)
+        assert radius == 0 or curve.certified(p, radius, p_b)
+        assert not curve.certified(p, radius + 1, p_b)
