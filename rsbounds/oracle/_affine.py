@@ -24,8 +24,8 @@ from rsbounds.oracle._normal import Mpf, Real
 
 __all__ = ["affine_gap", "affine_low", "affine_masses"]
 
-#: Beyond so many standard deviations of either law lies less than any digit asked for.
-TAIL = 10
+#: Scores beyond this are refused: the search would need too many digits.
+MOST_SCORE = 6
 
 
 @checked
@@ -52,7 +52,9 @@ def affine_masses(
             plain = mp.npdf(u) * mp.ncdf(b)
             return plain, mp.npdf(u - shift) * mp.ncdf(b - mean(u))
 
-        low, high = min(shift, 0) - TAIL, max(shift, 0) + TAIL
+        # beyond so many standard deviations lies less than any digit asked for
+        tail = mp.sqrt(2 * mp.log(10) * (dps + 5))
+        low, high = min(shift, 0) - tail, max(shift, 0) + tail
         p, q = _integrals(densities, low, high, dps)
         return +p, +q
 
@@ -84,24 +86,41 @@ def _sums(densities: Callable[[Mpf], tuple[Mpf, Mpf]], points: list[Mpf]) -> lis
 
 @checked
 def affine_low(z: Real, shift: Real, reach: Real, spread: Real, dps: int = 15) -> Mpf:
-    """The least probability under the attack of an event whose score is ``z``."""
+    """The least probability under the attack of an event whose score is ``z``.
+
+    ``z`` is in [-6, 6], or infinite: an event of probability 0 or 1 keeps it, as the
+    laws have the same null sets.
+    """
     with mp.workdps(dps + 5):
-        z, shift, reach, spread = map(exact, (z, shift, reach, spread))
-        size = mp.hypot(shift, reach)
-        last = size * (z - size / 2) - size / 4
-        t = last + size / 2
-        # a rough t will do: an error of it counts by its square
-        rough = dps // 2 + 4
-        score_last = _score(affine_masses(last, shift, reach, spread, rough)[0])
-        for _ in range(30):
-            score = _score(affine_masses(t, shift, reach, spread, rough)[0])
-            if abs(score - z) <= mp.mpf(10) ** (-dps / 2 - 1):
-                break
-            step = (z - score) * (t - last) / (score - score_last)
-            last, score_last = t, score
-            t += step
-        p_t, q_t = affine_masses(t, shift, reach, spread, dps)
-        return +(q_t + mp.exp(t) * (mp.ncdf(z) - p_t))
+        attack = (exact(shift), exact(reach), exact(spread))
+        return +_low("z", exact(z), attack, dps)
+
+
+def _low(name: str, z: Mpf, attack: tuple[Mpf, Mpf, Mpf], dps: int) -> Mpf:
+    if mp.isinf(z):
+        return mp.ncdf(z)
+    if not abs(z) <= MOST_SCORE:
+        raise ValueError(
+            f"{name} must be in [-{MOST_SCORE}, {MOST_SCORE}] or infinite; "
+            f"got {mp.nstr(z, 5)}"
+        )
+    shift, reach, _ = attack
+    size = mp.hypot(shift, reach)
+    last = size * (z - size / 2) - size / 4
+    t = last + size / 2
+    # A rough t will do: an error of it counts by its square. The tail beyond z, some
+    # 10^(-z^2/4.6), takes digits of its own.
+    rough = dps // 2 + 4 + int(z * z / 4.6)
+    score_last = _score(affine_masses(last, *attack, rough)[0])
+    for _ in range(30):
+        score = _score(affine_masses(t, *attack, rough)[0])
+        if abs(score - z) <= mp.mpf(10) ** (-dps / 2 - 1):
+            break
+        step = (z - score) * (t - last) / (score - score_last)
+        last, score_last = t, score
+        t += step
+    p_t, q_t = affine_masses(t, *attack, dps)
+    return q_t + mp.exp(t) * (mp.ncdf(z) - p_t)
 
 
 def _score(p: Mpf) -> Mpf:
@@ -114,7 +133,9 @@ def affine_gap(
 ) -> Mpf:
     """How far the class leads under the attack in the worst case; certified if > 0."""
     with mp.workdps(dps + 5):
-        first = affine_low(z_a, shift, reach, spread, dps)
+        z_a, z_b = exact(z_a), exact(z_b)
+        attack = (exact(shift), exact(reach), exact(spread))
+        first = _low("z_a", z_a, attack, dps)
         if z_b == -z_a:
             return 2 * first - 1
-        return first + affine_low(-z_b, shift, reach, spread, dps) - 1
+        return first + _low("z_b", -z_b, attack, dps) - 1

@@ -20,3 +20,25 @@ GAPS = [
 def test_a_gap_has_its_digits(case, expected):
     with mp.workdps(30):
         assert abs(oracle.affine_gap(*case, dps=18) - mp.mpf(expected)) < 1e-18
+
+
+def test_events_of_probability_0_and_1_keep_it():
+    attack = (0.75, 1.25, 0.4)
+    assert oracle.affine_low(mp.inf, *attack) == 1
+    assert oracle.affine_low(-mp.inf, *attack) == 0
+    assert oracle.affine_gap(mp.inf, -mp.inf, *attack) == 1
+    assert oracle.affine_gap(0, mp.inf, *attack) < -0.5
+
+
+@pytest.mark.parametrize(("scores", "name"), [((7, -1), "z_a"), ((1, -9), "z_b")])
+def test_scores_out_of_reach_are_refused_by_their_names(scores, name):
+    with pytest.raises(ValueError, match=rf"^{name} must be in \[-6, 6\] or infinite"):
+        oracle.affine_gap(*scores, 0.75, 1.25, 0.4)
+    with pytest.raises(ValueError, match=r"^z must be in \[-6, 6\]"):
+        oracle.affine_low(mp.mpf("1e400"), 0.75, 1.25, 0.4)
+
+
+def test_tails_have_their_digits():
+    low = oracle.affine_low(-6, 0.75, 1.25, 0.4, dps=12)
+    truth = oracle.affine_low(-6, 0.75, 1.25, 0.4, dps=30)
+    assert abs(low / truth - 1) < 1e-8  # 1.8e-34
