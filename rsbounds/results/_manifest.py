@@ -183,8 +183,8 @@ class Manifest:
         corrupt = [index for index in self.corrupt() if index in selected]
         is_missing = np.ones(len(selected), bool)
         # of millions of rows no copy, where all belong
-        own = indices if belongs.all() else indices[belongs]
-        for present in (own, np.array(corrupt, np.int64)):
+        inside = indices if belongs.all() else indices[belongs]
+        for present in (inside, np.array(corrupt, np.int64)):
             places = present - selected.start
             places //= selected.step
             is_missing[places] = False
