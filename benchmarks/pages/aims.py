@@ -399,8 +399,9 @@ include what is measured of the anchors. [All {len(lines)} ratios](aims.csv): of
 
 What misses its aim, and why:
 
-- `neighbour_radius`, tight: how many anchors have to be compared one by one depends on
-  the cloud, and in clusters they are more than in uniform points.
+- `neighbour_radius`: how many anchors have to be compared one by one depends on the
+  cloud, and in clusters they are more than in uniform points, most of all for changes
+  in l_1 against many guards (tight).
 """
 
 
