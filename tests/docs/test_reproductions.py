@@ -283,8 +283,8 @@ def test_cone_at_the_paper_s_levels():
     assert table["accuracy"][0] > 0.96 > 0.56 > table["accuracy"][-1]
 
 
-RATIOS_AT_THE_MEAN = (0.998, 0.993, 0.977)  # of average radii, by base level
-RATIOS_AT_THE_BASE = (1.043, 1.034, 1.0)
+RATIOS_AT_THE_MEAN = (0.998, 0.993, 0.978)  # of average radii, by base level
+RATIOS_AT_THE_BASE = (1.043, 1.033, 0.999)
 
 
 def test_attacks_train_the_better_base_classifier():
@@ -329,7 +329,7 @@ def test_control_of_the_moving_level():
     """What the page says of E.6: no gain over fixed noise of the same mean."""
     fixed = of_trainings("average_radius", "mean", "fixed at the mean")
     moving = of_trainings("average_radius", "mean", "rate 0.01")
-    assert fixed.shape == moving.shape == (3, 3)
+    assert fixed.shape == moving.shape == (3, 8)
     assert np.all(moving < fixed)
     ratios = (moving.mean(axis=1) / fixed.mean(axis=1)).round(3)
     np.testing.assert_array_equal(ratios, RATIOS_AT_THE_MEAN)
@@ -343,7 +343,7 @@ def test_control_of_the_moving_level():
         accuracy = of_trainings("accuracy", training, noise)
         other = of_trainings("accuracy", "base", "fixed at the base")
         apart = np.abs(accuracy.mean(axis=1) - other.mean(axis=1))
-        assert np.all(apart <= 0.0101)  # two of the 200 images
+        assert np.all(apart <= 0.0051)  # one of the 200 images
 
 
 def test_lee_thresholds_are_rounded_up_in_the_last_decimal():
