@@ -33,7 +33,7 @@ def rows() -> list[Row]:
 
 def cells(row: Row) -> list[str]:
     functions = [f"`{name}`" for name in row["functions"].split()]
-    where = ", ".join([*functions, *filter(None, [row["test"] and f"`{row['test']}`"])])
+    where = " ".join([*functions, *filter(None, [row["test"] and f"`{row['test']}`"])])
     state = row["state"]
     if row["page"]:
         page, _, anchor = row["page"].partition("#")
