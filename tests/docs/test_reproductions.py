@@ -52,9 +52,11 @@ def committed(name):
         except ValueError:
             table[key] = np.array(column)
     if "radii" in table:
-        table["radii"] = np.array(
-            [cell.split() for cell in table["radii"]], dtype=float
-        )
+        lists = [cell.split() for cell in table["radii"]]
+        longest = max(map(len, lists))
+        # no list where nothing was certified
+        lists = [cells or ["nan"] * longest for cells in lists]
+        table["radii"] = np.array(lists, dtype=float)
     return table
 
 
@@ -281,6 +283,25 @@ def test_cone_at_the_paper_s_levels():
         gain = radius[here & ~fixed] / radius[here & fixed]
         assert np.all((gain > 1.14) & (gain < 1.36))
     assert table["accuracy"][0] > 0.96 > 0.56 > table["accuracy"][-1]
+
+
+def test_the_narrow_class_recedes():
+    """What the page says of a trained network under fixed noise of growing level."""
+    table = committed("experiment_s_network")
+    narrow, wide, area, largest = (
+        table[name].reshape(3, -1)
+        for name in ("right_narrow", "right_wide", "area_narrow", "largest_radius")
+    )
+    shown = [1.0, 0.987, 0.887, 0.597, 0.123, 0.003]
+    np.testing.assert_array_equal(narrow.mean(axis=0).round(3), shown)
+    shown = [0.997, 0.997, 0.997, 0.997, 1.0, 1.0]
+    np.testing.assert_array_equal(wide.mean(axis=0).round(3), shown)
+    assert np.all(np.diff(area) < 0)
+    sigmas = table["sigma"][:6]
+    ends = np.broadcast_to(3.81146 * sigmas[1:4], (3, 3))
+    np.testing.assert_allclose(largest[:, 1:4], ends, rtol=1e-5)
+    shown = [0.953, 1.906, 3.811, 6.26, 8.386]
+    np.testing.assert_array_equal(largest[:, 1:].mean(axis=0).round(3), shown)
 
 
 RATIOS_AT_THE_MEAN = (0.998, 0.993, 0.978)  # of average radii, by base level
