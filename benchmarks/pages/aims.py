@@ -143,14 +143,12 @@ def scans(anchors: int, points: int = POINTS) -> Iterator[Line]:
                 lbrs.neighbour_radius, x, memory, own, norm=norm, method=method
             )
             what = f"`neighbour_radius`, norm {norm}, {method}, {name}"
-            yield Line(what, beside, *turns(scan, multiplied, rounds=1), 3)
+            yield Line(what, beside, *turns(scan, multiplied), 3)
 
         def levels(x: Any = x, memory: Any = memory) -> Any:
             return KNNSigma(memory, 0.5, 0.01, 20, 1.0).sigma(x)
 
-        yield Line(
-            f"`KNNSigma`, {name}", beside, *turns(levels, multiplied, rounds=1), 3
-        )
+        yield Line(f"`KNNSigma`, {name}", beside, *turns(levels, multiplied), 3)
 
 
 def levels_among(anchors: int) -> Iterator[Line]:
@@ -391,7 +389,7 @@ python benchmarks/pages/aims.py --anchors {anchors} --rows {rows}
 
 on: {machine("pandas")}.
 The load average at the end was {os.getloadavg()[0]:.1f}.
-Processor times of all threads, medians of {TURNS} turns (scans and files: one); scans
+Processor times of all threads, medians of {TURNS} turns (files: one); scans
 include what is measured of the anchors. [All {len(lines)} ratios](aims.csv): of these
 {len(lines) - len(missed)} are at most their aim, and these are above it:
 
@@ -399,9 +397,9 @@ include what is measured of the anchors. [All {len(lines)} ratios](aims.csv): of
 
 What misses its aim, and why:
 
-- `neighbour_radius`: how many anchors have to be compared one by one depends on the
-  cloud, and in clusters they are more than in uniform points, most of all for changes
-  in l_1 against many guards (tight).
+- Scans: how many anchors have to be compared one by one depends on the cloud, and in
+  clusters they are more than in uniform points, most of all for changes in l_1 against
+  many guards (tight). Ratios vary by a third with the load of the machine.
 """
 
 
