@@ -282,8 +282,12 @@ def _narrow(values: Column) -> Column:
     """Whole numbers in as few bytes as hold them all; one number, where all are it."""
     if values.strides == (0,):
         return values
-    least = np.result_type(*map(np.min_scalar_type, (values.min(), values.max(), -1)))
-    return values.astype(least)
+    # signed types alone: NumPy joins one of 64 bits without a sign as floats
+    for least in (np.int8, np.int16, np.int32):
+        limits = np.iinfo(least)
+        if limits.min <= values.min() and values.max() <= limits.max:
+            return values.astype(least)
+    return values
 
 
 def _joined(parts: Sequence[Column]) -> Column:

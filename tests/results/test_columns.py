@@ -229,3 +229,16 @@ def test_rows_of_a_file_are_those_that_were_written(tmp_path):
     file = read_by(own(tmp_path), by_row=False)
     assert file.rows == tuple(ROWS)
     assert tuple(ROWS) == file.rows
+
+
+@pytest.mark.parametrize("n", [0, 127, 128, 2**31, 2**40 + 1, 10**18 - 1])
+def test_whole_numbers_kept_in_few_bytes_are_the_same(tmp_path, n):
+    # joined as floats, 10^18 - 1 beside 0 would be 10^18
+    file = tmp_path / "run.tsv"
+    rows = [Row(0, 1, 1, 0.5, True, n=n), Row(1, -2, -1, 0.0, False, n=0)]
+    write(file, Manifest(data={"inputs": 2}), rows)
+    there = _read.load(file)
+    assert isinstance(there.rows, FileRows)
+    assert set(there.counted.ns) == {n, 0}
+    assert all(type(number) is int for number in there.counted.ns)
+    assert there.rows.values("n").tolist() == [n, 0]
