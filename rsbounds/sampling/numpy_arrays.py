@@ -21,6 +21,9 @@ joined = np.concatenate
 
 def as_array(returned: Any) -> NDArray[Any]:
     """An array of what a function returned; ValueError says what it is instead."""
+    if isinstance(returned, np.ma.MaskedArray) and np.ma.is_masked(returned):
+        # an array of it would show what the mask hides
+        raise ValueError("masked values: fill them, with NaN for instance")
     try:
         array = np.asarray(returned)
     except ValueError as error:  # rows of different lengths

@@ -297,6 +297,12 @@ def test_numbers_under_a_mask_are_refused():
     with pytest.raises(ValueError, match=r"^data: input 0 must hold no masked"):
         data.item(0)
     np.testing.assert_array_equal(data.item(1).x, [2.0, 3.0])
+    labels = open_data((x.data, np.ma.array([0, 1], mask=[False, True])))
+    assert labels.label(0) == 0
+    with pytest.raises(ValueError, match=r"label must hold no masked"):
+        labels.item(1)
+    with pytest.raises(ValueError, match=r"label must hold no masked"):
+        open_data([(x.data[0], np.ma.masked)]).item(0)
 
 
 def test_columns_of_a_frame_keep_their_numbers():
