@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -289,6 +290,14 @@ def test_classes_that_data_name_are_the_model_s_of_these_names():
         assert [unnamed.label(i) for i in range(2)] == [0, 1]
     with pytest.raises(ValueError, match="input 0"):
         open_data(Named([(np.zeros(2), 2)]), labels=["dog", "cat"]).label(0)
+
+
+def test_a_scale_that_makes_numbers_infinite_is_told_without_a_warning():
+    data = open_data((np.ones((1, 2)), [0]), scale=1e-320)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="must be finite"):
+            data.item(0)
 
 
 def test_numbers_under_a_mask_are_refused():
