@@ -153,6 +153,9 @@ def test_a_level_has_no_effect_and_less_than_it_none():
             assert np.isnan(special.ncx2_nc_sf(0.0499, x, df))
     with pytest.warns(RuntimeWarning, match="invalid"):
         assert np.isnan(special.ncx2_df(0.9, 1.0, 5.0))
+    # the search comes beside the least degrees of freedom, which must be tried too
+    with pytest.warns(RuntimeWarning, match="invalid"):
+        assert np.isnan(special.ncx2_df_exp(-5.0, 1e-300, 1e60))
 
 
 def test_a_distance_whose_square_is_no_double():

@@ -381,13 +381,14 @@ struct Between {
     }
     bool holds(double df) const { return df > low && df < high; }
     // what is to be evaluated where a step leaves the interval: NaN if its ends are
-    // neighbours
+    // neighbours that were
     double inner(double df) const {
         if (!low_known && !(df > low)) return least_df;
         if (!high_known && !(df < high)) return most_df;
         const double middle =
             high > 4 * low ? std::sqrt(low) * std::sqrt(high) : 0.5 * (low + high);
-        return holds(middle) ? middle : nan;
+        if (holds(middle)) return middle;
+        return !low_known ? low : !high_known ? high : nan;
     }
 };
 
