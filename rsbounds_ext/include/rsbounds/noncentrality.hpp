@@ -1,6 +1,6 @@
 // The noncentrality, or the degrees of freedom, at which the noncentral chi-square law
 // has a given probability below a fixed point x. Symbols as in ball.hpp; derived in
-// docs/theory/off-centre-ball.md, "The inverses in the parameters".
+// docs/theory/inverses.md.
 //
 // The score z of P(X <= x) falls in h and in mu. With F the lower tail, and f_N the
 // density of Y under N degrees of freedom,
