@@ -3,7 +3,6 @@ repository.
 """
 
 import importlib.metadata
-import importlib.util
 import re
 import struct
 import subprocess
@@ -30,11 +29,11 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx-mathjax-offline",
+    "sphinx_copybutton",
 ]
-if importlib.util.find_spec("sphinx_copybutton"):  # a button that copies code
-    extensions.append("sphinx_copybutton")
-    copybutton_prompt_text = r">>> |\.\.\. "
-    copybutton_prompt_is_regexp = True
+# the button copies what a reader types: no prompts, and no output under them
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
 URLS = importlib.metadata.metadata("rsbounds").get_all("Project-URL") or []
 for label, _, url in (entry.partition(", ") for entry in URLS):
     if label == "Source":  # once the project says where it is
@@ -167,9 +166,13 @@ NUMBER = re.compile(r"[-+]?[\d.,]+(?:e[-+]?\d+)?(?: ?(?:%|[mun]?s|MB))?")
 
 
 def cells(app: Any, doctree: nodes.document) -> None:
-    """A number in a table does not break, and code does where it would take
-    much of the table.
+    """A number in a table does not break; a column's name does after a low line, and
+    code where it would take much of the table.
     """
+    for head in doctree.findall(nodes.thead):
+        for text in list(head.findall(nodes.Text)):
+            if not isinstance(text.parent, nodes.math):
+                text.parent.replace(text, nodes.Text(text.replace("_", "_\u200b")))
     for entry in doctree.findall(nodes.entry):
         if NUMBER.fullmatch(entry.astext()):
             entry["classes"].append("number")

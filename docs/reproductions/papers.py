@@ -33,13 +33,13 @@ def rows() -> list[Row]:
 
 def cells(row: Row) -> list[str]:
     functions = [f"`{name}`" for name in row["functions"].split()]
-    where = ", ".join([*functions, *filter(None, [row["test"] and f"`{row['test']}`"])])
-    shown = ""
+    where = " ".join([*functions, *filter(None, [row["test"] and f"`{row['test']}`"])])
+    state = row["state"]
     if row["page"]:
         page, _, anchor = row["page"].partition("#")
         link = os.path.relpath(HERE.parent / page, HERE).replace(os.sep, "/")
-        shown = f"[page]({link}{anchor and '#'}{anchor})"
-    texts = (row["item"], row["says"], row["state"], where, shown)
+        state = f"[{state}]({link}{anchor and '#'}{anchor})"
+    texts = (row["item"], row["says"], state, where)
     return [*texts, row["printed"], row["here"]]
 
 
@@ -60,14 +60,15 @@ def counts() -> str:
 
 def page() -> str:
     """The text of papers.md."""
-    head = ["Item", "What it is", "", "Function, test", "Shown", "Printed", "Here"]
+    head = ["Item", "What it is", "State", "Function, test", "Printed", "Here"]
     text = [
         "# The five papers, row by row",
         "",
         "Each theorem, formula, algorithm, figure, table and advice of the five "
         "papers. Written by `docs/reproductions/papers.py` from "
         "[papers.csv](papers.csv); a test checks that every function, test and page "
-        "exists. Letters as on the [theory page](../theory/index.md#papers).",
+        "exists. The state leads to the page that shows the row. Letters as on the "
+        "[theory page](../theory/index.md#papers).",
         "",
         "\n".join(f"- **{state}**: {means}." for state, means in STATES.items()),
         "",

@@ -52,9 +52,11 @@ def committed(name):
         except ValueError:
             table[key] = np.array(column)
     if "radii" in table:
-        table["radii"] = np.array(
-            [cell.split() for cell in table["radii"]], dtype=float
-        )
+        lists = [cell.split() for cell in table["radii"]]
+        longest = max(map(len, lists))
+        # no list where nothing was certified
+        lists = [cells or ["nan"] * longest for cells in lists]
+        table["radii"] = np.array(lists, dtype=float)
     return table
 
 
@@ -249,9 +251,27 @@ def test_tables_of_published_certificates():
     for name in ("accuracy", "abstains", "wrong"):
         np.testing.assert_allclose(table[name], table[f"printed_{name}"], atol=1e-9)
     table = committed("experiment_h_cohen")
+    printed = ~np.isnan(table["printed_fixed"])
     off = np.abs(table["fixed"] - table["printed_fixed"])
-    assert np.all(off[table["data"] == "ImageNet"] < 0.61)
-    assert off.max() < 3.61
+    assert np.all(off[printed & (table["data"] == "ImageNet")] < 0.61)
+    assert off[printed].max() < 3.61
+
+
+def test_gains_over_fixed_noise():
+    """What the page says of [H]'s quoted gains: accuracy, and the radius of 20 %."""
+    table = committed("experiment_h_cohen")
+    for name, data, most, where, radius in (
+        ("Table 1", "CIFAR-10", 32.6, 1.25, 1.11),
+        ("Table 2", "ImageNet", 19.6, 2.0, 1.94),
+    ):
+        here = table["table"] == name
+        gain = (table["printed_theirs"] - table["fixed"])[here]
+        assert round(gain.max(), 1) == most
+        assert table["radius"][here][gain.argmax()] == where
+        at = (table["table"] == "20 %") & (table["data"] == data)
+        own = at & np.isnan(table["printed_fixed"]) & np.isnan(table["printed_theirs"])
+        assert table["radius"][own].item() == radius
+        assert table["fixed"][own].item() >= 20
 
 
 def test_cone_at_the_paper_s_levels():
@@ -265,8 +285,27 @@ def test_cone_at_the_paper_s_levels():
     assert table["accuracy"][0] > 0.96 > 0.56 > table["accuracy"][-1]
 
 
-RATIOS_AT_THE_MEAN = (0.998, 0.993, 0.977)  # of average radii, by base level
-RATIOS_AT_THE_BASE = (1.043, 1.034, 1.0)
+def test_the_narrow_class_recedes():
+    """What the page says of a trained network under fixed noise of growing level."""
+    table = committed("experiment_s_network")
+    narrow, wide, area, largest = (
+        table[name].reshape(3, -1)
+        for name in ("right_narrow", "right_wide", "area_narrow", "largest_radius")
+    )
+    shown = [1.0, 0.987, 0.887, 0.597, 0.123, 0.003]
+    np.testing.assert_array_equal(narrow.mean(axis=0).round(3), shown)
+    shown = [0.997, 0.997, 0.997, 0.997, 1.0, 1.0]
+    np.testing.assert_array_equal(wide.mean(axis=0).round(3), shown)
+    assert np.all(np.diff(area) < 0)
+    sigmas = table["sigma"][:6]
+    ends = np.broadcast_to(3.81146 * sigmas[1:4], (3, 3))
+    np.testing.assert_allclose(largest[:, 1:4], ends, rtol=1e-5)
+    shown = [0.953, 1.906, 3.811, 6.26, 8.386]
+    np.testing.assert_array_equal(largest[:, 1:].mean(axis=0).round(3), shown)
+
+
+RATIOS_AT_THE_MEAN = (0.998, 0.993, 0.978)  # of average radii, by base level
+RATIOS_AT_THE_BASE = (1.043, 1.033, 0.999)
 
 
 def test_attacks_train_the_better_base_classifier():
@@ -311,7 +350,7 @@ def test_control_of_the_moving_level():
     """What the page says of E.6: no gain over fixed noise of the same mean."""
     fixed = of_trainings("average_radius", "mean", "fixed at the mean")
     moving = of_trainings("average_radius", "mean", "rate 0.01")
-    assert fixed.shape == moving.shape == (3, 3)
+    assert fixed.shape == moving.shape == (3, 8)
     assert np.all(moving < fixed)
     ratios = (moving.mean(axis=1) / fixed.mean(axis=1)).round(3)
     np.testing.assert_array_equal(ratios, RATIOS_AT_THE_MEAN)
@@ -325,7 +364,7 @@ def test_control_of_the_moving_level():
         accuracy = of_trainings("accuracy", training, noise)
         other = of_trainings("accuracy", "base", "fixed at the base")
         apart = np.abs(accuracy.mean(axis=1) - other.mean(axis=1))
-        assert np.all(apart <= 0.0101)  # two of the 200 images
+        assert np.all(apart <= 0.0051)  # one of the 200 images
 
 
 def test_lee_thresholds_are_rounded_up_in_the_last_decimal():

@@ -18,7 +18,7 @@ from rsbounds.semielastic import KNNSigma
 
 SIGMAS, RATE, NEIGHBOURS = (0.12, 0.25, 0.5), 0.01, 20
 SHIFTS = {"MNIST": 1.5, "CIFAR-10": 5.0}
-SEEDS, DRAWS = 3, 7
+SEEDS, DRAWS = 8, 7
 REPEATED = (  # the training, and the noise of the certification
     ("base", "fixed at the base"),
     ("base", "rate 0.01"),
