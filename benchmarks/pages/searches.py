@@ -209,8 +209,12 @@ def calls_of(scheme: Scheme) -> Iterator[tuple[str, bool, Call]]:
         yield from of_changes()
 
 
-def row(name: str, *, tell: bool = False) -> list[str]:
-    """The slowest call of one number, and that of a thousand, of some schemes."""
+def row(name: str) -> tuple[list[str], list[str]]:
+    """The slowest call of one number, and that of a thousand, of some schemes.
+
+    Beside it a line for each call above the limit.
+    """
+    above: list[str] = []
     slowest: dict[bool, tuple[float, str]] = {False: (0.0, ""), True: (0.0, "")}
     number = 0
     for i, scheme in enumerate(ROWS[name]()):
@@ -222,19 +226,24 @@ def row(name: str, *, tell: bool = False) -> list[str]:
             taken = seconds(fresh, call)
             number += 1
             slowest[is_array] = max(slowest[is_array], (taken, text))
-            if tell and taken > LIMIT:
-                print(f"{taken:6.2f} {scheme.law} {text}", flush=True)
+            if taken > LIMIT:
+                above.append(f"`{text}` of {scheme.law}: {shown(taken)}")
     cells = [name, str(number)]
     for taken, text in slowest.values():
-        shown = f"{taken:.2f}" if taken < math.inf else f"above {STOPPED:g}"
-        cells += [shown, f"`{text}`"]
-    return cells
+        cells += [shown(taken), f"`{text}`"]
+    return cells, above
+
+
+def shown(taken: float) -> str:
+    return f"{taken:.2f}" if taken < math.inf else f"above {STOPPED:g}"
 
 
 def page() -> str:
     head = ["noise", "calls", "slowest of a number, s", "call"]
     head += ["slowest of a thousand, s", "call"]
-    lines = [head, ["---"] * len(head), *(row(name) for name in ROWS)]
+    rows = [row(name) for name in ROWS]
+    lines = [head, ["---"] * len(head), *(cells for cells, _ in rows)]
+    above = "\n".join(f"- {text}" for _, several in rows for text in several)
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return f"""# How long a call takes
 
@@ -251,8 +260,14 @@ Processor time of a call on a scheme that has computed nothing yet; `z`, `p_a` a
 
 {table}
 
-An array of distances takes the time of each different number of changes in it. What
-would take more is refused or not certified: see
+A call should take {LIMIT:g} s at most. These take more (calls are stopped at
+{STOPPED:g} s):
+
+{above or "- none"}
+
+Noise next to one that forgets its input has radii of many different sizes, and each is
+searched for. An array of distances takes the time of each different number of changes
+in it. What would take more is refused or not certified: see
 [ends](../theory/discrete-noise.md#ways-searches-ends).
 """
 
@@ -261,7 +276,8 @@ if __name__ == "__main__":
     signal.signal(signal.SIGPROF, stop)
     if sys.argv[1:]:
         for name in sys.argv[1:]:
-            print(row(name, tell=True), flush=True)
+            cells, above = row(name)
+            print("\n".join([str(cells), *above]), flush=True)
     else:
         PAGE.write_text(page())
         print(PAGE.read_text())

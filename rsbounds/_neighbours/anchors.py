@@ -110,6 +110,9 @@ class Anchors:
                 stop = min(start + rows, len(x))
                 dots = np.dot(x[start:stop], self.points.T, out=buffer[: stop - start])
                 pieces = min(4 * workers, stop - start)
+                if pieces == 1:  # of one point a thread would take longer to start
+                    scan_piece(start, stop, dots)
+                    continue
                 edges = np.linspace(start, stop, pieces + 1).astype(int)
                 tasks = [
                     pool.submit(scan_piece, a, b, dots[a - start : b - start])

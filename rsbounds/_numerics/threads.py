@@ -81,6 +81,30 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
+def one_behind(started: Iterable[Callable[[], T]]) -> Iterator[T]:
+    """The results of calls that were started, each read once the next is started.
+
+    What a device was asked for is read while it is at work on what comes next. Where
+    a start fails, the results of those before it come first.
+    """
+    waiting: Callable[[], T] | None = None
+    starts = iter(started)
+    while True:
+        failed: Exception | None = None
+        following: Callable[[], T] | None = None
+        try:
+            following = next(starts, None)
+        except Exception as error:
+            failed = error
+        if waiting is not None:
+            yield waiting()
+        if failed is not None:
+            raise failed
+        if following is None:
+            return
+        waiting = following
+
+
 def ahead(function: Callable[[T], U], things: Iterable[T], most: int) -> Iterator[U]:
     """``map(function, things)`` by a thread that keeps up to ``most`` results."""
     waiting: deque[Future[U]] = deque()

@@ -172,6 +172,14 @@ class Answer:
         """The evidence: what it asks for of the samples of one input."""
         raise NotImplementedError(f"{type(self).__name__} draws nothing")
 
+    def asks(self, procedure: Procedure) -> Sequence[tuple[Phase, int]]:
+        """What :meth:`draw` asks for in any case: phases, and how many samples of each.
+
+        A device is given them before the counts of the input before are read. Without
+        it nothing is asked for early.
+        """
+        return ()
+
     def stored(self, row: Recorded) -> Any:
         """The evidence that a row holds; ValueError where rows don't hold it."""
         raise ValueError(

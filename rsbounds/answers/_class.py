@@ -170,6 +170,12 @@ class TopClass(Answer):
             classes=len(chosen_by),
         )
 
+    def asks(self, procedure: Procedure) -> Sequence[tuple[Phase, int]]:
+        estimate = (Phase.ESTIMATE, procedure.n)
+        if BOUNDS[procedure.bound].evidence == "outcomes":
+            return [estimate]
+        return [(Phase.SELECT, procedure.n0), estimate]
+
     def selected(self, select: ClassCounts) -> tuple[int, ...]:
         return (int(np.argmax(select)),)
 

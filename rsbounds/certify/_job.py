@@ -19,7 +19,7 @@ from rsbounds.loading import Data
 from rsbounds.procedure import Procedure
 from rsbounds.results import Row
 from rsbounds.sampling import Draws, Phase, Sampler
-from rsbounds.sampling.internal import GrowingDraws, stream
+from rsbounds.sampling.internal import EarlyDraws, GrowingDraws, stream
 from rsbounds.sampling.margins import with_margin
 from rsbounds.sampling.system_bits import require_system_noise
 
@@ -83,7 +83,8 @@ class Job:
     def with_model(self, model: Any) -> Self:
         """This job with the samplers of a model."""
         other = copy.copy(self)
-        other.__dict__.pop("scope", None)  # it follows from the samplers too
+        for name in ("scope", "queues"):  # they follow from the samplers too
+            other.__dict__.pop(name, None)
         other.samplers = samplers_of(self.answer, model, self.procedure)
         return other
 
@@ -111,7 +112,27 @@ class Job:
 
     def certify(self, x: Any, index: int, label: int) -> Answered:
         """The certificate of an input, and the further columns of its row."""
-        evidence = self.evidence(self.draws(x, index), label)
+        return self.answered(self.draws(x, index), label)
+
+    @cached_property
+    def queues(self) -> bool:
+        """Whether a device may be given an input before the last one's counts are read.
+
+        Where one is at work after a call, and which samples an answer asks for doesn't
+        follow from others.
+        """
+        lazy = all(getattr(sampler, "queues", False) for sampler in self.samplers)
+        return lazy and bool(self.samplers) and bool(self.asks())
+
+    def begun(self, x: Any, index: int) -> Draws:
+        """The samples of an input; a device is at work on those of a fixed number."""
+        draws = self.draws(x, index)
+        return EarlyDraws(draws, self.asks()) if self.queues else draws
+
+    def answered(self, draws: Draws, label: int) -> Answered:
+        """The certificate of an input's samples, and the further columns of its row."""
+        evidence = self.evidence(draws, label)
+        index = draws.index
         return self._in_scope(self.certified(evidence, label=label, index=index))
 
     def again(self, row: Recorded) -> Answered:
@@ -150,6 +171,11 @@ class Job:
     def procedures(self) -> Sequence[Procedure]:
         """The procedures by which the answer is asked."""
         return [self.procedure]
+
+    def asks(self) -> Sequence[tuple[Phase, int]]:
+        """The samples that are drawn of every input, whatever others show."""
+        # a wrong class may leave an input out
+        return () if self.procedure.only_correct else self.answer.asks(self.procedure)
 
     def drawn(self, draws: Draws, label: int) -> Any:
         """The evidence of an input that is sampled."""

@@ -52,6 +52,9 @@ class _ToTarget(Job):
         super().__init__(answer, procedure)
         self.target = target
 
+    def asks(self) -> Sequence[tuple[Phase, int]]:
+        return ()  # each step follows from the counts before it
+
     def drawn(self, draws: Draws, label: int) -> Votes:
         # The bound holds at all numbers of samples at once. So it may be looked at
         # after each step, and what it says may stop the sampling.
@@ -108,6 +111,9 @@ class _ByLooks(Job):
 
     def procedures(self) -> Sequence[Procedure]:
         return self._looks
+
+    def asks(self) -> Sequence[tuple[Phase, int]]:
+        return ()  # whether a look comes follows from the one before it
 
     def drawn(self, draws: Draws, label: int) -> Looked:
         answer = self.answer

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from rsbounds._numerics.checks import on_host
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.threads import processor
+from rsbounds._numerics.threads import one_behind, processor
 from rsbounds.answers import Answer, asked
 from rsbounds.certify._job import Counts, Job
 from rsbounds.certify._stopping import job_of
 from rsbounds.loading import Data, Preprocess, open_data
 from rsbounds.loading.data import is_array
-from rsbounds.loading.internal import guarded, prefetched
+from rsbounds.loading.internal import Item, guarded, prefetched
 from rsbounds.procedure import Procedure
 from rsbounds.results import Row
 from rsbounds.schemes import Scheme
@@ -75,6 +77,7 @@ class Here:
         self._job = job
         self._source = source
         self._skip_corrupt = skip_corrupt
+        self._ended = -math.inf  # when the last input's samples were there
 
     @classmethod
     def built(
@@ -106,22 +109,36 @@ class Here:
         self, indices: Iterable[int], alone: Callable[[], bool]
     ) -> Iterator[Sequence[Outcome]]:
         items = prefetched(self._source, indices, skip_corrupt=self._skip_corrupt)
-        for item in items:
-            if item.x is None:
-                yield [Outcome(item.index, None, item.problem)]
-                continue
-            name = f"input {item.index}"
-            digest = (item.digest or "-")[:16]
-            _require_others(self._job.answer, name, digest)
-            begun = time.perf_counter()
-            certificate, columns = guarded(
-                name, self._job.certify, item.x, item.index, item.label
-            )
+        started = (self._started(item, alone) for item in items)
+        if self._job.queues:
+            # a device has the next input before it is asked for this one's counts
+            outcomes = one_behind(started)
+        else:
+            outcomes = (outcome() for outcome in started)
+        for outcome in outcomes:
+            yield [outcome]
+
+    def _started(self, item: Item, alone: Callable[[], bool]) -> Callable[[], Outcome]:
+        """An input that is begun, as the function of what comes of it."""
+        if item.x is None:
+            return partial(Outcome, item.index, None, item.problem)
+        name = f"input {item.index}"
+        digest = (item.digest or "-")[:16]
+        _require_others(self._job.answer, name, digest)
+        begun = time.perf_counter()
+        draws = guarded(name, self._job.begun, item.x, item.index)
+
+        def outcome() -> Outcome:
+            certificate, columns = guarded(name, self._job.answered, draws, item.label)
+            now = time.perf_counter()
+            # of two inputs under way at once the time until the first is that one's
+            taken = now - max(begun, self._ended)
+            self._ended = now
             row = Row.of(
                 item.index,
                 item.label,
                 certificate,
-                time.perf_counter() - begun,
+                taken,
                 input=digest,
                 extra=columns,
             )
@@ -129,7 +146,9 @@ class Here:
             counts = None
             if certificate.n and alone() and self._job.has_less_noise:
                 counts = guarded(name, self._job.alone, item.x)
-            yield [Outcome(item.index, row, alone=counts)]
+            return Outcome(item.index, row, alone=counts)
+
+        return outcome
 
     def several(self, indices: Sequence[int], alone: bool) -> list[Outcome]:
         """Return what comes of inputs up to the first that fails.

@@ -27,6 +27,10 @@ _READERS: dict[str, Callable[[TextCells], Column]] = {
 }
 _COUNTS = ("select", "counts")
 _KIND = ("method", "scope")
+#: Columns whose numbers are checked, and asked for by nobody after that.
+_CHECKED_ALONE = {"count", "void", "z_a", "z_b"}
+#: Columns of small whole numbers, kept in as few bytes as hold them.
+_SMALL = {"label", "predict", "n"}
 #: Columns of which the distinct texts are kept.
 _TEXTS = (*_KIND, "norm", "bound")
 
@@ -183,19 +187,26 @@ class FileRows(Sequence[Row]):
         """Check all cells and keep numbers and texts; Unplain where one is unusual."""
         ends: list[Column] = []
         seconds: list[Column | None] = []
+        numbers = [n for n in self.columns if n in _READERS or n in _COUNTS]
         values: dict[str, list[Column]] = {
-            name: [] for name in self.columns if name in _READERS or name in _COUNTS
+            name: [] for name in numbers if name not in _CHECKED_ALONE
         }
         for block in self.blocks():
             # a copy: without the places of all other cells
             ends.append(block[self.columns[-1]].ends.copy())
-            for name, parts in values.items():
-                parts.append(self._checked(name, block[name]))
+            for name in numbers:
+                part = self._checked(name, block[name])
+                if name in values:
+                    values[name].append(_narrow(part) if name in _SMALL else part)
             seconds.append(_seconds_or_none(block))
             self._find(block)
+        # each list of parts ends before the next column is joined
         self._ends = np.concatenate(ends)
+        ends.clear()
         known = [part for part in seconds if part is not None]
         self._seconds = np.concatenate(known) if len(known) == len(seconds) else None
+        seconds.clear()
+        known.clear()
         self._values = {name: _joined(values.pop(name)) for name in list(values)}
         if not (self.values("radius") >= 0).all():
             raise Unplain
@@ -265,6 +276,14 @@ def _seconds_or_none(block: Mapping[str, TextCells]) -> Column | None:
     with suppress(KeyError, Unplain):
         return seconds_of(block["time"])
     return None
+
+
+def _narrow(values: Column) -> Column:
+    """Whole numbers in as few bytes as hold them all; one number, where all are it."""
+    if values.strides == (0,):
+        return values
+    least = np.result_type(*map(np.min_scalar_type, (values.min(), values.max(), -1)))
+    return values.astype(least)
 
 
 def _joined(parts: Sequence[Column]) -> Column:

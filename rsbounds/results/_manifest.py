@@ -178,11 +178,16 @@ class Manifest:
         selected = self.indices()
         indices = np.array(list(done) if isinstance(done, set) else done, np.int64)
         belongs = (indices >= selected.start) & (indices < selected.stop)
-        belongs &= (indices - selected.start) % selected.step == 0
+        if selected.step > 1:
+            belongs &= (indices - selected.start) % selected.step == 0
         corrupt = [index for index in self.corrupt() if index in selected]
         is_missing = np.ones(len(selected), bool)
-        for present in (indices[belongs], np.array(corrupt, np.int64)):
-            is_missing[(present - selected.start) // selected.step] = False
+        # of millions of rows no copy, where all belong
+        inside = indices if belongs.all() else indices[belongs]
+        for present in (inside, np.array(corrupt, np.int64)):
+            places = present - selected.start
+            places //= selected.step
+            is_missing[places] = False
         missing = selected.start + selected.step * np.flatnonzero(is_missing)
         strangers: list[int] = sorted(set(indices[~belongs].tolist()))
         return missing.tolist(), strangers

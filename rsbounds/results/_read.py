@@ -16,7 +16,7 @@ from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.files import LARGE, array_of, as_path, content_of
 from rsbounds._numerics.text import quoted
 from rsbounds.certificate import ABSTAIN
-from rsbounds.results._cells import Unplain
+from rsbounds.results._cells import Column, Unplain
 from rsbounds.results._columns import FileRows
 from rsbounds.results._foreign import ForeignTable, LineError, Reading, as_the_field
 from rsbounds.results._manifest import Manifest, manifest_path
@@ -190,9 +190,14 @@ def _make_sense(rows: FileRows, manifest: Manifest | None) -> bool:
         (idx >= 0).all()
         and not (abstains & (correct | (radius != 0))).any()
         and (correct == ((predict == label) & ~abstains)).all()
-        and (np.diff(np.sort(idx)) > 0).all()
+        and (_rises(idx) or _rises(np.sort(idx)))
         and (manifest is None or not manifest.places(idx)[1])
     )
+
+
+def _rises(numbers: Column) -> bool:
+    """Whether each number is above the one before it."""
+    return bool((numbers[1:] > numbers[:-1]).all())
 
 
 def _is_told_anew(columns: Sequence[str]) -> bool:

@@ -105,6 +105,48 @@ class Draws:
         return sampler(self.x, self.levels[place], n, generator)
 
 
+class EarlyDraws(Draws):
+    """The samples of one input, some of which are asked for at once.
+
+    A device is at work on them from then on. They are those of the same calls made
+    later, as each phase has a stream of its own; each is handed out once.
+
+    Parameters
+    ----------
+    draws : Draws
+        The samples that may be asked for.
+    asked : sequence of (Phase, int)
+        The phases that are asked for at once, and how many samples of each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rsbounds.procedure import Procedure
+    >>> from rsbounds.sampling import ArraySampler, Draws, Phase
+    >>> from rsbounds.sampling.internal import EarlyDraws
+    >>> sampler = ArraySampler(lambda batch: np.stack([batch[:, 0], -batch[:, 0]], 1))
+    >>> draws = Draws([sampler], np.array([9.0, 0.0]), [1.0], Procedure())
+    >>> EarlyDraws(draws, [(Phase.ESTIMATE, 50)])(Phase.ESTIMATE, 50).tolist()
+    [50, 0]
+    """
+
+    def __init__(self, draws: Draws, asked: Sequence[tuple[Phase, int]]) -> None:
+        instance("draws", draws, Draws, "Draws")
+        super().__init__(
+            draws.samplers, draws.x, draws.levels, draws.procedure, draws.index
+        )
+        self._early: dict[tuple[Phase, int, int | None], Any] = {
+            (phase, n, None): draws(phase, n) for phase, n in asked
+        }
+
+    def __call__(self, phase: Phase, n: int, stage: int | None = None) -> Any:
+        """What the sampler returns for n samples of a phase."""
+        key = phase, n, stage
+        if key in self._early:
+            return self._early.pop(key)
+        return super().__call__(phase, n, stage)
+
+
 class GrowingDraws(Draws):
     """The samples of one input, of which ever more may be asked for.
 

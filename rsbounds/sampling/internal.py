@@ -3,13 +3,14 @@
 from rsbounds.noises.internal import floating, noise_level
 from rsbounds.sampling.adapters import grid_of, is_sampler, is_watched, require_law
 from rsbounds.sampling.arrays import noisy
-from rsbounds.sampling.draws import GrowingDraws
+from rsbounds.sampling.draws import EarlyDraws, GrowingDraws
 from rsbounds.sampling.port import block_size
 from rsbounds.sampling.streams import stream
 from rsbounds.sampling.strings import OnStrings
 from rsbounds.sampling.system_bits import SystemBits
 
 __all__ = [
+    "EarlyDraws",
     "GrowingDraws",
     "OnStrings",
     "SystemBits",

@@ -99,8 +99,11 @@ class Backend(ABC):
         The law of the copies.
     arrays : Arrays
         Functions of what the model returns.
+    queues : bool
+        Whether a device is at work on samples after the call that asked for them.
     """
 
+    queues: bool = False
     noise: Noise
     arrays: Arrays
 

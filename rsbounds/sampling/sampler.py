@@ -82,6 +82,11 @@ class ModelSampler:
         return self.backend.noise.of_bits
 
     @property
+    def queues(self) -> bool:
+        """Whether a device is at work on samples after the call for them."""
+        return self.backend.queues
+
+    @property
     def kind(self) -> str:
         """What is asked: "votes", "scores", "values" or "maps"."""
         return self.question.kind

@@ -81,6 +81,7 @@ class TorchModule(Backend):
                 "the model must not be on the device meta, which holds no numbers"
             )
         self.device = home_device if device is None else torch.device(device)
+        self.queues = self.device.type != "cpu"
         self.memory = Memory(self.device, batch, rows)
         if home_device != torch.empty(0, device=self.device).device:
             model = copy.deepcopy(model).to(self.device)

@@ -134,8 +134,21 @@ RSB_INLINE double sum_by_halves(double* terms, Index size) {
 template <Length length>
 RSB_INLINE double of_block(const double* a, const double* b, Index size) {
     if (length == Length::largest) {
+        // in lanes, which a compiler doesn't make of doubles: the largest has no order
+        vec four = {};
+        Index k = 0;
+        for (; k + lanes <= size; k += lanes) {
+            vec p;
+            vec q;
+            std::memcpy(&p, a + k, sizeof p);
+            std::memcpy(&q, b + k, sizeof q);
+            const vec difference = p - q;
+            const vec side = difference < 0 ? -difference : difference;
+            four = side > four ? side : four;
+        }
         double most = 0;
-        for (Index k = 0; k < size; ++k) {
+        for (int lane = 0; lane < lanes; ++lane) most = larger(most, four[lane]);
+        for (; k < size; ++k) {
             const double side = std::fabs(a[k] - b[k]);
             most = side > most ? side : most;
         }
