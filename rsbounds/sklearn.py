@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import check, count
+from rsbounds._numerics.checks import check, count, on_host
 from rsbounds._numerics.domains import NOT_NEGATIVE
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.extras import need
@@ -62,6 +62,7 @@ class _Smoothed(_base.MetaEstimatorMixin, _base.BaseEstimator):  # type: ignore[
     def _taken(self, X: Any, y: Any, **options: Any) -> tuple[Rows, Rows]:
         """Inputs and targets as scikit-learn checks them; its errors name which."""
         validate = _validation.validate_data
+        X, y = on_host("X", X), on_host("y", y)
         _named("X", X, validate, self, X)
         pair: tuple[Rows, Rows] = _named("y", y, validate, self, X, y, **options)
         return pair
@@ -82,6 +83,7 @@ class _Smoothed(_base.MetaEstimatorMixin, _base.BaseEstimator):  # type: ignore[
         rows nor on their order.
         """
         _validation.check_is_fitted(self)
+        X = on_host("X", X)
         _require_numbers(X)
         validate = _validation.validate_data
         table = _named("X", X, validate, self, X, reset=False, dtype=_TYPES)
@@ -137,6 +139,7 @@ def _named(name: str, value: Any, check: Any, *args: Any, **options: Any) -> Any
 
 def _targets(labels: Rows, y: Any) -> Rows:
     """The column of targets, one for each result."""
+    y = on_host("y", y)
     truth: Rows = _named("y", y, _validation.column_or_1d, y)
     _named("y", y, _validation.check_consistent_length, labels, truth)
     return truth

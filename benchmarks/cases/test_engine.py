@@ -14,6 +14,7 @@ from torch import nn
 
 from rsbounds.certify import certify
 from rsbounds.sampling.internal import block_size
+from rsbounds.sampling.streams import Block
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
 
@@ -140,7 +141,7 @@ def test_noise(benchmark, sound):
     function = draw.on_grid if sound else draw.gaussian
     generator = torch.Generator()
     with torch.inference_mode():
-        benchmark(function, x, SIGMA, 334, [0], generator)
+        benchmark(function, x, SIGMA, 334, [Block(0, 0)], generator)
 
 
 def test_memory_does_not_grow_with_n():

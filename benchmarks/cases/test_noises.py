@@ -75,7 +75,7 @@ CALLS = {
     "1,000 values at 512 flips": lambda: FlipsCurve(0.0, 0.5).low(THOUSAND, 512),
     "threshold of blocks at 150": lambda: blocks(THREE).curve.threshold(150),
     "frontier beside weak flips": lambda: mixed(0).further(3.0, -3.0),
-    "radius beside 63 weak flips": lambda: mixed(63).radius(6.0, None),
+    "radius beside 62 weak flips": lambda: mixed(62).radius(6.0, None),
 }
 
 

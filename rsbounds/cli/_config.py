@@ -48,6 +48,9 @@ def entries(path: Path) -> dict[str, Any]:
     for option, (_, value) in zip(flags, pairs, strict=True):
         if value not in ("", "null", "~"):  # YAML's empty values
             options[option] = value
+    for option in ("--answer", "--method"):  # which say what other options there are
+        if not isinstance(options.get(option, ""), str):
+            raise ValueError(f"{path}: {option[2:]} must be text")
     return options
 
 

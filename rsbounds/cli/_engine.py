@@ -167,9 +167,10 @@ def _units(text: str) -> dict[str, float]:
 
 
 def _devices(text: str) -> str:
-    if "," in text and not re.fullmatch(r"cuda:\d+(,cuda:\d+)+", text):
+    several = re.fullmatch(r"cuda:\d+(,cuda:\d+)+", text)
+    if not text or ("," in text and not several):
         raise argparse.ArgumentTypeError(
-            f"expected one device, or cuda:0,cuda:1,...; got {text}"
+            f"expected one device, or cuda:0,cuda:1,...; got {text!r}"
         )
     return text
 

@@ -90,6 +90,13 @@ class Parser(argparse.ArgumentParser):
         What is unknown is an error of this command.
         """
         self._words = list(sys.argv[1:] if args is None else args)
+        for word in self._words:
+            name, _, value = word.partition("=")
+            # of this value argparse makes an empty list
+            if value == "--" and name.startswith("--") and not self.commands:
+                self.exit(
+                    2, f"{self.prog}: {name} needs a value; see {self.prog} --help\n"
+                )
         if self.prepare is not None:
             self._words = self.prepare(self._words)
         namespace, unknown = super().parse_known_args(self._words, namespace)

@@ -262,10 +262,11 @@ def _prepare(parser: Any, asked: Any, noise: Any, words: list[str]) -> list[str]
     options = _config.entries(config) if config is not None else {}
     flags = {word.partition("=")[0] for word in (*words, *options)}
     answer = _answers.name_of(named.answer or options.get("--answer"), flags)
-    method = named.method or options.get("--method")
+    method = options.get("--method") if named.method is None else named.method
     of_method: tuple[Option, ...] = ()
+    asked_for = _methods.DEFAULT if method is None else str(method)
     if ANSWERS[answer].takes_scheme:
-        of_method = _methods.of_method(str(method or _methods.DEFAULT))
+        of_method = _methods.of_method(asked_for)
     elif method is not None:
         raise ValueError(f"--method has no meaning for --answer {answer}")
     _require_meaning(
@@ -273,7 +274,7 @@ def _prepare(parser: Any, asked: Any, noise: Any, words: list[str]) -> list[str]
         _answers.options_of(answer),
         of_method,
         answer,
-        str(method or _methods.DEFAULT),
+        asked_for,
     )
     for option in _answers.options_of(answer):
         _methods.add(asked, option, required=option.default is ...)

@@ -7,6 +7,7 @@ are the corners of the least probability that an event of probability p can have
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,8 +87,13 @@ class Regions:
         self.shifted_mass = shifted[order]
         absent = float(law.shifted_mass[~produced].sum()) + law.outside
         at_x, at_other = self.mass, self.shifted_mass
-        ordered = np.array([at_x, at_x[::-1], at_other, at_other[::-1]])
-        sums, terms = _sums(ordered, np.array([0.0, 0.0, 0.0, absent]))
+        ordered = np.zeros((4, len(order) + 1))
+        ordered[3, 0] = absent
+        ordered[0, 1:] = at_x
+        ordered[1, 1:] = at_x[::-1]
+        ordered[2, 1:] = at_other
+        ordered[3, 1:] = at_other[::-1]
+        sums, terms = _sums(ordered)
         self.before, self.after, self.shifted_before, self.shifted_after = sums
         self.changed = law.error > 0
         self.error = law.error + terms * UNIT + LINE_ERROR
@@ -131,16 +137,17 @@ class Regions:
         return values * (1 + 2 * self.error) + self.lost
 
 
-def _sums(terms: Array, first: Array) -> tuple[Array, int]:
-    """Partial sums along the rows, from ``first`` on, and of how many terms each is."""
-    number, size = terms.shape
-    width = max(int(np.sqrt(size)), 64)
+def _sums(terms: Array) -> tuple[Array, int]:
+    """Partial sums along the rows, and of how many terms behind the first each is."""
+    number, size = terms.shape[0], terms.shape[1] - 1
+    width = max(math.isqrt(size), 64)
     if size <= 2 * width:
-        return np.cumsum(np.column_stack([first, terms]), axis=1), size
+        return terms.cumsum(axis=1), size
+    first = terms[:, 0]
     # sums of blocks, and within blocks: a sum has few terms either way
     blocks = -(-size // width)
     table = np.zeros((number, blocks * width))
-    table[:, :size] = terms
+    table[:, :size] = terms[:, 1:]
     within = np.cumsum(table.reshape(number, blocks, width), axis=2)
     starts = np.cumsum(np.column_stack([first, within[:, :-1, -1]]), axis=1)
     sums = (starts[:, :, None] + within).reshape(number, -1)[:, :size]

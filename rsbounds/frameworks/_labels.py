@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_array, count
+from rsbounds._numerics.checks import as_array, count, on_host
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 from rsbounds.frameworks._shapes import Function
@@ -64,7 +64,7 @@ class FromLabels:
 
     def __call__(self, batch: NDArray[Any]) -> NDArray[np.uint8]:
         """Scores (count, classes) of a batch (count, *shape of x)."""
-        returned = np.asarray(self.function(batch))
+        returned = np.asarray(on_host("labels", self.function(batch)))
         if returned.shape not in ((len(batch),), (len(batch), 1)):
             raise ValueError(
                 f"the model must return a label for each of {len(batch)} rows; got "

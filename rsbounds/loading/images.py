@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Self
 
@@ -285,7 +286,11 @@ def number_classes(
     ``labels``, where all names are there; else its place in the order of the names.
     """
     if classes and all(c.isascii() and c.isdecimal() and len(c) < 10 for c in classes):
-        return {c: int(c) for c in classes}, "number"
+        numbers = {c: int(c) for c in classes}
+        for first, other in combinations(classes, 2):
+            if numbers[first] == numbers[other]:
+                raise ValueError(f"{name}: {first} and {other} are one class number")
+        return numbers, "number"
     if labels is not None and set(classes) <= set(labels):
         return {c: list(labels).index(c) for c in classes}, "name"
     if labels is not None and len(labels) != len(classes):

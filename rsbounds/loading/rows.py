@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rsbounds._numerics.checks import as_integers, count, flag
+from rsbounds._numerics.checks import as_integers, count, flag, on_host
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
 
@@ -255,8 +255,10 @@ class Data(AbstractContextManager["Data"], ABC):
         if scale in (None, 1):
             return converted
         if dtype.type(scale) != scale:  # the quotient is rounded, the scale is not
-            return (converted.astype(np.float64) / scale).astype(dtype)
-        converted /= dtype.type(scale)
+            with np.errstate(over="ignore"):  # what is infinite then is refused
+                return (converted.astype(np.float64) / scale).astype(dtype)
+        with np.errstate(over="ignore"):
+            converted /= dtype.type(scale)
         return converted
 
 
@@ -310,7 +312,7 @@ def class_numbers(name: str, y: Any, labels: Sequence[Any] | None) -> NDArray[np
 
     ``labels`` that are text name the classes that numbers stand for, so numbers stay.
     """
-    values = np.asarray(y)
+    values = np.asarray(on_host(name, y))
     if values.dtype.kind == "b" and not any(isinstance(k, bool) for k in labels or ()):
         raise ArgumentError(
             name,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array
-from rsbounds.sampling.port import kind_of
+from rsbounds.sampling.port import NOT_HELD, kind_of
 
 isnan = np.isnan
 isfinite = np.isfinite
@@ -21,6 +21,9 @@ joined = np.concatenate
 
 def as_array(returned: Any) -> NDArray[Any]:
     """An array of what a function returned; ValueError says what it is instead."""
+    if isinstance(returned, np.ma.MaskedArray) and np.ma.is_masked(returned):
+        # an array of it would show what the mask hides
+        raise ValueError("masked values: fill them, with NaN for instance")
     try:
         array = np.asarray(returned)
     except ValueError as error:  # rows of different lengths
@@ -51,8 +54,11 @@ def as_floats(array: NDArray[Any]) -> Array:
 
 
 def floating(array: NDArray[Any]) -> Array:
-    """The numbers in the type in which outputs are kept: float64."""
-    return array.astype(np.float64, copy=False)
+    """Rows of numbers in the type in which outputs are kept, which holds them."""
+    doubles, exact = wide(array)
+    if exact is not None and not exact.all():
+        raise ValueError(NOT_HELD)
+    return doubles
 
 
 def largest(scores: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -77,7 +83,7 @@ def wide(scores: NDArray[Any]) -> tuple[Array, NDArray[np.bool_] | None]:
         # above 2^53 neighbours are one number of float64
         is_exact = (np.abs(exact) < 2.0**53).all(axis=1)
     elif scores.dtype.itemsize > 8:
-        is_exact = (exact == scores).all(axis=1)
+        is_exact = ((exact == scores) | np.isnan(scores)).all(axis=1)
     return exact, is_exact
 
 

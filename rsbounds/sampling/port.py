@@ -157,6 +157,13 @@ class Backend(ABC):
         """Ways to run the model whose scores differ by rounding alone."""
 
 
+#: What is said of outputs that are whole numbers beyond 2^53, or of a longer type.
+NOT_HELD = (
+    "the model must return numbers that float64 holds, whole ones below 2^53: round "
+    "them first"
+)
+
+
 def kind_of(returned: Any) -> str:
     """What a model returned in place of an array, and its entries if it has names."""
     name = type(returned).__name__

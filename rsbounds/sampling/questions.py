@@ -234,7 +234,8 @@ class ValueQuestion(Question):
 class Above(ValueQuestion):
     """How many samples' one output is at most a number, and above it: two counts.
 
-    A void sample, and one whose output is NaN, counts for neither.
+    Compared in float64, whatever the type of the outputs, which may not hold the
+    number. A void sample, and one whose output is NaN, counts for neither.
     """
 
     def __init__(self, number: float) -> None:
@@ -243,9 +244,13 @@ class Above(ValueQuestion):
     def added(
         self, total: Any, outputs: Any, void: Any, margin: float | None, arrays: Arrays
     ) -> Any:
-        output = outputs.reshape(-1)
-        nobody = void | arrays.isnan(output)
-        kind = arrays.where(nobody, 2, (output > self.number) * 1)
+        wide, exact = arrays.wide(outputs.reshape(-1, 1))
+        output = wide[:, 0]
+        unknown = arrays.isnan(output)
+        if exact is not None:  # rounded to the number, it may lie on either side
+            unknown = unknown | ~exact & (output == self.number)
+        kind = arrays.where(unknown, 2, (output > self.number) * 1)
+        kind = arrays.where(void, 2, arrays.beside(kind, outputs))
         counts = arrays.counts(kind, 3)[:2]
         return counts if total is None else total + counts
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rsbounds._numerics.checks import Array
 from rsbounds.sampling import torch_noise
-from rsbounds.sampling.port import kind_of
+from rsbounds.sampling.port import NOT_HELD, kind_of
 
 isnan = torch.isnan
 isfinite = torch.isfinite
@@ -63,8 +63,13 @@ def as_floats(tensor: torch.Tensor) -> Array:
 
 
 def floating(tensor: torch.Tensor) -> torch.Tensor:
-    """The numbers in floating point, in the type in which they came."""
-    return tensor if tensor.is_floating_point() else tensor.double()
+    """Rows of numbers in floating point, in the type in which they came if it is."""
+    if tensor.is_floating_point():
+        return tensor
+    doubles, exact = wide(tensor)
+    if exact is not None and not exact.all():
+        raise ValueError(NOT_HELD)
+    return doubles
 
 
 def largest(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

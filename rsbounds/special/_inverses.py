@@ -43,7 +43,7 @@ def ncx2_nc(
 
     References
     ----------
-    ``docs/theory/off-centre-ball.md``, "The inverses in the parameters".
+    ``docs/theory/inverses.md``.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def ncx2_df(
 
     References
     ----------
-    ``docs/theory/off-centre-ball.md``, "The inverses in the parameters".
+    ``docs/theory/inverses.md``.
 
     Examples
     --------

@@ -7,7 +7,9 @@ density and f2 the density with two more degrees of freedom
     d cdf/dx = f,  d cdf/dnc = -f2,  d log f/dnc = (f2/f - 1)/2,
     d log f/dx = (df/2 - 1)/x - 1/2 + nc/(2 x) f2/f,
     d quantile/dp = 1/f,  d quantile/dnc = f2/f,
-    d quantile/ddf = -(d cdf/ddf)/f at the quantile.
+    d quantile/ddf = -(d cdf/ddf)/f at the quantile,
+
+and the inverses in nc and in df have the reciprocals and quotients of these.
 
 The quotients f2/f, f/cdf and f/sf are formed without the exponential that both parts
 have, so that derivatives of logarithms keep their digits where logarithms are huge.
@@ -51,6 +53,18 @@ __all__ = [
     "ncx2_cdf_ddf",
     "ncx2_cdf_dnc",
     "ncx2_cdf_dx",
+    "ncx2_df_dnc",
+    "ncx2_df_dp",
+    "ncx2_df_dx",
+    "ncx2_df_exp_dlog_p",
+    "ncx2_df_exp_dnc",
+    "ncx2_df_exp_dx",
+    "ncx2_df_sf_dnc",
+    "ncx2_df_sf_dp",
+    "ncx2_df_sf_dx",
+    "ncx2_df_sf_exp_dlog_p",
+    "ncx2_df_sf_exp_dnc",
+    "ncx2_df_sf_exp_dx",
     "ncx2_isf_ddf",
     "ncx2_isf_dnc",
     "ncx2_isf_dp",
@@ -68,9 +82,15 @@ __all__ = [
     "ncx2_nc_ddf",
     "ncx2_nc_dp",
     "ncx2_nc_dx",
+    "ncx2_nc_exp_ddf",
+    "ncx2_nc_exp_dlog_p",
+    "ncx2_nc_exp_dx",
     "ncx2_nc_sf_ddf",
     "ncx2_nc_sf_dp",
     "ncx2_nc_sf_dx",
+    "ncx2_nc_sf_exp_ddf",
+    "ncx2_nc_sf_exp_dlog_p",
+    "ncx2_nc_sf_exp_dx",
     "ncx2_pdf_dnc",
     "ncx2_pdf_dx",
     "ncx2_ppf_ddf",
@@ -158,6 +178,16 @@ def _shift_ddf(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Floats:
     """How fast the noncentrality moves with df where the probability of x stays."""
     result: Floats = -_quantile_ddf(x, df, nc) * _inverse(_ratio(x, df, nc))
     return result
+
+
+def _degrees_dx(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Floats:
+    """How fast the degrees of freedom move with x where its probability stays."""
+    return _inverse(_quantile_ddf(x, df, nc))
+
+
+def _degrees_dnc(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Floats:
+    """How fast the degrees of freedom move with nc where the probability stays."""
+    return _inverse(_shift_ddf(x, df, nc))
 
 
 def _density_at(z: Array) -> Array:
@@ -336,6 +366,98 @@ def ncx2_nc_sf_ddf(p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
 def ncx2_nc_sf_dx(p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
     """Derivative of ``ncx2_nc_sf`` in x."""
     return _inverse(_ratio(x, df, special.ncx2_nc_sf(p, x, df)))
+
+
+def ncx2_nc_exp_dlog_p(log_p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_nc_exp`` in log_p."""
+    nc = special.ncx2_nc_exp(log_p, x, df)
+    return -_inverse(_over_cdf(x, df, nc) * _ratio(x, df, nc))
+
+
+def ncx2_nc_exp_ddf(log_p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_nc_exp`` in df, by a difference quotient."""
+    return _shift_ddf(x, df, special.ncx2_nc_exp(log_p, x, df))
+
+
+def ncx2_nc_exp_dx(log_p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_nc_exp`` in x."""
+    return _inverse(_ratio(x, df, special.ncx2_nc_exp(log_p, x, df)))
+
+
+def ncx2_nc_sf_exp_dlog_p(log_p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_nc_sf_exp`` in log_p."""
+    nc = special.ncx2_nc_sf_exp(log_p, x, df)
+    return _inverse(_over_sf(x, df, nc) * _ratio(x, df, nc))
+
+
+def ncx2_nc_sf_exp_ddf(log_p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_nc_sf_exp`` in df, by a difference quotient."""
+    return _shift_ddf(x, df, special.ncx2_nc_sf_exp(log_p, x, df))
+
+
+def ncx2_nc_sf_exp_dx(log_p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_nc_sf_exp`` in x."""
+    return _inverse(_ratio(x, df, special.ncx2_nc_sf_exp(log_p, x, df)))
+
+
+def ncx2_df_dp(p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_df`` in p, by a difference quotient."""
+    return _inverse(ncx2_cdf_ddf(x, special.ncx2_df(p, x, nc), nc))
+
+
+def ncx2_df_dx(p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_df`` in x, by a difference quotient."""
+    return _degrees_dx(x, special.ncx2_df(p, x, nc), nc)
+
+
+def ncx2_df_dnc(p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_df`` in nc, by a difference quotient."""
+    return _degrees_dnc(x, special.ncx2_df(p, x, nc), nc)
+
+
+def ncx2_df_exp_dlog_p(log_p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_df_exp`` in log_p, by a difference quotient."""
+    return _inverse(ncx2_logcdf_ddf(x, special.ncx2_df_exp(log_p, x, nc), nc))
+
+
+def ncx2_df_exp_dx(log_p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_df_exp`` in x, by a difference quotient."""
+    return _degrees_dx(x, special.ncx2_df_exp(log_p, x, nc), nc)
+
+
+def ncx2_df_exp_dnc(log_p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_df_exp`` in nc, by a difference quotient."""
+    return _degrees_dnc(x, special.ncx2_df_exp(log_p, x, nc), nc)
+
+
+def ncx2_df_sf_dp(p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_df_sf`` in p, by a difference quotient."""
+    return _inverse(ncx2_sf_ddf(x, special.ncx2_df_sf(p, x, nc), nc))
+
+
+def ncx2_df_sf_dx(p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_df_sf`` in x, by a difference quotient."""
+    return _degrees_dx(x, special.ncx2_df_sf(p, x, nc), nc)
+
+
+def ncx2_df_sf_dnc(p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_df_sf`` in nc, by a difference quotient."""
+    return _degrees_dnc(x, special.ncx2_df_sf(p, x, nc), nc)
+
+
+def ncx2_df_sf_exp_dlog_p(log_p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_df_sf_exp`` in log_p, by a difference quotient."""
+    return _inverse(ncx2_logsf_ddf(x, special.ncx2_df_sf_exp(log_p, x, nc), nc))
+
+
+def ncx2_df_sf_exp_dx(log_p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_df_sf_exp`` in x, by a difference quotient."""
+    return _degrees_dx(x, special.ncx2_df_sf_exp(log_p, x, nc), nc)
+
+
+def ncx2_df_sf_exp_dnc(log_p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
+    """Derivative of ``ncx2_df_sf_exp`` in nc, by a difference quotient."""
+    return _degrees_dnc(x, special.ncx2_df_sf_exp(log_p, x, nc), nc)
 
 
 def ndtr_dz(z: ArrayLike) -> Floats:

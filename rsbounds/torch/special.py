@@ -125,13 +125,19 @@ marcum_logq = _rule(special.marcum_logq)
 marcum_p = _rule(special.marcum_p)
 marcum_q = _rule(special.marcum_q)
 ncx2_cdf = _rule(special.ncx2_cdf)
+ncx2_df = _rule(special.ncx2_df)
+ncx2_df_exp = _rule(special.ncx2_df_exp)
+ncx2_df_sf = _rule(special.ncx2_df_sf)
+ncx2_df_sf_exp = _rule(special.ncx2_df_sf_exp)
 ncx2_isf = _rule(special.ncx2_isf)
 ncx2_isf_exp = _rule(special.ncx2_isf_exp)
 ncx2_logcdf = _rule(special.ncx2_logcdf)
 ncx2_logpdf = _rule(special.ncx2_logpdf)
 ncx2_logsf = _rule(special.ncx2_logsf)
 ncx2_nc = _rule(special.ncx2_nc)
+ncx2_nc_exp = _rule(special.ncx2_nc_exp)
 ncx2_nc_sf = _rule(special.ncx2_nc_sf)
+ncx2_nc_sf_exp = _rule(special.ncx2_nc_sf_exp)
 ncx2_pdf = _rule(special.ncx2_pdf)
 ncx2_ppf = _rule(special.ncx2_ppf)
 ncx2_ppf_exp = _rule(special.ncx2_ppf_exp)
@@ -147,13 +153,19 @@ __all__ = [
     "marcum_p",
     "marcum_q",
     "ncx2_cdf",
+    "ncx2_df",
+    "ncx2_df_exp",
+    "ncx2_df_sf",
+    "ncx2_df_sf_exp",
     "ncx2_isf",
     "ncx2_isf_exp",
     "ncx2_logcdf",
     "ncx2_logpdf",
     "ncx2_logsf",
     "ncx2_nc",
+    "ncx2_nc_exp",
     "ncx2_nc_sf",
+    "ncx2_nc_sf_exp",
     "ncx2_pdf",
     "ncx2_ppf",
     "ncx2_ppf_exp",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rsbounds._numerics.checks import as_array, as_integers, count, number
+from rsbounds._numerics.checks import as_array, as_integers, count, number, on_host
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.certificate import ABSTAIN
 
@@ -66,7 +66,8 @@ class DoubleMasking:
     ------
     ValueError
         If an argument is out of its domain; later, for a picture that is smaller than
-        the patch, or scores of another shape.
+        the patch, or for scores of another shape, that are no real numbers, or that are
+        seen to depend on other pictures or on chance.
 
     References
     ----------
@@ -101,6 +102,8 @@ class DoubleMasking:
         self.patch = _two("patch", patch)
         self.masks = _two("masks", masks)
         self.hidden = number("hidden", hidden, finite=False, nan=True)
+        self._classes: int | None = None
+        self._is_alone_checked = False
         self.axes = tuple(as_integers("axes", axes, -(2**31)).ravel().tolist())
         if len(self.axes) != 2:
             raise ArgumentError(
@@ -189,15 +192,52 @@ class DoubleMasking:
         labels: list[NDArray[np.int64]] = []
         copies = self._copies(picture, masked)
         while block := list(islice(copies, _BATCH)):
-            scores = np.asarray(self.model(np.stack(block)))
-            if scores.ndim != 2 or len(scores) != len(block) or scores.shape[1] < 2:
-                raise ValueError(
-                    f"the model must return scores of shape ({len(block)}, classes), "
-                    f"at least two classes; got shape {scores.shape}"
-                )
+            scores = self._scores(np.stack(block))
+            if not self._is_alone_checked:
+                self._require_alone(block[len(block) // 2], scores)
             label = scores.argmax(axis=1)
             labels.append(np.where(np.isnan(scores).any(axis=1), ABSTAIN, label))
         return np.concatenate(labels)
+
+    def _scores(self, batch: NDArray[Any]) -> NDArray[Any]:
+        """What the model returns for a batch, checked."""
+        expected = (
+            f"the model must return scores of shape ({len(batch)}, classes), at least "
+            "two classes"
+        )
+        returned = on_host("scores", self.model(batch))
+        try:
+            scores = np.array(returned)  # the model may write over its own
+        except ValueError as error:  # rows of different lengths
+            raise ValueError(f"{expected}; got {error}") from None
+        if scores.ndim != 2 or len(scores) != len(batch) or scores.shape[1] < 2:
+            raise ValueError(f"{expected}; got shape {scores.shape}")
+        if scores.dtype.kind not in "biuf":
+            raise ValueError(f"{expected}, real numbers; got type {scores.dtype}")
+        classes = scores.shape[1]
+        if self._classes not in (None, classes):
+            raise ValueError(
+                "the model must always return scores of as many classes; got "
+                f"{self._classes} and then {classes}"
+            )
+        self._classes = classes
+        return scores
+
+    def _require_alone(self, copy: NDArray[Any], scores: NDArray[Any]) -> None:
+        """ValueError if a copy's scores aren't those in a batch of itself alone."""
+        place = len(scores) // 2
+        alone = self._scores(np.repeat(copy[None], len(scores), axis=0))[place]
+        among = scores[place]
+        eps = np.finfo(scores.dtype).eps if scores.dtype.kind == "f" else 0.0
+        largest = np.abs(among[np.isfinite(among)]).max(initial=0)
+        close = eps ** (2 / 3) * largest  # what another order of sums may do
+        if not np.allclose(alone, among, rtol=0.0, atol=close, equal_nan=True):
+            raise ValueError(
+                "the model must score each picture for itself, without chance; the "
+                "scores of one among others differ from those in a batch of its copies "
+                "(batch statistics, or random layers?)"
+            )
+        self._is_alone_checked = True
 
     def _copies(
         self, picture: NDArray[Any], masked: Sequence[tuple[Window, ...]]

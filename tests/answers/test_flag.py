@@ -658,6 +658,40 @@ def test_an_alarm_is_some_of_the_models_classes(flagged):
         certify_dataset(two, (X, Y), Flag(GAUSSIAN, 0.05, flagged), **NUMBERS)
 
 
+@pytest.mark.parametrize("package", ["numpy", "torch"])
+@pytest.mark.parametrize(
+    ("number", "dtype", "flagged", "raised"),
+    [
+        (0.1, "float32", "score>0.1", 1),  # 0.100000001490116
+        (0.3, "float16", "score>0.3", 1),  # 0.300048828125
+        (np.inf, "float16", "score>1e30", 1),
+        (0, "int64", "score>-1e-46", 1),
+        (2**24, "int32", "score>16777216.5", 0),
+        (2**53 + 1, "int64", "score>9007199254740992", None),  # float64 can't tell
+    ],
+)
+def test_a_score_is_compared_in_float64(package, number, dtype, flagged, raised):
+    """Its own type, which rounds the number, would be asked another question."""
+    xp = pytest.importorskip(package)
+    answer = Flag(GAUSSIAN, 0.05, flagged)
+
+    def model(batch):
+        return xp.full((len(batch),), number, dtype=getattr(xp, dtype))
+
+    sampler = answer.sampler(model)
+    if package == "torch":
+
+        class Module(xp.nn.Module):
+            def forward(self, batch):
+                return model(batch)
+
+        sampler = answer.sampler(Module().eval())
+    x = np.zeros(2, np.float32)
+    counts = np.asarray(sampler(x, 0.5, 30, np.random.default_rng(0)))
+    expected = [0, 0] if raised is None else [30 * (not raised), 30 * raised]
+    np.testing.assert_array_equal(counts, expected)
+
+
 def test_a_score_is_one_output():
     with pytest.raises(ValueError, match="one output"):
         certify_dataset(two, (X, Y), Flag(GAUSSIAN, 0.05, "score>0"), **NUMBERS)

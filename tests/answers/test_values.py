@@ -320,3 +320,36 @@ def test_targets_of_a_regression_are_refused_at_once(y):
         lambda batch: batch, (x, np.array([3, 4])), answer, n=100
     )
     assert [row.label for row in labelled.rows] == [3, 4]  # kept, as the docs say
+
+
+@pytest.mark.parametrize("package", ["numpy", "torch"])
+def test_outputs_that_float64_does_not_hold_are_refused(package):
+    """An interval of rounded outputs need not hold theirs."""
+    xp = pytest.importorskip(package)
+    answer = Values(SCHEME, [0.1])
+
+    def sampler_of(number, dtype):
+        def model(batch):
+            return xp.full((len(batch),), number, dtype=getattr(xp, dtype))
+
+        if package == "numpy":
+            return answer.sampler(model)
+
+        class Module(xp.nn.Module):
+            def forward(self, batch):
+                return model(batch)
+
+        return answer.sampler(Module().eval())
+
+    def drawn(number, dtype):
+        rng = np.random.default_rng(0)
+        sampler = sampler_of(number, dtype)
+        return np.asarray(sampler(np.zeros(2, np.float32), 0.5, 20, rng))
+
+    assert (drawn(2**53 - 1, "int64") == 2**53 - 1).all()
+    with pytest.raises(ValueError, match=r"float64 holds, whole ones below 2\^53"):
+        drawn(2**53 + 1, "int64")
+    if package == "numpy":
+        assert np.isnan(drawn(np.nan, "longdouble")).all()
+        with pytest.raises(ValueError, match="float64 holds"):
+            drawn(np.longdouble(1) / 3, "longdouble")

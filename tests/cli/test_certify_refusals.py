@@ -209,6 +209,18 @@ def test_a_callable_with_gradients_is_certified(work):
     assert main(arguments(model="models:grad", max=2, n=100)) == 0
 
 
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("--method=", "--method '' is unknown"),
+        ("--device=", "expected one device, or cuda:0,cuda:1,...; got ''"),
+    ],
+)
+def test_an_empty_name_is_told(work, capsys, word, said):
+    refused(capsys, [*arguments(), word], said)
+    assert not Path("out.tsv").exists()
+
+
 @pytest.mark.parametrize("device", ["cuda", "cuda:1", "mps"])
 def test_a_device_for_a_numpy_model_is_refused(work, capsys, device):
     one_line(capsys, arguments(device=device), "--device needs a torch module")

@@ -122,6 +122,8 @@ def test_lists_mappings_and_switches(work):
         ("!!python/object/apply:os.getcwd []", "must be a mapping"),
         ("compile: 3", "compile must be true"),
         ("n: {a: 1}", "n must be text"),
+        ("answer: {name: class}", "answer must be text"),
+        ("method: [gaussian]", "method must be text"),
     ],
 )
 def test_a_bad_file_is_one_line(work, capsys, content, said):

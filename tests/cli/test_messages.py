@@ -46,6 +46,23 @@ def test_an_option_without_its_value_is_told(work, capsys, words):
     refused(capsys, words.split(), f"{flag} needs a value; see")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "certify --n=--",
+        "certify --config=--",
+        "certify --method=--",
+        "certify --model=m --data=d --out=o --batch=--",
+        "radius gaussian --p-a=--",
+        "plan out.tsv --hours=--",
+    ],
+)
+def test_two_dashes_are_no_value(work, capsys, words):
+    """Python's parser makes an empty list of them, which no option expects."""
+    flag = words.split()[-1].removesuffix("=--")
+    refused(capsys, words.split(), f"{flag} needs a value; see")
+
+
 @pytest.mark.parametrize("module", ["models", "models.py"])
 def test_a_name_that_a_module_lacks_is_told_by_its_file(work, capsys, module):
     """It was: module '_rsbounds_file_f985...' has no attribute."""

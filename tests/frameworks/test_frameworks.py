@@ -97,6 +97,7 @@ def test_classes_without_their_estimator_are_refused():
         (np.zeros((4, 2)), "a label for each of 4 rows"),
         (np.array(["a", "b", "c", "a"]), "labels of 'a', 'b'; got 'c'"),
         (np.array([0.0, np.nan, 1.0, 1.0]), "labels of 'a', 'b'; got 0.0"),
+        (np.ma.array(list("abab"), mask=[0, 0, 0, 1]), "must hold no masked"),
     ],
 )
 def test_labels_of_no_class_are_refused(returned, problem):

@@ -35,7 +35,8 @@ def point(name, df, nc):
     values = {"x": x, "df": df, "nc": nc, "p": 0.3, "log_p": -2.0, "z": -1.3}
     values |= {"q": 0.3, "m": df / 2, "a": np.sqrt(nc), "b": np.sqrt(x)}
     if name.startswith("ncx2_nc"):
-        values["p"] = {"ncx2_nc": 0.1, "ncx2_nc_sf": 0.9}[name]
+        values["p"] = 0.9 if "sf" in name else 0.1
+        values["log_p"] = np.log(values["p"])
     return [values[key] for key in arguments_of(getattr(special, name))]
 
 

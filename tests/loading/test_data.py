@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -291,12 +292,26 @@ def test_classes_that_data_name_are_the_model_s_of_these_names():
         open_data(Named([(np.zeros(2), 2)]), labels=["dog", "cat"]).label(0)
 
 
+def test_a_scale_that_makes_numbers_infinite_is_told_without_a_warning():
+    data = open_data((np.ones((1, 2)), [0]), scale=1e-320)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="must be finite"):
+            data.item(0)
+
+
 def test_numbers_under_a_mask_are_refused():
     x = np.ma.array([[0.5, 1.0], [2.0, 3.0]], mask=[[False, True], [False, False]])
     data = open_data((x, [0, 0]))
     with pytest.raises(ValueError, match=r"^data: input 0 must hold no masked"):
         data.item(0)
     np.testing.assert_array_equal(data.item(1).x, [2.0, 3.0])
+    labels = open_data((x.data, np.ma.array([0, 1], mask=[False, True])))
+    assert labels.label(0) == 0
+    with pytest.raises(ValueError, match=r"label must hold no masked"):
+        labels.item(1)
+    with pytest.raises(ValueError, match=r"label must hold no masked"):
+        open_data([(x.data[0], np.ma.masked)]).item(0)
 
 
 def test_columns_of_a_frame_keep_their_numbers():

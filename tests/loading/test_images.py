@@ -65,6 +65,8 @@ def test_scale_of_pixels(folder):
 
 def test_classes_are_numbered_by_number_name_or_order(folder):
     assert number_classes("d", ["10", "9"], None) == ({"10": 10, "9": 9}, "number")
+    with pytest.raises(ValueError, match="1 and 01 are one class number"):
+        number_classes("d", ["0", "1", "01"], None)
     names = ("fox", "bird", "dog", "cat")
     data = open_data(f"imagefolder:{folder}", labels=names)
     assert [data.label(i) for i in range(4)] == [3, 3, 2, 0]

@@ -1,5 +1,5 @@
 """What the proof of a noncentrality's last step rests on, in
-docs/theory/off-centre-ball.md, "The inverses in the parameters".
+docs/theory/inverses.md.
 """
 
 import math

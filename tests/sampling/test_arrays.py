@@ -28,6 +28,10 @@ from rsbounds.schemes import gaussian
             lambda batch: [[1.0]] + [[1.0, 2.0]] * (len(batch) - 1),
             r"got list \(.*inhomogeneous",
         ),
+        (
+            lambda batch: np.ma.masked_greater(batch, 0.0),
+            r"got masked values: fill them",
+        ),
     ],
 )
 def test_what_is_no_scores_is_said_in_a_line(returned, got):

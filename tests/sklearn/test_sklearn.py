@@ -194,3 +194,17 @@ def test_columns_of_a_frame_keep_their_numbers():
     with pytest.raises(ValueError, match=r"^X must be .*first 9007199254740993"):
         fitted.predict(frame)
     assert len(fitted.predict(frame[:3])) == 3
+
+
+def test_masked_numbers_are_refused():
+    masked, masked_side = np.ma.masked_greater(X, 1.0), np.ma.masked_equal(SIDE, 1)
+    model = classifier(n0=20, n=50)
+    with pytest.raises(ValueError, match="X must hold no masked"):
+        model.fit(masked, SIDE)
+    with pytest.raises(ValueError, match="y must hold no masked"):
+        model.fit(X, masked_side)
+    model.fit(X, SIDE)
+    with pytest.raises(ValueError, match="X must hold no masked"):
+        model.certify(masked)
+    with pytest.raises(ValueError, match="y must hold no masked"):
+        model.score_at(X, masked_side, 0.1)

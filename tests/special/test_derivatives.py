@@ -12,7 +12,7 @@ from rsbounds.special import derivatives
 # a point in each tail and in the middle, with few and many degrees of freedom
 LAWS = [(30.0, 5.0, 20.0), (700.0, 784.0, 100.0), (3300.0, 3072.0, 50.0)]
 FAR = [(2e6, 150528.0, 1e6), (1e5, 150528.0, 1e3), (3.0, 0.5, 2.0)]
-INVERSE = ("ncx2_ppf", "ncx2_isf", "ncx2_nc")
+INVERSE = ("ncx2_ppf", "ncx2_isf", "ncx2_nc", "ncx2_df")
 CLOSED = [
     name
     for name in derivatives.__all__
@@ -96,6 +96,8 @@ def test_inverses_have_the_inverse_derivatives(tail):
             of(f"{quantile}_exp_dnc")(np.log(p), df, nc): -dnc / dx,
             of(f"{shift}_dp")(p, x, df): 1 / dnc,
             of(f"{shift}_dx")(p, x, df): -dx / dnc,
+            of(f"{shift}_exp_dlog_p")(np.log(p), x, df): p / dnc,
+            of(f"{shift}_exp_dx")(np.log(p), x, df): -dx / dnc,
         }
         for value, expected in values.items():
             assert value == pytest.approx(expected, rel=1e-11)
@@ -125,7 +127,23 @@ def test_inverses_in_df_by_the_implicit_function(law):
         derivatives.ncx2_isf_exp_ddf(np.log(q), df, nc): moved[""],
         derivatives.ncx2_nc_ddf(p, x, df): moved["nc"],
         derivatives.ncx2_nc_sf_ddf(q, x, df): moved["nc"],
+        derivatives.ncx2_nc_exp_ddf(np.log(p), x, df): moved["nc"],
+        derivatives.ncx2_nc_sf_exp_ddf(np.log(q), x, df): moved["nc"],
+        derivatives.ncx2_df_dp(p, x, nc): 1 / in_df,
+        derivatives.ncx2_df_sf_dp(q, x, nc): -1 / in_df,
+        derivatives.ncx2_df_exp_dlog_p(np.log(p), x, nc): p / in_df,
+        derivatives.ncx2_df_sf_exp_dlog_p(np.log(q), x, nc): -q / in_df,
     }
+    for tail, value in {
+        "": p,
+        "_sf": q,
+        "_exp": np.log(p),
+        "_sf_exp": np.log(q),
+    }.items():
+        in_x = getattr(derivatives, f"ncx2_df{tail}_dx")(value, x, nc)
+        in_nc = getattr(derivatives, f"ncx2_df{tail}_dnc")(value, x, nc)
+        assert in_x == pytest.approx(1 / moved[""], rel=1e-7)
+        assert in_nc == pytest.approx(1 / moved["nc"], rel=1e-7)
     for value, expected in values.items():
         assert value == pytest.approx(expected, rel=1e-7)
 
@@ -136,6 +154,21 @@ def test_quantiles_move_with_df_far_out_too():
     value = derivatives.ncx2_isf_exp_ddf(-2e3, 784.0, 50.0)
     assert value == pytest.approx((ends[1] - ends[0]) / 0.02, rel=1e-8)
     assert derivatives.ncx2_ppf_ddf(0.0, 784.0, 50.0) == 0
+
+
+@pytest.mark.parametrize("tail", ["", "_sf"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_degrees_of_freedom_move_far_out_too(tail, place):
+    args = [-2e3, {"": 50.0, "_sf": 5e4}[tail], 20.0]
+    step = 1e-4 * abs(args[place])
+    ends = []
+    for side in (-1, 1):
+        moved = args.copy()
+        moved[place] += side * step
+        ends.append(getattr(special, f"ncx2_df{tail}_exp")(*moved))
+    name = f"ncx2_df{tail}_exp_d{('log_p', 'x', 'nc')[place]}"
+    value = getattr(derivatives, name)(*args)
+    assert value == pytest.approx((ends[1] - ends[0]) / (2 * step), rel=1e-7)
 
 
 def test_the_number_of_the_theory():

@@ -86,6 +86,21 @@ def test_few_degrees_of_freedom_have_the_error_that_is_stated(x, nc, log_p, side
     assert error <= limit
 
 
+@pytest.mark.parametrize("nc", [0.0, 0.01, 50.0])
+def test_fewer_than_one_degree_of_freedom(nc):
+    """Where the search goes by the logarithm of df, and by larger changes of it."""
+    rng = np.random.default_rng(6)
+    for df, x in 10 ** rng.uniform([-14, -5], [0, 1.7], (40, 2)):
+        name, log_p, side = smaller_tail(x, df, nc)
+        with mp.workdps(30):
+            wanted = side * oracle.ndtri_exp(log_p, dps=25)
+            found = getattr(special, f"ncx2_df{name}")(log_p, x, nc)
+            at = max(found, 1e-300)  # the limit, if that has the score
+            error = abs(float(score_there(x, at, nc) - wanted))
+        limit = special.error_bound("ncx2_df", float(wanted), df=df, measured=True)
+        assert error <= limit, (x, df, nc, log_p)
+
+
 @settings(deadline=None, max_examples=300)
 @given(z=Z, df=DF, nc=NC)
 def test_noncentrality_returns(z, df, nc):
@@ -153,6 +168,9 @@ def test_a_level_has_no_effect_and_less_than_it_none():
             assert np.isnan(special.ncx2_nc_sf(0.0499, x, df))
     with pytest.warns(RuntimeWarning, match="invalid"):
         assert np.isnan(special.ncx2_df(0.9, 1.0, 5.0))
+    # the search comes beside the least degrees of freedom, which must be tried too
+    with pytest.warns(RuntimeWarning, match="invalid"):
+        assert np.isnan(special.ncx2_df_exp(-5.0, 1e-300, 1e60))
 
 
 def test_a_distance_whose_square_is_no_double():

@@ -71,6 +71,25 @@ def test_gradients_of_the_normal_law_and_of_inverses():
     assert torch.autograd.gradcheck(lambda p, x: rules.ncx2_nc(p, x, 784.0), args)
 
 
+@pytest.mark.parametrize("df", [1.5, 784.0, 3072.0, 150528.0])
+@pytest.mark.parametrize("parameter", ["nc", "df"])
+@pytest.mark.parametrize("tail", ["", "_sf", "_exp", "_sf_exp"])
+def test_gradients_of_inverses_in_the_parameters(tail, parameter, df):
+    function = getattr(rules, f"ncx2_{parameter}{tail}")
+    nc = df / 8
+    width = np.sqrt(2 * df + 4 * nc)
+    p = 0.4 if "sf" in tail else 0.3
+    x = special.ncx2_isf(p, df, nc) if "sf" in tail else special.ncx2_ppf(p, df, nc)
+    first = double(np.log(p) if "exp" in tail else p)
+    other = df if parameter == "nc" else nc
+
+    def scaled(first, t, s):
+        return function(first, x + t * width, other + s * width) / width
+
+    args = (first, double(0.0), double(0.0))
+    assert torch.autograd.gradcheck(scaled, args, eps=1e-5, atol=1e-6, rtol=1e-5)
+
+
 def test_a_difference_quotient_in_df():
     df = double(5.0, 784.0)
     assert torch.autograd.gradcheck(lambda df: rules.ncx2_logsf(800.0, df, 20.0), (df,))

@@ -114,3 +114,33 @@ def test_arguments_out_of_their_domain_are_refused(options, said):
         double_masking(linear(np.ones((4, 4)), 0.0), np.ones(4), patch=1)
     with pytest.raises(ValueError, match="scores of shape"):
         double_masking(lambda batch: batch[:, 0, 0], np.ones((4, 4)), patch=1)
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (lambda b: np.full((len(b), 2), 1j), "real numbers; got type complex128"),
+        (lambda b: np.full((len(b), 2), "cat"), "real numbers; got type <U3"),
+        (lambda b: [[1.0]] + [[1.0, 2.0]] * (len(b) - 1), "inhomogeneous"),
+        (lambda b: np.ma.masked_less(np.ones((len(b), 2)), 2.0), "masked"),
+        (lambda b: np.ones((len(b), 2 + (len(b) < 64))), "as many classes"),
+        (lambda b: b[:, 0, :2] - b[:, 0, :2].mean(), "each picture for itself"),
+        (lambda b: np.random.default_rng().random((len(b), 2)), "without chance"),
+    ],
+)
+def test_what_is_no_function_of_one_picture_is_refused(returned, said):
+    picture = RNG.random((16, 16))
+    with pytest.raises(ValueError, match=said) as error:
+        double_masking(returned, picture, patch=1, masks=4)  # 136 pairs, three batches
+    assert "\n" not in str(error.value)
+
+
+def test_scores_that_are_infinite_or_written_over_are_taken():
+    kept = {}
+
+    def model(batch):
+        scores = kept.setdefault(len(batch), np.zeros((len(batch), 2)))
+        scores[:, 1] = np.where(batch.sum(axis=(1, 2)) > 1, np.inf, -np.inf)
+        return scores
+
+    assert double_masking(model, np.ones((4, 4)), patch=1, masks=2).certified

@@ -1,6 +1,6 @@
 // The noncentrality, or the degrees of freedom, at which the noncentral chi-square law
 // has a given probability below a fixed point x. Symbols as in ball.hpp; derived in
-// docs/theory/off-centre-ball.md, "The inverses in the parameters".
+// docs/theory/inverses.md.
 //
 // The score z of P(X <= x) falls in h and in mu. With F the lower tail, and f_N the
 // density of Y under N degrees of freedom,
@@ -154,13 +154,16 @@ inline LogWeight log_weight(double u, double tau, double log_u) {
     return {share, first, 0.5 * (1 - 2 * u * first) / tau};
 }
 
-// of a mixture, by a quotient of differences
+// of a mixture, by a quotient of differences; between few degrees of freedom they drown
+// in rounding if the change is small
 constexpr double small_change = 1e-5;
+constexpr double large_change = 0.1;
 inline ScoreHere mixed_score_in_mu(FixedPoint at, double df, double nc) {
     const double mu = 0.5 * df;
     const Sum2 z = score_of(mixture_at(at, df, nc));
-    const Sum2 beside = score_of(mixture_at(at, df * (1 + small_change), nc));
-    const double slope = (beside - z).hi / (mu * small_change);
+    const double change = df > 1e-8 ? small_change : large_change;
+    const Sum2 beside = score_of(mixture_at(at, df * (1 + change), nc));
+    const double slope = (beside - z).hi / (mu * change);
     return {z, slope, 0, 0, 0, 2 / mu, 1e-4};
 }
 
@@ -381,13 +384,14 @@ struct Between {
     }
     bool holds(double df) const { return df > low && df < high; }
     // what is to be evaluated where a step leaves the interval: NaN if its ends are
-    // neighbours
+    // neighbours that were
     double inner(double df) const {
         if (!low_known && !(df > low)) return least_df;
         if (!high_known && !(df < high)) return most_df;
         const double middle =
             high > 4 * low ? std::sqrt(low) * std::sqrt(high) : 0.5 * (low + high);
-        return holds(middle) ? middle : nan;
+        if (holds(middle)) return middle;
+        return !low_known ? low : !high_known ? high : nan;
     }
 };
 
@@ -395,6 +399,16 @@ struct Between {
 // result is a point that was evaluated, with a score that is off by this over 1 + |z|.
 constexpr double sure_df = 2;
 constexpr double checked_room = 1e-14;
+
+// A step of the degrees of freedom. Few of them have a score that is nearly a function of
+// their logarithm at nc = 0, and nearly straight elsewhere: steps in the logarithm go up,
+// and down where the straight line ends below 0.
+inline double moved_degrees(double df, double by) {
+    const double line = df + by;
+    if (df >= 1 || (by <= 0 && line > 0)) return line;
+    const double scaled = df * std::exp(by / df);
+    return scaled < 1 ? scaled : line;
+}
 
 // df at which the score of P(X <= x) is z, both finite, x > 0: NaN where z is above that
 // of no degrees of freedom, or below that of the most.
@@ -415,7 +429,7 @@ inline double degrees(Sum2 score, double nc, FixedPoint at) {
         if (miss < 0 && df == most_df) return miss >= -room ? most_df : nan;
         here = with_secant(here, 0.5 * (df - last_df), (here.z - last_z).hi);
         const LastStep step = step_of(here, miss, short_in_df);
-        const double next = df + 2 * step.by;
+        const double next = moved_degrees(df, 2 * step.by);
         const double least = std::fmin(std::fmin(df, last_df), next);
         if (step.ends && least >= sure_df && next <= most_df) return next;
         const bool good = std::fabs(miss) <= checked_room * (1 + std::fabs(z));
