@@ -7,7 +7,6 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Self
 
@@ -287,9 +286,11 @@ def number_classes(
     """
     if classes and all(c.isascii() and c.isdecimal() and len(c) < 10 for c in classes):
         numbers = {c: int(c) for c in classes}
-        for first, other in combinations(classes, 2):
-            if numbers[first] == numbers[other]:
-                raise ValueError(f"{name}: {first} and {other} are one class number")
+        folders: dict[int, str] = {}
+        for folder, number in numbers.items():
+            first = folders.setdefault(number, folder)
+            if first != folder:
+                raise ValueError(f"{name}: {first} and {folder} are one class number")
         return numbers, "number"
     if labels is not None and set(classes) <= set(labels):
         return {c: list(labels).index(c) for c in classes}, "name"
