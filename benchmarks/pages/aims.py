@@ -400,8 +400,8 @@ What misses its aim, and why:
 - Scans: how many anchors have to be compared one by one depends on the cloud, and in
   clusters they are more than in uniform points, most of all for changes in l_1 against
   many guards (tight). Ratios vary by a third with the load of the machine.
-- One point: threads of BLAS that wait count as processor time. With
-  `OPENBLAS_NUM_THREADS=1` three runs had ratios of 1.3 to 1.8.
+- `KNNSigma.sigma` of one point, on a loaded machine alone: threads of BLAS that wait
+  count as processor time.
 """
 
 
