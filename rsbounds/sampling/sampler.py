@@ -25,6 +25,7 @@ import numpy as np
 from rsbounds._numerics.checks import Array, count, instance
 from rsbounds._numerics.checks import number as one_number
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.rounding import apart
 from rsbounds.noises import Noise
 from rsbounds.sampling.disagreements import disagreement, foreseen, refusal
 from rsbounds.sampling.margins import FEW, Difference, Watch
@@ -313,19 +314,3 @@ def _require_same_function(before: Array, again: Array, eps: float, place: str) 
             f"first block differ by {gap:.3g} when it is asked again{place} (a state "
             "that calls change?)"
         )
-
-
-def apart(first: Array, second: Array, eps: float) -> float:
-    """The largest difference of two rows of scores, 0.0 if rounding explains it.
-
-    Rounding is what another order of sums may do: eps^(2/3) of the largest score.
-    """
-    largest = np.abs(second[np.isfinite(second)]).max(initial=0.0)
-    with np.errstate(invalid="ignore"):  # of two infinities
-        differences: Any = np.abs(first - second)
-    same = (first == second) | (np.isnan(first) & np.isnan(second))
-    close = same | (differences <= eps ** (2 / 3) * largest)
-    if close.all():
-        return 0.0
-    # a NaN beside a number, or two infinities: no difference to speak of
-    return float(np.nan_to_num(differences[~close], nan=np.inf).max())

@@ -7,8 +7,7 @@ from functools import partial
 import torch
 from torch import nn
 
-from rsbounds._numerics.rounding import EPS
-from rsbounds.sampling.sampler import apart
+from rsbounds._numerics.rounding import EPS, apart
 from rsbounds.torch.networks._surroundings import apart_from_all
 from rsbounds.torch.networks.graph import DOUBLE
 
