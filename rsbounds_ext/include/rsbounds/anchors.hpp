@@ -640,21 +640,34 @@ void radii(const Products& products, const Memory& anchors, const Bounds& bounds
 
 // --- what is measured once of the anchors
 
-// Upper bounds of the length of p - centre for each point: two points are at most the
-// sum of their bounds apart.
-template <Length length>
-void spreads(const Memory& anchors, const double* centre, double* out) {
-    for (Index i = 0; i < anchors.count; ++i)
-        out[i] = length_of<length>(anchors.point(i), centre, anchors.dim) *
-                 (1 + 4 * error);
+// The least, the largest and the sum of each coordinate; a sum is NaN where some point
+// has NaN.
+inline void box(const Memory& anchors, double* __restrict low, double* __restrict high,
+                double* __restrict sums) {
+    for (Index k = 0; k < anchors.dim; ++k) {
+        low[k] = infinite;
+        high[k] = -infinite;
+        sums[k] = 0;
+    }
+    for (Index i = 0; i < anchors.count; ++i) {
+        const double* const point = anchors.point(i);
+        for (Index k = 0; k < anchors.dim; ++k) {
+            const double v = point[k];
+            low[k] = v < low[k] ? v : low[k];
+            high[k] = v > high[k] ? v : high[k];
+            sums[k] += v;
+        }
+    }
 }
 
-// A byte for each coordinate, and the length of what they lose of each point.
+// A byte for each coordinate, the length of what they lose of each point, and upper
+// bounds of the length of p - centre: two points are at most the sum of theirs apart.
 template <Length length>
-void encode(const Memory& anchors, const double* low, double step, std::uint8_t* codes,
-            double* lost) {
+void encode(const Memory& anchors, const double* low, const double* centre, double step,
+            std::uint8_t* codes, double* lost, double* spreads) {
     double sides[block];
     const double none[block] = {};
+    const double steps_per_unit = 1 / step;
     for (Index i = 0; i < anchors.count; ++i) {
         const double* point = anchors.point(i);
         std::uint8_t* row = codes + i * anchors.dim;
@@ -663,14 +676,16 @@ void encode(const Memory& anchors, const double* low, double step, std::uint8_t*
             const Index size = smaller(block, anchors.dim - start);
             for (Index k = 0; k < size; ++k) {
                 const double side = point[start + k] - low[start + k];
-                const double steps = smaller(side / step, 255.0) + 0.5;
-                row[start + k] = std::uint8_t(steps);
-                sides[k] = side - step * row[start + k];
+                // whichever code is near: what it loses is measured
+                const std::int32_t code(smaller(side * steps_per_unit, 255.0) + 0.5);
+                row[start + k] = std::uint8_t(code);
+                sides[k] = side - step * code;
             }
             const double part = of_block<length>(sides, none, size);
             total = length == Length::largest ? larger(total, part) : total + part;
         }
         lost[i] = length == Length::euclidean ? std::sqrt(total) : total;
+        spreads[i] = length_of<length>(point, centre, anchors.dim) * (1 + 4 * error);
     }
 }
 
