@@ -142,10 +142,11 @@ inline PyObject* encode(PyObject*, PyObject* arguments) {
     double* const off = bytes ? doubles(lost, "lost") : nullptr;
     double* const far = off ? doubles(spreads, "spreads") : nullptr;
     if (!far) return nullptr;
+    const Index width = length(codes, 1);
     return without_gil([&] {
         of_norm(norm, [&](auto length) {
             anchors::encode<decltype(length)::value>(memory, least, middle, step, bytes,
-                                                     off, far);
+                                                     width, off, far);
         });
     });
 }
@@ -172,6 +173,7 @@ inline PyObject* neighbour_radii(PyObject*, PyObject* arguments) {
     bounds.codes = numbers<std::uint8_t>(codes, NPY_UINT8, "codes");
     bounds.lost = bounds.codes ? doubles(lost, "lost") : nullptr;
     if (!bounds.lost) return nullptr;
+    bounds.width = length(codes, 1);
     bounds.step = step;
     double* const out = doubles(radii, "radii");
     Index* const indices =

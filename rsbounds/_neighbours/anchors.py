@@ -32,6 +32,7 @@ Labels = NDArray[np.int64]
 #: and those of the rest.
 ERROR = 40 * EPS
 _BLOCK = 64  # anchors in a block, of whose products kernels take the least
+_GROUP = 32  # codes that kernels compare at once
 _LARGEST = 1e100  # squares of coordinates stay far from overflow
 _PRODUCTS = 2**24  # held at a time: 128 MiB; with fewer rows BLAS loses 10 %
 _LEAST_STEP = 1e-290  # multiples of it keep their digits
@@ -164,7 +165,7 @@ def bounds(points: Array, around: Box, norm: float) -> Bounds:
     count, dim = points.shape
     width = float((around.high - around.low).max())
     step = max(width / 255, _LEAST_STEP)
-    codes = np.empty((count, dim), np.uint8)
+    codes = np.empty((count, -(-dim // _GROUP) * _GROUP), np.uint8)
     lost, spreads = np.empty((2, count))
     kernels.encode(points, around.low, around.mean, step, norm, codes, lost, spreads)
     # the length's own rounding, that of each side, computed at the box's width, and
