@@ -16,8 +16,8 @@
 // The distances of both to one centre are such a bound. A second one reads a byte for
 // each coordinate:
 //   | |x_i - x_j|_* - step |code_i - code_j|_* | <= lost_i + lost_j,
-// code the nearest multiple of `step` above the least coordinate, lost_i = |x_i -
-// decoded|_*. It tells of most pairs of rival and guard too on which side of what
+// code a multiple of `step` near what is above the least coordinate, lost_i = |x_i -
+// decoded|_*, whatever the code. It tells of most pairs of rival and guard too on which side of what
 // matters they are. Proved in docs/theory/locally-biased.md.
 #pragma once
 
