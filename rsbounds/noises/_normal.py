@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rsbounds.noises._drawn import Noise
 from rsbounds.noises._inputs import floating, noise_level
 from rsbounds.noises.grid_noise import OnGrid
+from rsbounds_ext.kernels import noisy_copies
 
 #: No normal number that is drawn is larger: of 53 random bits the tail's rejection
 #: gives 12.24 at most (NumPy), the logarithm 8.7 (torch).
@@ -33,9 +34,11 @@ def normal_copies(
     Z is drawn in float32; the level is exact.
     """
     level = noise_level(sigma)
-    drawn = generator.standard_normal((size, *x.shape), dtype=np.float32)
-    is_wide = dtype == np.float64 or not is_single(level)
-    batch: NDArray[Any] = drawn.astype(np.float64) if is_wide else drawn
+    drawn: NDArray[Any] = generator.standard_normal((size, *x.shape), dtype=np.float32)
+    if dtype == np.float32:
+        noisy_copies(drawn, level, np.ascontiguousarray(x))
+        return drawn
+    batch = drawn.astype(np.float64)
     batch *= batch.dtype.type(level)
     batch += x
     return batch.astype(dtype, copy=False)
