@@ -118,6 +118,18 @@ class Backend(ABC):
     def forward(self, batch: Any) -> Any:
         """What the model returns for a batch, as it is; it may change the batch."""
 
+    def as_written(self, block: Any) -> Any:
+        """What the model as it was given returns for a block, which stays as it is.
+
+        None where it runs as it was given in any case.
+        """
+        return None
+
+    def eps(self, outputs: Any) -> float:
+        """The relative rounding error of what the model returned."""
+        eps: float = self.arrays.eps(outputs)
+        return eps
+
     @property
     def subject(self) -> Any:
         """The model itself, for messages."""

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from rsbounds.noises import grid_noise
 from rsbounds.noises.grid_noise import LEVELS, STEP
-from rsbounds.noises.internal import is_single, noise_level
+from rsbounds.noises.internal import fill_copies, is_single, noise_level
 from rsbounds.sampling.streams import Block
 from rsbounds.sampling.system_bits import SystemBits
-from rsbounds_ext.kernels import noisy_copies
 
 # thirty times the rounding of scale Z + centre, which is below 5e-16 (10 scale +
 # centre)
@@ -69,7 +68,7 @@ def gaussian(
         if not (single or at_once):
             block.copy_(wide(z).mul_(level).add_(x.to(wide_device(device))))
     if at_once:
-        noisy_copies(noisy.numpy(), level, np.ascontiguousarray(x.numpy(force=True)))
+        fill_copies(noisy.numpy(), level, x.numpy(force=True))
     elif single:
         noisy.mul_(level).add_(x)
     return noisy, torch.zeros(len(names) * size, dtype=torch.bool, device=device)
