@@ -96,7 +96,7 @@ def row(
     clock = clock_of(device)
     sampler = TorchSampler(model, device=device, compile=compile)
     scheme = gaussian(SIGMA)
-    size = block_size(n, x.numel(), 2**25 if device.type != "cpu" else 2**18)
+    size = sampler.backend.block_size(n, x.numel())
 
     def ours() -> None:
         certify(sampler, x, scheme, n0=N0, n=n, alpha=ALPHA)

@@ -38,7 +38,9 @@ from rsbounds.sampling.torch_memory import (
 from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.schemes import Scheme
 
-_CELLS = {"cpu": 2**18, "cuda": 2**25}  # numbers in a block
+# numbers in a block, and copies at most: a processor's cache and a GPU's memory hold
+# them beside what a network makes of them
+_BLOCKS = {"cpu": (2**18, 2**12), "cuda": (2**25, 2**16)}
 _TYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 _TF32 = 2.0**-10  # the eps of products in tensor cores, if float32 may be cut to it
 
@@ -94,7 +96,7 @@ class TorchModule(Backend):
         self._plain = model
         self._takes_mask = self.noise.padding is not None and _takes_mask(model)
         self._model: Any = CompiledModule(model, self.device) if compile else model
-        self._cells = _CELLS.get(self.device.type, _CELLS["cuda"])
+        self._most = _BLOCKS.get(self.device.type, _BLOCKS["cuda"])
 
     @contextmanager
     def _ready(self) -> Iterator[None]:
@@ -127,7 +129,7 @@ class TorchModule(Backend):
         return is_of_memory(error)
 
     def block_size(self, n: int, numbers: int) -> int:
-        size = block_size(n, numbers, self._cells)
+        size = block_size(n, numbers, *self._most)
         if self._model is not self._plain:  # compiled, for few shapes
             size = 1 << (size - 1).bit_length()
         return size
