@@ -39,8 +39,15 @@ class Device:
     law = ""
     kind = "votes"
 
-    def __init__(self, *, queues: bool, fails_at: float | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        queues: bool,
+        fails_at: float | None = None,
+        error: BaseException | None = None,
+    ) -> None:
         self.queues = queues
+        self.error = error or ValueError("the device is gone")
         self.log: list[tuple[str, float]] = []
         self.fails_at = fails_at
         self.sampler = ArraySampler(scores)
@@ -48,7 +55,7 @@ class Device:
     def __call__(self, x: Any, sigma: float, n: int, generator: Any) -> Any:
         name = round(float(x[0]), 3)
         if name == self.fails_at:
-            raise ValueError("the device is gone")
+            raise self.error
         if sigma > 0.1:  # not the look without noise at the first inputs
             self.log.append(("queued", name))
         counts = self.sampler(x, sigma, n, generator)
@@ -108,6 +115,32 @@ def test_an_error_leaves_the_rows_before_it(tmp_path: Any, queues: bool) -> None
     with pytest.raises(ValueError, match=r"input 3 .*gone"):
         certified(Device(queues=queues, fails_at=0.4), out)
     assert [row.idx for row in read(out).rows] == [0, 1, 2]
+    whole = certified(Device(queues=True), out)
+    assert plain(whole) == plain(certified(Device(queues=False)))
+
+
+@pytest.mark.parametrize("place", ["asked", "read"])
+def test_an_interrupted_queue_is_gone_on_with(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Whether it stops where the next input is asked for or where counts are read."""
+    out = tmp_path / "run.tsv"
+    reads = iter(range(7))
+    waited = Pending.__array__
+
+    def interrupted(self: Pending, *args: Any, **options: Any) -> Any:
+        if place == "read" and next(reads) == 6:
+            raise KeyboardInterrupt
+        return waited(self, *args, **options)
+
+    fails_at = 0.4 if place == "asked" else None
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Pending, "__array__", interrupted)
+        device = Device(queues=True, fails_at=fails_at, error=KeyboardInterrupt())
+        certified(device, out)
+    written = read(out).rows
+    assert 1 <= len(written) <= 3
+    assert [row.idx for row in written] == list(range(len(written)))
     whole = certified(Device(queues=True), out)
     assert plain(whole) == plain(certified(Device(queues=False)))
 
