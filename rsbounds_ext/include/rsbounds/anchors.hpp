@@ -585,11 +585,11 @@ bool guarded(const Row& row, const Bounds& bounds, Index q, Guards& guards,
 
 // --- radii
 
-// What a row starts from. `guard` is the anchor whose margin is `best`. No rival whose
+// What a row starts from. `best` is the margin of `guard` against `rival`. No rival whose
 // value is `limit` or more has a margin below `best`; its squared distance exceeds the
 // nearest anchor's by its value less `floor` at least.
 struct Start {
-    Index nearest, guard;
+    Index nearest, guard, rival;
     double best, floor, limit;
 };
 
@@ -612,7 +612,7 @@ inline double threshold(double square, double reach, double stretch, double best
 template <Length length>
 Start begin(const Row& row, const Bounds& bounds, bool tight, Guards& guards) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    Start start{0, 0, nan, 0, -infinite};
+    Start start{0, 0, 0, nan, 0, -infinite};
     if (!(row.slack < infinite)) return start;  // x has NaN
     const Memory& anchors = row.anchors;
     const Nearest near = nearest(row);
@@ -636,6 +636,7 @@ Start begin(const Row& row, const Bounds& bounds, bool tight, Guards& guards) {
     start.best = best_margin<length>(row, bounds, first.anchor, guards,
                                      first.value + row.slack, infinite);
     start.guard = guards[0].anchor;
+    start.rival = first.anchor;
     // less than |x|^2, so that products give less than distances
     double size = 0;
     for (Index k = 0; k < anchors.dim; ++k) size += row.x[k] * row.x[k];
@@ -683,7 +684,8 @@ std::vector<Rivals> sift(const Products& products, const Memory& anchors,
                 marks[j - from] = v < limit && (v - floor) * half < most;
             }
             for (Index j = from; j < stop; ++j) {
-                if (!marks[j - from] || anchors.labels[j] == own) continue;
+                if (!marks[j - from] || anchors.labels[j] == own || j == start.rival)
+                    continue;
                 const double gap = (row.value(j) - floor) * half;
                 const double reach = smaller(
                     spread + bounds.spreads[j],
