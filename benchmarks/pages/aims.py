@@ -407,10 +407,11 @@ python benchmarks/pages/aims.py --anchors {anchors} --rows {rows}
 ```
 
 on: {machine("pandas")}.
-`--only` and the name of a part measure that part's lines again. The load average at the end of the last part measured was {os.getloadavg()[0]:.1f}.
-Processor times of all threads, medians of {TURNS} turns (files: one); scans
-include what is measured of the anchors. [All {len(table)} ratios](aims.csv): of these
-{len(table) - len(missed)} are at most their aim, and these are above it:
+`--only` and the name of a part measure that part's lines again. The load average at the
+end of the last part measured was {os.getloadavg()[0]:.1f}. Processor times of all
+threads, medians of {TURNS} turns (files: one); scans include what is measured of the
+anchors. [All {len(table)} ratios](aims.csv): of these {len(table) - len(missed)} are at
+most their aim, and these are above it:
 
 {shown_rows}
 

@@ -689,7 +689,7 @@ template <Length length>
 std::vector<Rivals> sift(const Products& products, const Memory& anchors,
                          const Bounds& bounds, const std::vector<Start>& starts) {
     std::vector<Rivals> found(starts.size());
-    std::uint8_t marks[tile];
+    Index left[tile];
     for (Index from = 0; from < anchors.count; from += tile) {
         const Index stop = smaller(from + tile, anchors.count);
         for (Index r = 0; r < products.rows; ++r) {
@@ -704,14 +704,16 @@ std::vector<Rivals> sift(const Products& products, const Memory& anchors,
             const double limit = start.limit;
             const double floor = start.floor;
             const double best = start.best;
+            Index count = 0;
             for (Index j = from; j < stop; ++j) {
                 const double v = row.value(j);
                 const double most = best * (spread + bounds.spreads[j]);
-                marks[j - from] = v < limit && (v - floor) * half < most;
+                left[count] = j;
+                count += (v < limit) & ((v - floor) * half < most) &
+                         (anchors.labels[j] != own) & (j != start.rival);
             }
-            for (Index j = from; j < stop; ++j) {
-                if (!marks[j - from] || anchors.labels[j] == own || j == start.rival)
-                    continue;
+            for (Index n = 0; n < count; ++n) {
+                const Index j = left[n];
                 const double gap = (row.value(j) - floor) * half;
                 const double reach = smaller(
                     spread + bounds.spreads[j],
