@@ -417,9 +417,13 @@ most their aim, and these are above it:
 
 What misses its aim, and why:
 
-- Scans: how many anchors have to be compared one by one depends on the cloud, and in
-  clusters they are more than in uniform points, most of all for changes in l_1 against
-  many guards (tight). Ratios vary by a third with the load of the machine.
+- Scans: how many anchors have to be compared depends on the cloud. Against many guards
+  (tight) in isotropic clusters of 10,000 anchors, with changes in l_1, the nearest
+  anchor's bound leaves 0.93 of 2.3 million pairs of point and rival, and no guard is good
+  for most of them: six comparisons of codes each, some 50 ns a comparison. In l_2 and
+  l_inf it leaves 0.06 and 0.08 million. Guards laid side by side by coordinate, 64 at
+  once, took no less. On a loaded machine the product takes up to a quarter longer, the
+  scan hardly does: ratios on a quiet one are higher by as much.
 - `KNNSigma.sigma` of one point, on a loaded machine alone: threads of BLAS that wait
   count as processor time.
 """
