@@ -15,7 +15,7 @@ from edited_runs import generated
 from rsbounds import audit, certify_dataset, schemes
 from rsbounds.answers import Flag, conformal_threshold
 from rsbounds.certify import Procedure
-from rsbounds.cli import main
+from rsbounds.cli import _answers, main
 from rsbounds.confidence import lower_bound
 from rsbounds.reports import plot_flags
 from rsbounds.results import read
@@ -596,8 +596,13 @@ def commanded(tmp_path, monkeypatch):
 CALIBRATE = ("--calibrate", "benign.tsv", "--share", "0.2")
 
 
-def test_the_command_line_calibrates(commanded, calibrated, capsys):
+def test_the_command_line_calibrates(commanded, calibrated, capsys, monkeypatch):
+    opened = []
+    monkeypatch.setattr(
+        _answers, "read", lambda path: opened.append(path) or read(path)
+    )
     assert main([*commanded, *CALIBRATE]) == 0
+    assert opened == [Path("benign.tsv")]
     manifest = read("run.tsv").manifest
     assert manifest.answer == calibrated.describe()
     assert main(["verify", "run.tsv", "--data", "data.npz"]) == 0
