@@ -95,8 +95,8 @@ class rice_gen(_Rice):  # type: ignore[misc]
 
     def _stats(self, b: Any) -> Any:
         """Mean, variance, skewness and excess kurtosis."""
-        each = np.array([*map(_of_moments, np.ravel(b))]).reshape(-1, 4)
-        return tuple(column.reshape(np.shape(b)) for column in each.T)
+        moments = np.array([*map(_of_moments, np.ravel(b))]).reshape(-1, 4)
+        return tuple(column.reshape(np.shape(b)) for column in moments.T)
 
     @OfObject
     def _munp(self, n: Any, b: Any) -> Any:
