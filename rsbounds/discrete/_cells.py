@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate
 
+#: How much of an outcome's chance a change that is taken for a small one may move.
+_NEARBY = Fraction(3, 4)
 #: The probabilities of one outcome at x and at x'.
 Pair = tuple[Fraction, Fraction]
 
@@ -30,6 +33,9 @@ class Cells:
         Whether the probabilities at x' are those at x in the other order.
     covers : bool
         Whether x produces whatever x' does, and the other way around.
+    step : float
+        About the normal score by which a change moves events, over what the root of
+        their number is to; NaN where changes are too large for it to be so.
     """
 
     def __init__(self, pairs: Iterable[Pair]) -> None:
@@ -43,6 +49,20 @@ class Cells:
         self.is_lattice = sum(q > 0 for _, q in self.exact) > 1
         self.is_symmetric = self.mass == self.shifted_mass[::-1]
         self.covers = not alone and not outside
+
+    @cached_property
+    def step(self) -> float:
+        small = all(abs(q - p) <= _NEARBY * p for p, q in self.exact)
+        if not (self.is_lattice and self.covers and small):
+            return math.nan
+        differences = [(float(q - p), float((q - p) / p)) for p, q in self.exact]
+        # the mean of the logarithms of ratios moves, over their standard deviation
+        logs = [math.log1p(relative) for _, relative in differences]
+        moved = sum(d * log for (d, _), log in zip(differences, logs, strict=True))
+        square = sum(p * log**2 for p, log in zip(self.mass, logs, strict=True))
+        mean = sum(p * log for p, log in zip(self.mass, logs, strict=True))
+        spread = square - mean**2
+        return moved / math.sqrt(spread) if spread > 0 else math.nan
 
     def is_below(self, other: Cells) -> bool:
         """Whether the curve of one such change is nowhere above that of another."""

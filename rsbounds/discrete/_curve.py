@@ -32,7 +32,7 @@ from rsbounds.discrete._questions import (
 )
 from rsbounds.discrete._radii import FAR, pairs, pairs_kept, radii
 from rsbounds.discrete._regions import Ends, Regions, Shares
-from rsbounds.discrete._search import by_pair, last, least_accepted, rising
+from rsbounds.discrete._search import distinct, last, least_accepted
 from rsbounds.discrete._ways import Answers, Counts, Places, Ways, numbers
 from rsbounds.noises.internal import bounds, broadcast_bounds
 
@@ -87,9 +87,6 @@ class Curve(ABC):
     far: int = 4096
     #: The largest number of changes whose law is made.
     most: int = 2**13
-    #: How many values of a sorted array are solved first; the rest only between
-    #: neighbours whose radii differ.
-    asked_first: int = 16
     #: Whether a frontier has pairs of numbers.
     in_pairs: bool = False
 
@@ -240,9 +237,7 @@ class Curve(ABC):
 
         if np.ndim(a) == 0:
             return found(a, b)[0]
-        if b is None:
-            return rising(found, a, self.asked_first)
-        return by_pair(found, a, b)
+        return distinct(found, *([a] if b is None else [a, b]))
 
     @np.errstate(under="ignore")  # ends may be smaller than any double
     def transport(self, z: ArrayLike, r: Any) -> tuple[Floats, Floats]:
@@ -396,12 +391,13 @@ class Curve(ABC):
 
         return ways.hold(for_way, questions.size)
 
-    def guess(self, lead: float, end: int) -> int | None:
-        """About the radius, where a formula says it.
-
-        ``lead`` is half of what both bounds are above 1 together.
-        """
-        return None
+    def guesses(self, questions: Questions) -> Array:
+        """About the radii, where a formula says them; NaN elsewhere."""
+        step = math.nan
+        if self.alike and len(self.worst) == 1:
+            step = self.cells(self.worst[0]).step
+        # by the central limit theorem changes move scores by the root of their number
+        return (questions.score / step) ** 2
 
 
 def _threshold(regions: Regions, least: float, end: float, scores: bool) -> float:
