@@ -114,11 +114,11 @@ def _searched(curve: Searched, questions: Questions, end: int) -> list[int]:
     def hold(places: Places, changes: int) -> Answers:
         ways = curve.ways("r", changes)
 
-        def for_some(some: Places) -> Answers:
-            return curve.hold(questions.at(some), ways)
+        def for_places(asked: Places) -> Answers:
+            return curve.hold(questions.at(asked), ways)
 
         # of the top class alone questions come by rising probability
-        return for_some(places) if questions.rest else rising(for_some, places)
+        return for_places(places) if questions.rest else rising(for_places, places)
 
     with np.errstate(all="ignore"):
         guesses = curve.guesses(questions)

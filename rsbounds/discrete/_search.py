@@ -142,11 +142,11 @@ def rising(
     """
     low, high = 0, len(places)
     while low < high:
-        some = np.linspace(low, high - 1, min(high - low, _TOGETHER)).astype(int)
-        no = some[~holds(places[some])]
+        asked = np.linspace(low, high - 1, min(high - low, _TOGETHER)).astype(int)
+        no = asked[~holds(places[asked])]
         low, high = (
             int(no[-1]) + 1 if no.size else low,
-            int(some[no.size]) if no.size < some.size else high,
+            int(asked[no.size]) if no.size < asked.size else high,
         )
     return np.arange(len(places)) >= low
 

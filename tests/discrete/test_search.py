@@ -11,6 +11,7 @@ from rsbounds.discrete._search import least_accepted, powers
 from rsbounds.schemes._deletion import DeletionCurve
 from rsbounds.schemes._mask import MaskCurve
 
+
 def test_a_chance_next_to_one_is_guessed_to_leave_nothing():
     """The search of each value of an array began at 2^53 changes."""
     lead = np.array([0.25])
