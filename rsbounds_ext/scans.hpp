@@ -7,6 +7,7 @@
 #include "module.hpp"
 #include "rsbounds/anchors.hpp"
 #include "rsbounds/regions.hpp"
+#include "rsbounds/ways.hpp"
 
 namespace rsb::scans {
 
@@ -240,7 +241,68 @@ inline PyObject* region_holds(PyObject*, PyObject* arguments) {
     Py_RETURN_NONE;
 }
 
+// The numbers of a one-dimensional array of whole numbers
+inline bool take_counts(PyObject* given, std::vector<std::int64_t>& counts) {
+    const auto* const first = numbers<std::int64_t>(given, NPY_INT64, "counts");
+    if (!first) return false;
+    counts.assign(first, first + length(given, 0));
+    return true;
+}
+
+// Every way of (fixed, totals, lengths, kinds), the groups behind each other
+inline bool take_ways(PyObject* given, ways::Ways& of) {
+    PyObject *fixed, *totals, *lengths, *kinds;
+    std::vector<std::int64_t> total, size, kind;
+    if (!PyArg_ParseTuple(given, "OOOO", &fixed, &totals, &lengths, &kinds) ||
+        !take_counts(fixed, of.fixed) || !take_counts(totals, total) ||
+        !take_counts(lengths, size) || !take_counts(kinds, kind))
+        return false;
+    auto next = kind.begin();
+    for (std::size_t i = 0; i < total.size(); ++i) {
+        of.groups.push_back({total[i], {next, next + size[i]}});
+        next += size[i];
+    }
+    return true;
+}
+
+inline PyObject* ways_hold(PyObject*, PyObject* arguments) {
+    PyObject *laws, *given, *top, *rest, *failed, *answers;
+    double margin;
+    ways::Ways all;
+    if (!PyArg_ParseTuple(arguments, "O!O!OOdOO", &PyTuple_Type, &laws, &PyTuple_Type,
+                          &given, &top, &rest, &margin, &failed, &answers) ||
+        !take_ways(given, all))
+        return nullptr;
+    std::vector<ways::Kind> kinds(PyTuple_GET_SIZE(laws));
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+        PyObject *table, *starts;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(laws, i), "OO", &table, &starts) ||
+            !(kinds[i].table = doubles(table, "table")) ||
+            !(kinds[i].starts = numbers<std::int64_t>(starts, NPY_INT64, "starts")))
+            return nullptr;
+        kinds[i].width = length(table, 1);
+    }
+    const bool alone = rest == Py_None;
+    const double* const lack = doubles(top, "top");
+    const double* const other = lack && !alone ? doubles(rest, "rest") : lack;
+    double* const hint = other ? doubles(failed, "failed") : nullptr;
+    auto* const out =
+        hint ? numbers<std::int8_t>(answers, NPY_INT8, "answers") : nullptr;
+    if (!out) return nullptr;
+    std::vector<ways::Question> questions;
+    for (Index i = 0; i < length(top, 0); ++i) questions.push_back({lack[i], other[i]});
+    ways::Search search(kinds, all, alone, margin, hint);
+    const bool whole = ways::answer(search, questions, out,
+                                    [] { return PyErr_CheckSignals() == 0; });
+    std::feclearexcept(FE_ALL_EXCEPT);
+    if (!whole) return nullptr;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
+    {"ways_hold", ways_hold, METH_VARARGS,
+     "ways_hold(laws, ways, top, rest, margin, failed, answers): fills the last two; "
+     "rest may be None"},
     {"region_ends", region_ends, METH_VARARGS,
      "region_ends(regions, p, q, least, most): fills the last two"},
     {"region_holds", region_holds, METH_VARARGS,

@@ -32,6 +32,7 @@ from rsbounds.discrete._questions import (
 )
 from rsbounds.discrete._radii import FAR, pairs, pairs_kept, radii
 from rsbounds.discrete._regions import Ends, Regions, Shares
+from rsbounds.discrete._rows import UNSURE, YES, Rows, decided
 from rsbounds.discrete._search import distinct, last, least_accepted
 from rsbounds.discrete._ways import Answers, Counts, Places, Ways, numbers
 from rsbounds.noises.internal import bounds, broadcast_bounds
@@ -45,6 +46,10 @@ _WORK = 2**23
 _WAY = 4096
 #: How many regions a search looks at for one way.
 _WIDEST = 2**21
+#: Ways are looked at by rows where they take more than this, in numbers of regions,
+#: and what the regions of one way take besides.
+_FEW = 4096
+_REGIONS_ALONE = 512
 #: The largest score that a threshold is looked for at.
 _FAR_SCORE = 38.0
 
@@ -389,7 +394,32 @@ class Curve(ABC):
                 return np.zeros(len(places), bool)
             return questions.at(places).hold_in(self.regions(counts))
 
-        return ways.hold(for_way, questions.size)
+        if not self._is_quicker_by_rows(ways):
+            return ways.hold(for_way, questions.size)
+        by_rows = decided(self._rows, questions, ways, self._failed)
+        answers: Answers = by_rows == YES
+        unsure = np.flatnonzero(by_rows == UNSURE)
+        if unsure.size:
+            near = unsure
+            answers[unsure] = ways.hold(
+                lambda counts, places: for_way(counts, near[places]), unsure.size
+            )
+        return answers
+
+    def _is_quicker_by_rows(self, ways: Ways) -> bool:
+        """Whether ways are many, or have many regions that are none of one row."""
+        if not self.alike or len(self.worst) == 1:
+            return False
+        work = ways.number * (_REGIONS_ALONE + self.size(ways.middle))
+        return work > _FEW and self.size(ways.containing) <= _WIDEST
+
+    @cached_property
+    def _rows(self) -> list[Rows]:
+        return [Rows(self.cells(kind)) for kind in range(self.kinds)]
+
+    @cached_property
+    def _failed(self) -> Array:
+        return np.full(self.kinds, 0.5)
 
     def guesses(self, questions: Questions) -> Array:
         """About the radii, where a formula says them; NaN elsewhere."""

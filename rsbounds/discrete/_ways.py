@@ -55,6 +55,11 @@ class Ways(NamedTuple):
         ]
         return self._made(shares)
 
+    @property
+    def containing(self) -> Counts:
+        """The changes that contain all ways."""
+        return self._made([[total] * len(kinds) for total, kinds in self.groups])
+
     def every(self) -> Iterator[Counts]:
         """The ways, one after the other."""
         splits = [_compositions(total, len(kinds)) for total, kinds in self.groups]
