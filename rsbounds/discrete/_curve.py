@@ -407,11 +407,12 @@ class Curve(ABC):
         return answers
 
     def _is_quicker_by_rows(self, ways: Ways) -> bool:
-        """Whether ways are many, or have many regions that are none of one row."""
-        if not self.alike or len(self.worst) == 1:
+        """Whether ways are of several kinds, and many or of many regions."""
+        together = ways.containing
+        if not (self.alike and sum(map(bool, together)) > 1):
             return False
         work = ways.number * (_REGIONS_ALONE + self.size(ways.middle))
-        return work > _FEW and self.size(ways.containing) <= _WIDEST
+        return work > _FEW and self.size(together) <= _WIDEST
 
     @cached_property
     def _rows(self) -> list[Rows]:

@@ -125,6 +125,10 @@ private:
 struct Question {
     double top, rest;
 
+    // An event that is sure, or nearly, has what x produces with chances too small for
+    // rows; so there is no sure no.
+    bool is_sure() const { return !(std::min(top, rest) > 1e-250); }
+
     bool easier(const Question& other) const {
         return top <= other.top && rest <= other.rest;
     }
@@ -169,7 +173,7 @@ public:
             const Answer answer = look(counts, top, rest, single);
             if (answer == yes) continue;
             if (single) {
-                if (answer == unsure) {
+                if (answer == unsure || question.is_sure()) {
                     result = unsure;
                     continue;
                 }
