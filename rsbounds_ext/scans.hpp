@@ -265,6 +265,48 @@ inline bool take_ways(PyObject* given, ways::Ways& of) {
     return true;
 }
 
+// Rows of each kind of changes, from a dictionary of those that are made, and a function
+// that makes others and keeps them there
+class WaysRows {
+public:
+    struct Failed {};  // with an exception set
+
+    WaysRows(PyObject* laws, const ways::Ways& all) : given(laws) {
+        std::vector<std::int64_t> most = all.fixed;
+        for (const auto& group : all.groups)
+            for (const Index kind : group.kinds) most[kind] += group.total;
+        for (const std::int64_t number : most) rows.emplace_back(number + 1);
+    }
+
+    const ways::Row& operator()(Index kind, std::int64_t changes) {
+        ways::Row& row = rows[kind][changes];
+        if (!row.ratio) row = taken(PyTuple_GET_ITEM(given, kind), changes);
+        return row;
+    }
+
+private:
+    static ways::Row taken(PyObject* law, std::int64_t changes) {
+        PyObject *made, *make;
+        if (!PyArg_ParseTuple(law, "O!O", &PyDict_Type, &made, &make)) throw Failed{};
+        PyObject* const number = PyLong_FromLongLong(changes);
+        if (!number) throw Failed{};
+        PyObject* row = PyDict_GetItemWithError(made, number);
+        if (!row && !PyErr_Occurred()) {
+            row = PyObject_CallFunctionObjArgs(make, number, nullptr);
+            Py_XDECREF(row);  // the dictionary has it
+        }
+        Py_DECREF(number);
+        const double* const first = row ? doubles(row, "row") : nullptr;
+        if (!first) throw Failed{};
+        const Index width = length(row, 1);
+        return {first,  first + width, first + 2 * width, first + 3 * width,
+                first + 4 * width, width - 1};
+    }
+
+    PyObject* const given;
+    std::vector<std::vector<ways::Row>> rows;
+};
+
 inline PyObject* ways_hold(PyObject*, PyObject* arguments) {
     PyObject *laws, *given, *top, *rest, *failed, *answers;
     double margin;
@@ -273,15 +315,6 @@ inline PyObject* ways_hold(PyObject*, PyObject* arguments) {
                           &given, &top, &rest, &margin, &failed, &answers) ||
         !take_ways(given, all))
         return nullptr;
-    std::vector<ways::Kind> kinds(PyTuple_GET_SIZE(laws));
-    for (std::size_t i = 0; i < kinds.size(); ++i) {
-        PyObject *table, *starts;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(laws, i), "OO", &table, &starts) ||
-            !(kinds[i].table = doubles(table, "table")) ||
-            !(kinds[i].starts = numbers<std::int64_t>(starts, NPY_INT64, "starts")))
-            return nullptr;
-        kinds[i].width = length(table, 1);
-    }
     const bool alone = rest == Py_None;
     const double* const lack = doubles(top, "top");
     const double* const other = lack && !alone ? doubles(rest, "rest") : lack;
@@ -291,9 +324,14 @@ inline PyObject* ways_hold(PyObject*, PyObject* arguments) {
     if (!out) return nullptr;
     std::vector<ways::Question> questions;
     for (Index i = 0; i < length(top, 0); ++i) questions.push_back({lack[i], other[i]});
-    ways::Search search(kinds, all, alone, margin, hint);
-    const bool whole = ways::answer(search, questions, out,
-                                    [] { return PyErr_CheckSignals() == 0; });
+    WaysRows rows(laws, all);
+    ways::Search<WaysRows> search(rows, all, alone, margin, hint);
+    bool whole = false;
+    try {
+        whole = ways::answer(search, questions, out,
+                             [] { return PyErr_CheckSignals() == 0; });
+    } catch (const WaysRows::Failed&) {
+    }
     std::feclearexcept(FE_ALL_EXCEPT);
     if (!whole) return nullptr;
     Py_RETURN_NONE;

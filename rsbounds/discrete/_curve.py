@@ -46,8 +46,8 @@ _WORK = 2**23
 _WAY = 4096
 #: How many regions a search looks at for one way.
 _WIDEST = 2**21
-#: Ways are looked at by rows where they take more than this, in numbers of regions,
-#: and what the regions of one way take besides.
+#: Ways are looked at by rows where they take more than this, in numbers of regions, and
+#: what the regions of one way take besides.
 _FEW = 4096
 _REGIONS_ALONE = 512
 #: The largest score that a threshold is looked for at.
@@ -408,11 +408,11 @@ class Curve(ABC):
 
     def _is_quicker_by_rows(self, ways: Ways) -> bool:
         """Whether ways are of several kinds, and many or of many regions."""
-        together = ways.containing
-        if not (self.alike and sum(map(bool, together)) > 1):
+        # the first line decides most calls, which take microseconds
+        if self.kinds == 1 or not ways.are_mixed or not self.alike:
             return False
         work = ways.number * (_REGIONS_ALONE + self.size(ways.middle))
-        return work > _FEW and self.size(together) <= _WIDEST
+        return work > _FEW and self.size(ways.containing) <= _WIDEST
 
     @cached_property
     def _rows(self) -> list[Rows]:
@@ -422,13 +422,19 @@ class Curve(ABC):
     def _failed(self) -> Array:
         return np.full(self.kinds, 0.5)
 
-    def guesses(self, questions: Questions) -> Array:
-        """About the radii, where a formula says them; NaN elsewhere."""
-        step = math.nan
-        if self.alike and len(self.worst) == 1:
-            step = self.cells(self.worst[0]).step
+    def guesses(self, questions: Questions) -> Array | None:
+        """About the radii, negative where there is none; None without a formula."""
+        if self._step is None:
+            return None
         # by the central limit theorem changes move scores by the root of their number
-        return (questions.score / step) ** 2
+        score = questions.score
+        return score * np.abs(score) / self._step**2
+
+    @cached_property
+    def _step(self) -> float | None:
+        """About how far one change moves a score, if all are of one kind and small."""
+        alone = self.alike and len(self.worst) == 1
+        return self.cells(self.worst[0]).step if alone else None
 
 
 def _threshold(regions: Regions, least: float, end: float, scores: bool) -> float:

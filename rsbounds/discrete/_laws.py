@@ -143,24 +143,26 @@ class _Row(NamedTuple):
 
     @property
     def end(self) -> int:
-        return self.start + len(self.masses)
+        return self.start + self.masses.size
 
     def reversed(self, last: int) -> _Row:
         """The masses of places 0 to ``last`` in the other order."""
         return self._replace(masses=self.masses[::-1], start=last + 1 - self.end)
 
     def within(self, start: int, end: int) -> Array:
-        """The masses of some places."""
+        """The masses of places that contain all of them."""
+        if (start, end) == (self.start, self.end):
+            return self.masses
         masses = np.zeros(end - start)
         masses[self.start - start : self.end - start] = self.masses
         return masses
 
 
 def _of_rows(mass: _Row, shifted: _Row) -> PairedLaw:
-    places = min(mass.start, shifted.start), max(mass.end, shifted.end)
+    start, end = min(mass.start, shifted.start), max(mass.end, shifted.end)
     return PairedLaw(
-        mass=mass.within(*places),
-        shifted_mass=shifted.within(*places),
+        mass=mass.within(start, end),
+        shifted_mass=shifted.within(start, end),
         outside=0.0,
         error=max(mass.error, shifted.error),
         lost=mass.lost + shifted.lost,

@@ -8,7 +8,7 @@ import numpy as np
 
 from rsbounds._numerics.checks import Array
 from rsbounds._numerics.scores import ndtri
-from rsbounds.discrete._laws import UNIT
+from rsbounds.discrete._laws import LEAST, UNIT
 from rsbounds.discrete._regions import Regions, Shares
 from rsbounds.discrete._ways import Answers
 from rsbounds.noises.internal import not_above, tails
@@ -35,7 +35,9 @@ def shares_of_scores(z: Array) -> Shares:
 def _score(shares: Shares) -> Array:
     """About the normal scores of events."""
     p, q = shares
-    return np.where(p < q, ndtri(np.clip(p, 0, 1)), -ndtri(np.clip(q, 0, 1)))
+    # finite, also of what is sure
+    least, most = (ndtri(np.clip(tail, LEAST, 1 - UNIT)) for tail in shares)
+    return np.where(p < q, least, -most)
 
 
 class Questions(NamedTuple):

@@ -40,8 +40,8 @@ class Searched(Protocol):
     def hold(self, questions: Questions, ways: Ways) -> Answers:
         """Whether the answer to each question is yes for all of these ways."""
 
-    def guesses(self, questions: Questions) -> Array:
-        """About the radii, where a formula says them."""
+    def guesses(self, questions: Questions) -> Array | None:
+        """About the radii, negative where there is none; None without a formula."""
 
 
 def radii(curve: Searched, questions: Questions) -> list[Any]:
@@ -120,8 +120,9 @@ def _searched(curve: Searched, questions: Questions, end: int) -> list[int]:
         # of the top class alone questions come by rising probability
         return for_places(places) if questions.rest else rising(for_places, places)
 
-    with np.errstate(all="ignore"):
-        guesses = curve.guesses(questions)
-    # NaN where there is no formula
-    whole = np.clip(np.where(guesses >= 0, guesses, -1.0), -1, end).astype(np.int64)
-    return np.maximum(last_of_each(hold, whole, end), 0).tolist()  # type: ignore[no-any-return]
+    guesses = curve.guesses(questions)
+    if guesses is None:
+        starts = np.full(questions.size, -1)
+    else:
+        starts = np.maximum(np.minimum(guesses, end), -1).astype(np.int64)
+    return np.maximum(last_of_each(hold, starts, end), 0).tolist()  # type: ignore[no-any-return]

@@ -30,36 +30,25 @@ _LEAST = 1e-20
 
 
 class Rows:
-    """The laws of 0, 1, ... changes of one kind, behind each other.
+    """The laws of changes of one kind, each made when it is asked for.
 
     Attributes
     ----------
-    table : ndarray of shape (5, entries)
-        The logarithms of likelihood ratios, which rise in each row, masses at x and
-        x', partial sums of those at x' from the first on and of those at x from the
-        last on. Each row has an entry more than it has regions.
-    starts : ndarray
-        Where rows begin, and the last one ends.
+    made : dict
+        By their number, arrays of five rows: the logarithms of likelihood ratios, which
+        rise, masses at x and x', partial sums of those at x' from the first on and of
+        those at x from the last on. Each has an entry more than there are regions.
     error : float
         Of masses and their sums, relative.
     """
 
     def __init__(self, cells: Cells) -> None:
         self._cells = cells
-        self._rows: list[Array] = []
+        self.made: dict[int, Array] = {}
         self.error = 0.0
 
-    def up_to(self, changes: int) -> tuple[Array, NDArray[np.int64]]:
-        """The table and its starts, with so many changes at least."""
-        if changes >= len(self._rows):
-            made = len(self._rows)
-            self._rows += [self._row(number) for number in range(made, changes + 1)]
-            self.table = np.concatenate(self._rows, axis=1)
-            ends = np.cumsum([row.shape[1] for row in self._rows])
-            self.starts = np.append(0, ends).astype(np.int64)
-        return self.table, self.starts
-
-    def _row(self, changes: int) -> Array:
+    def make(self, changes: int) -> Array:
+        """The row of so many changes, kept."""
         law = law_of(self._cells, changes)
         present = (law.mass > 0) & (law.shifted_mass > _LEAST)
         mass, shifted = law.mass[present], law.shifted_mass[present]
@@ -72,6 +61,7 @@ class Rows:
         row[3, 1:] = np.cumsum(row[2, :-1])
         row[4, :-1] = np.cumsum(row[1, -2::-1])[::-1]
         self.error = max(self.error, law.error + 8 * (len(order) + 8) * UNIT)
+        self.made[changes] = row
         return row
 
 
@@ -91,11 +81,7 @@ def decided(
         ways are looked at first. It is written.
     """
     answers = np.full(questions.size, UNSURE, np.int8)
-    laws = tuple(
-        row.up_to(most) for row, most in zip(rows, ways.containing, strict=True)
-    )
-    if not sum(row.error for row in rows) <= _ERROR:
-        return answers
+    laws = tuple((row.made, row.make) for row in rows)
     rest = None if questions.rest is None else np.ascontiguousarray(questions.rest.q)
     as_counts = (
         np.array(numbers, np.int64)
@@ -108,4 +94,6 @@ def decided(
     )
     top = np.ascontiguousarray(questions.top.q)
     ways_hold(laws, tuple(as_counts), top, rest, MARGIN, failed, answers)
+    if not sum(row.error for row in rows) <= _ERROR:
+        answers[:] = UNSURE
     return answers

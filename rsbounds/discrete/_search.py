@@ -15,6 +15,8 @@ from rsbounds._numerics.checks import Array
 _SECTIONS = 256
 #: Of how many values of an array something is asked at a time.
 _TOGETHER = 64
+#: Logarithms are taken for no smaller ones, whose quotients overflow.
+_LEAST_LOG = 1e-300
 #: How many doubles on either side of a guess are looked at first.
 _NEAR = 16
 
@@ -84,7 +86,7 @@ def _halved(holds: Callable[[int], bool], good: int, bad: int) -> int:
 
 def powers(log_kept: float, lead: Array) -> Array:
     """About the last r with e^(r log_kept) above 1 - lead."""
-    return np.log1p(-lead) / log_kept if log_kept else np.full(lead.shape, math.inf)
+    return np.log1p(-lead) / min(log_kept, -_LEAST_LOG)
 
 
 def misses(dim: int, keep_count: int, lead: Array) -> Array:
@@ -114,7 +116,7 @@ def last_of_each(
             continue
         # the guess, then steps away from it that double, and then halves
         middle = (good + bad) // 2
-        guess = int(guesses[places[len(places) // 2]])
+        guess = guesses[places[len(places) // 2]].item()
         if good < guess < bad:
             middle = guess
         elif guess <= good:
@@ -122,9 +124,10 @@ def last_of_each(
         else:
             middle = max(middle, 2 * bad - guess - 1)
         answers = holds(places, middle)
-        if answers.all():
+        number = np.count_nonzero(answers)
+        if number == len(places):
             stack.append((places, middle, bad))
-        elif not answers.any():
+        elif not number:
             stack.append((places, good, middle))
         else:
             stack.append((places[~answers], good, middle))
@@ -141,14 +144,18 @@ def rising(
     first that is known to.
     """
     low, high = 0, len(places)
-    while low < high:
-        asked = np.linspace(low, high - 1, min(high - low, _TOGETHER)).astype(int)
+    while high - low > _TOGETHER:
+        asked = np.linspace(low, high - 1, _TOGETHER).astype(int)
         no = asked[~holds(places[asked])]
         low, high = (
             int(no[-1]) + 1 if no.size else low,
             int(asked[no.size]) if no.size < asked.size else high,
         )
-    return np.arange(len(places)) >= low
+    if high - low == len(places):
+        return holds(places)
+    answers = np.arange(len(places)) >= high
+    answers[low:high] = holds(places[low:high])
+    return answers
 
 
 def least_accepted(

@@ -48,6 +48,12 @@ class Ways(NamedTuple):
         return sum(self.fixed) + sum(total for total, _ in self.groups)
 
     @property
+    def are_mixed(self) -> bool:
+        """Whether changes may be of several kinds."""
+        split_over = sum(len(kinds) for total, kinds in self.groups if total)
+        return split_over + sum(map(bool, self.fixed)) > 1
+
+    @property
     def middle(self) -> Counts:
         """A way with about as many changes of each kind, rounded up."""
         shares = [

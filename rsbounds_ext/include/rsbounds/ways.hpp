@@ -25,25 +25,11 @@ using Index = std::ptrdiff_t;
 
 enum Answer : std::int8_t { no = 0, yes = 1, unsure = 2 };
 
-// Regions by rising log(Q/P), with partial sums: `below[i]` of the Q before i, `above[i]`
-// of the P from i on.
+// The regions of some changes of one kind, by rising log(Q/P), with partial sums:
+// `below[i]` of the Q before i, `above[i]` of the P from i on.
 struct Row {
-    const double *ratio, *mass, *shifted, *below, *above;
+    const double *ratio = nullptr, *mass, *shifted, *below, *above;
     Index size;
-};
-
-// Rows of 0, 1, ... changes of one kind behind each other. Each has an entry more than
-// regions, for the partial sums at its end.
-struct Kind {
-    const double* table;
-    const std::int64_t* starts;
-    Index width;
-
-    Row row(std::int64_t changes) const {
-        const double* const first = table + starts[changes];
-        return {first, first + width, first + 2 * width, first + 3 * width,
-                first + 4 * width, starts[changes + 1] - starts[changes] - 1};
-    }
 };
 
 struct Sums {
@@ -144,18 +130,19 @@ struct Ways {
     std::vector<Group> groups;
 };
 
+// `rows(kind, changes)` has the law of some changes of one kind.
+template <class Rows>
 class Search {
 public:
     // `hint`: where ways that failed before lie between none and all of a total
-    Search(const std::vector<Kind>& laws, const Ways& all, bool alone, double room,
-           double* failed)
-        : kinds(laws), ways(all), one(alone), margin(room), hint(failed) {
+    Search(Rows& laws, const Ways& all, bool alone, double room, double* failed)
+        : law(laws), ways(all), one(alone), margin(room), hint(failed) {
         for (const Ways::Group& group : ways.groups)
             for (std::size_t i = 0; i + 1 < group.kinds.size(); ++i) {
                 ends.push_back(group.total);
                 places.push_back(group.kinds[i]);
             }
-        rows.resize(kinds.size());
+        rows.resize(ways.fixed.size());
     }
 
     // Boxes of ways are looked at by the changes that contain all of a box, which is
@@ -226,9 +213,9 @@ private:
     Answer look(const std::vector<std::int64_t>& counts, Event& top, Event& rest,
                 bool decides) {
         Index number = 0;
-        for (std::size_t kind = 0; kind < kinds.size(); ++kind)
-            if (counts[kind]) rows[number++] = kinds[kind].row(counts[kind]);
-        if (!number) rows[number++] = kinds[0].row(0);
+        for (std::size_t kind = 0; kind < counts.size(); ++kind)
+            if (counts[kind]) rows[number++] = law(kind, counts[kind]);
+        if (!number) rows[number++] = law(0, 0);
         std::sort(rows.begin(), rows.begin() + number,
                   [](const Row& a, const Row& b) { return a.size > b.size; });
         const double edge = one ? 0.5 : 1.0;
@@ -255,7 +242,7 @@ private:
         return answer;
     }
 
-    const std::vector<Kind>& kinds;
+    Rows& law;
     const Ways& ways;
     const bool one;
     const double margin;
@@ -267,8 +254,8 @@ private:
 
 // The answers to questions, each of which may follow from another's: halves of halves
 // of them first, as few follow from their neighbours. `next` says whether to go on.
-template <class F>
-bool answer(Search& search, const std::vector<Question>& questions, std::int8_t* answers,
+template <class Rows, class F>
+bool answer(Search<Rows>& search, const std::vector<Question>& questions, std::int8_t* answers,
             F next) {
     const Index size = static_cast<Index>(questions.size());
     std::vector<Index> decided;
