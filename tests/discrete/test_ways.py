@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from drawn_curves import CHANCE, curves
 from exact_curves import ROOM, case_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -22,38 +23,11 @@ from rsbounds.schemes._deletion import DeletionCurve
 from rsbounds.schemes._flips import FlipsCurve
 from rsbounds.schemes._mask import MaskCurve
 
-CHANCE = st.one_of(
-    st.floats(0.0, 1.0),
-    st.fractions(0, 1, max_denominator=99),
-    st.integers(1, 1074).map(lambda k: Fraction(1, 2**k)),
-    st.integers(1, 60).map(lambda k: 1 - Fraction(1, 2**k)),
-)
 SHARE = st.one_of(
     CHANCE,
     st.integers(1, 400).map(lambda k: Fraction(1, 10**k)),
     st.integers(1, 400).map(lambda k: 1 - Fraction(1, 10**k)),
 )
-
-
-@st.composite
-def curves(draw, alone=True):
-    makers = {
-        "categorical": lambda: CategoricalCurve(
-            draw(CHANCE), draw(st.sampled_from([2, 3, 256, 2**31]))
-        ),
-        "flips": lambda: FlipsCurve(draw(CHANCE), draw(CHANCE)),
-        "mask": lambda: MaskCurve(10**9, draw(st.integers(1, 50))),
-        "hidden": lambda: MaskCurve(2**31, probability=draw(CHANCE)),
-        "deletion": lambda: DeletionCurve(draw(CHANCE)),
-    }
-    if alone:
-        makers["blocks"] = lambda: BlocksCurve(
-            draw(curves(alone=False)), draw(curves(alone=False))
-        )
-    try:
-        return makers[draw(st.sampled_from(sorted(makers)))]()
-    except ArgumentError:  # no noise, or the same at every input
-        return FlipsCurve(0.01, 0.6)
 
 
 @given(curve=curves(), p=SHARE, p_b=st.none() | SHARE, data=st.data())
