@@ -1,11 +1,13 @@
-// Functions of NumPy arrays: the scans of rsbounds/anchors.hpp, which release the GIL,
-// and the ends of events by rsbounds/regions.hpp.
+// Functions of NumPy arrays: the scans of rsbounds/anchors.hpp and the copies of
+// rsbounds/copies.hpp, which release the GIL, and the ends of events by
+// rsbounds/regions.hpp.
 #pragma once
 
 #include <new>
 
 #include "module.hpp"
 #include "rsbounds/anchors.hpp"
+#include "rsbounds/copies.hpp"
 #include "rsbounds/regions.hpp"
 #include "rsbounds/ways.hpp"
 
@@ -341,6 +343,35 @@ static PyMethodDef methods[] = {
     {"ways_hold", ways_hold, METH_VARARGS,
      "ways_hold(laws, ways, top, rest, margin, failed, answers): fills the last two; "
      "rest may be None"},
+
+inline PyObject* noisy_copies(PyObject*, PyObject* arguments) {
+    PyObject *draws, *x;
+    double level;
+    if (!PyArg_ParseTuple(arguments, "OdO", &draws, &level, &x)) return nullptr;
+    float* const copies = numbers<float>(draws, NPY_FLOAT, "draws");
+    if (!copies) return nullptr;
+    const bool is_single = PyArray_Check(x) &&
+                           PyArray_TYPE(reinterpret_cast<PyArrayObject*>(x)) == NPY_FLOAT;
+    const float* const single = is_single ? numbers<float>(x, NPY_FLOAT, "x") : nullptr;
+    const double* const wide = is_single ? nullptr : doubles(x, "x");
+    if (!single && !wide) return nullptr;
+    const Index all = PyArray_SIZE(reinterpret_cast<PyArrayObject*>(draws));
+    const Index dim = PyArray_SIZE(reinterpret_cast<PyArrayObject*>(x));
+    if (!dim || all % dim) {
+        PyErr_SetString(PyExc_ValueError, "draws must be whole ones of x");
+        return nullptr;
+    }
+    return without_gil([=] {
+        if (single)
+            copies::noisy_copies(copies, all / dim, dim, level, single);
+        else
+            copies::noisy_copies(copies, all / dim, dim, level, wide);
+    });
+}
+
+static PyMethodDef methods[] = {
+    {"noisy_copies", noisy_copies, METH_VARARGS,
+     "noisy_copies(draws, level, x): puts x + level z in the place of draws z"},
     {"region_ends", region_ends, METH_VARARGS,
      "region_ends(regions, p, q, least, most): fills the last two"},
     {"region_holds", region_holds, METH_VARARGS,

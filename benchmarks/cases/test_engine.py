@@ -13,7 +13,6 @@ import torch
 from torch import nn
 
 from rsbounds.certify import certify
-from rsbounds.sampling.internal import block_size
 from rsbounds.sampling.streams import Block
 from rsbounds.schemes import gaussian
 from rsbounds.torch import TorchSampler
@@ -76,8 +75,8 @@ def ratio(
     """Time of certification over that of its forward passes, the best of several of
     each.
     """
-    block = block_size(n, x.numel(), 2**25 if x.is_cuda else 2**18)
     sampler = TorchSampler(model, device=x.device)
+    block = sampler.backend.block_size(n, x.numel())
     batch = x + SIGMA * torch.randn((block, *x.shape), device=x.device)
     n0 = block  # selection is one forward pass
 

@@ -2,8 +2,8 @@
 
 python benchmarks/pages/gpu.py docs/benchmarks/gpu.md
 
-It certifies by networks of 28 x 28 and 224 x 224 inputs, in float32 and bfloat16, and
-counts the same samples on the CPU.
+It certifies by networks of 28 x 28 and 224 x 224 inputs, in float32, bfloat16 and
+compiled, and counts the same samples on the CPU.
 """
 
 import argparse
@@ -81,16 +81,22 @@ def agreement(model: nn.Module, x: torch.Tensor, device: torch.device) -> str:
 
 
 def row(
-    title: str, model: nn.Module, shape: tuple[int, ...], n: int, device: torch.device
+    title: str,
+    model: nn.Module,
+    shape: tuple[int, ...],
+    n: int,
+    device: torch.device,
+    *,
+    compile: bool = False,
 ) -> str:
     """Samples a second of both programs, their ratio, and agreement with the CPU."""
     model = model.eval().to(device)
     half = next(model.parameters()).dtype
     x = torch.rand(shape, device=device)
     clock = clock_of(device)
-    sampler = TorchSampler(model, device=device)
+    sampler = TorchSampler(model, device=device, compile=compile)
     scheme = gaussian(SIGMA)
-    size = block_size(n, x.numel(), 2**25 if device.type != "cpu" else 2**18)
+    size = sampler.backend.block_size(n, x.numel())
 
     def ours() -> None:
         certify(sampler, x, scheme, n0=N0, n=n, alpha=ALPHA)
@@ -136,10 +142,10 @@ def main() -> None:
     rows = [
         row("small CNN, 28 x 28", small_cnn(), digits, small, device),
         row("it, bfloat16", small_cnn().to(bfloat16), digits, small, device),
+        row("it, compiled", small_cnn(), digits, small, device, compile=True),
         row("ResNet-50, 224 x 224", resnet50(), photographs, large, device),
-        row(
-            "the same in bfloat16", resnet50().to(bfloat16), photographs, large, device
-        ),
+        row("it, bfloat16", resnet50().to(bfloat16), photographs, large, device),
+        row("it, compiled", resnet50(), photographs, large, device, compile=True),
     ]
     columns = [
         "network",

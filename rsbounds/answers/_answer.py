@@ -31,6 +31,11 @@ class Answered(NamedTuple):
     columns: Mapping[str, str]
 
 
+def two_phases(procedure: Procedure) -> list[tuple[Phase, int]]:
+    """The samples that choose, and those that estimate."""
+    return [(Phase.SELECT, procedure.n0), (Phase.ESTIMATE, procedure.n)]
+
+
 @dataclass(frozen=True)
 class Summary:
     """What a report shows of the rows of an answer: a line, a table, and its numbers.

@@ -19,7 +19,13 @@ import numpy as np
 
 from rsbounds._numerics.checks import number
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds.answers._answer import Answer, Answered, Options, Summary
+from rsbounds.answers._answer import (
+    Answer,
+    Answered,
+    Options,
+    Summary,
+    two_phases,
+)
 from rsbounds.answers._flag_calibration import (
     Calibration,
     conformal_threshold,
@@ -285,6 +291,9 @@ class Flag(Answer):
         counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
         self.check_labels(len(select))
         return Votes(draws.sigma, select, counts, procedure.n, len(select))
+
+    def asks(self, procedure: Procedure) -> Sequence[tuple[Phase, int]]:
+        return two_phases(procedure)
 
     def stored(self, row: Recorded) -> Votes:
         return Votes.of(row)

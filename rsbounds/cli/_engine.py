@@ -129,7 +129,8 @@ def add_engine(parser: Any) -> None:
     text = "noisy samples that torch holds at once, at least a block of them (1000)"
     add("--batch", type=partial(whole, 1), default=1000, help=text)
     add("--autocast", **types, help="mixed precision: bfloat16 or float16")
-    add("--compile", action="store_true", help="torch.compile")
+    text = "torch.compile and a device's quickest kernels; votes are compared"
+    add("--compile", action="store_true", help=text)
 
 
 def add_workers(parser: Any) -> None:

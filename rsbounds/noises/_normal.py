@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rsbounds.noises._drawn import Noise
 from rsbounds.noises._inputs import floating, noise_level
 from rsbounds.noises.grid_noise import OnGrid
+from rsbounds_ext import kernels
 
 #: No normal number that is drawn is larger: of 53 random bits the tail's rejection
 #: gives 12.24 at most (NumPy), the logarithm 8.7 (torch).
@@ -25,6 +26,15 @@ def is_single(sigma: float) -> bool:
     return float(np.float32(sigma)) == sigma
 
 
+def fill_copies(draws: NDArray[np.float32], level: float, x: Any) -> None:
+    """Put x + level z in the place of each draw z, in one pass; x in float32 or 64.
+
+    The sum is formed in float64 and rounded once, unless x and level are numbers of
+    float32: then product and sum are.
+    """
+    kernels.noisy_copies(draws, level, np.ascontiguousarray(x))
+
+
 def normal_copies(
     x: Any, sigma: float, size: int, generator: Any, dtype: Any
 ) -> NDArray[Any]:
@@ -33,9 +43,11 @@ def normal_copies(
     Z is drawn in float32; the level is exact.
     """
     level = noise_level(sigma)
-    drawn = generator.standard_normal((size, *x.shape), dtype=np.float32)
-    is_wide = dtype == np.float64 or not is_single(level)
-    batch: NDArray[Any] = drawn.astype(np.float64) if is_wide else drawn
+    drawn: NDArray[Any] = generator.standard_normal((size, *x.shape), dtype=np.float32)
+    if dtype == np.float32:
+        fill_copies(drawn, level, x)
+        return drawn
+    batch = drawn.astype(np.float64)
     batch *= batch.dtype.type(level)
     batch += x
     return batch.astype(dtype, copy=False)

@@ -10,7 +10,12 @@ from rsbounds.noises._inputs import (
     hidden_number,
     noise_level,
 )
-from rsbounds.noises._normal import FARTHEST_NORMAL, NormalNoise, is_single
+from rsbounds.noises._normal import (
+    FARTHEST_NORMAL,
+    NormalNoise,
+    fill_copies,
+    is_single,
+)
 from rsbounds.noises._scores import (
     Moved,
     bounds,
@@ -40,6 +45,7 @@ __all__ = [
     "bounds",
     "broadcast_bounds",
     "checked_scores",
+    "fill_copies",
     "floating",
     "hidden_number",
     "is_single",

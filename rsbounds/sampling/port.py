@@ -48,23 +48,26 @@ class SamplerCall:
 
 
 @lru_cache(maxsize=64)
-def block_size(n: int, dim: int, cells: int = 2**18) -> int:
+def block_size(n: int, dim: int, cells: int = 2**18, rows: int = 2**12) -> int:
     """Samples in one block of noise, which is also the batch of every forward pass.
 
-    About ``cells`` numbers (a size that fits a processor's cache), between 16 and 4096
-    samples, and evened out so that the last block is nearly as full as the others.
+    About ``cells`` numbers (a size that fits a processor's cache), between 16 and
+    ``rows`` samples, and evened out so that the last block is nearly as full as the
+    others.
 
     Examples
     --------
     >>> from rsbounds.sampling.port import block_size
     >>> block_size(100, 784), block_size(100_000, 784), block_size(100_000, 150_528)
     (100, 334, 16)
+    >>> block_size(100_000, 784, 2**25, 2**16)  # on a GPU
+    33334
     """
     if dim < 1:
         raise ValueError("x must have at least one number; got an empty input")
     if n < 1:
         raise ArgumentError("n", f"must be >= 1; got {n}")
-    blocks = -(-n // min(max(cells // dim, 16), 4096))
+    blocks = -(-n // min(max(cells // dim, 16), rows))
     return -(-n // blocks)
 
 
@@ -117,6 +120,18 @@ class Backend(ABC):
     @abstractmethod
     def forward(self, batch: Any) -> Any:
         """What the model returns for a batch, as it is; it may change the batch."""
+
+    def as_written(self, block: Any) -> Any:
+        """What the model as it was given returns for a block, which stays as it is.
+
+        None where it runs as it was given in any case.
+        """
+        return None
+
+    def eps(self, outputs: Any) -> float:
+        """The relative rounding error of what the model returned."""
+        eps: float = self.arrays.eps(outputs)
+        return eps
 
     @property
     def subject(self) -> Any:

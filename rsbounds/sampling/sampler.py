@@ -244,11 +244,19 @@ class ModelSampler:
         # before the model sees the batch itself, which it may change
         row = self.backend.row_of(batch, rows // 2)
         alone = self._of_copies(row, rows)
+        written = self.backend.as_written(batch)
         # copied: the next pass may write over it
         outputs = arrays.copied(self._outputs(batch))
         among = arrays.as_floats(outputs[rows // 2])
         eps = arrays.eps(outputs)
         _require_same_row(alone, among, rows, eps, place)
+        if written is not None:
+            _require_same_scores(
+                arrays.as_floats(self.question.checked(written, rows, arrays)),
+                arrays.as_floats(outputs),
+                self.backend.eps(outputs),
+                place,
+            )
         short = self.backend.without_padding(row)
         if short is not None:
             alone = self._of_copies(short, rows)
@@ -287,6 +295,18 @@ def _require_same_row(
             "the model must score each row for itself, without chance; the scores of a "
             f"row among {rows - 1} others differ by {gap:.3g} from those in a batch "
             f"of its copies{place} (batch statistics, or random layers?)"
+        )
+
+
+def _require_same_scores(written: Array, run: Array, eps: float, place: str) -> None:
+    """ValueError if a compiled model scores rows otherwise than as it was given."""
+    gaps = [apart(*rows, eps) for rows in zip(run, written, strict=True)]
+    if any(gaps):
+        raise ValueError(
+            "the model must have the same scores when it is compiled; those of "
+            f"{np.count_nonzero(gaps)} rows of {len(gaps)} differ by up to "
+            f"{max(gaps):.3g} from the scores of the model as it was given{place}: "
+            "leave out compile=True"
         )
 
 

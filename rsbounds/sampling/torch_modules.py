@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -24,21 +24,23 @@ from rsbounds.noises import Noise
 from rsbounds.sampling import torch_arrays, torch_bits, torch_draws, torch_noise
 from rsbounds.sampling.arrays import noise_of
 from rsbounds.sampling.port import Backend, OtherSetting, Read, SamplerCall, block_size
-from rsbounds.sampling.questions import VoteQuestion
-from rsbounds.sampling.sampler import ModelSampler
 from rsbounds.sampling.streams import Block, blocks_of, numbered
 from rsbounds.sampling.system_bits import SystemBits
+from rsbounds.sampling.torch_compiled import CompiledModule, quickest_kernels
 from rsbounds.sampling.torch_memory import (
     Failure,
     Memory,
     is_of_memory,
     memory_failure,
 )
-from rsbounds.sampling.torch_modes import evaluating, parts_with_modes
+from rsbounds.sampling.torch_modes import evaluating
 from rsbounds.schemes import Scheme
 
-_CELLS = {"cpu": 2**18, "cuda": 2**25}  # numbers in a block
+# numbers in a block, and copies at most: a processor's cache and a GPU's memory hold
+# them beside what a network makes of them
+_BLOCKS = {"cpu": (2**18, 2**12), "cuda": (2**25, 2**16)}
 _TYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
+_TF32 = 2.0**-10  # the eps of products in tensor cores, if float32 may be cut to it
 
 
 def autocast_type(name: str | None) -> torch.dtype | None:
@@ -91,18 +93,28 @@ class TorchModule(Backend):
         self._dtype = _own_type(model)
         self._plain = model
         self._takes_mask = self.noise.padding is not None and _takes_mask(model)
-        self._model: Any = torch.compile(model, dynamic=False) if compile else model
-        self._cells = _CELLS.get(self.device.type, _CELLS["cuda"])
+        self._model: Any = CompiledModule(model, self.device) if compile else model
+        self._most = _BLOCKS.get(self.device.type, _BLOCKS["cuda"])
 
     @contextmanager
     def _ready(self) -> Iterator[None]:
-        with evaluating(self._plain), torch.no_grad():
-            for part in parts_with_modes(self._plain):
+        with ExitStack() as settings:
+            parts = settings.enter_context(evaluating(self._plain))
+            for part in parts:
                 if part.training:
                     raise ValueError(
                         "the model must be in eval mode; its part "
                         f"{type(part).__name__} is training after eval()"
                     )
+            settings.enter_context(torch.no_grad())
+            if self._autocast is not None:
+                # changes nothing, but weights that a pass within it has cast are kept
+                # until it ends
+                settings.enter_context(
+                    torch.autocast(self.device.type, self._autocast, enabled=False)
+                )
+            if self._model is not self._plain:
+                settings.enter_context(quickest_kernels())
             yield
 
     @property
@@ -115,7 +127,7 @@ class TorchModule(Backend):
         return is_of_memory(error)
 
     def block_size(self, n: int, numbers: int) -> int:
-        size = block_size(n, numbers, self._cells)
+        size = block_size(n, numbers, *self._most)
         if self._model is not self._plain:  # compiled, for few shapes
             size = 1 << (size - 1).bit_length()
         return size
@@ -221,15 +233,35 @@ class TorchModule(Backend):
             return None
         return row[: max(int((row != torch_bits.END).sum()), 1)]
 
+    def as_written(self, block: torch.Tensor) -> Any:
+        if self._model is self._plain:
+            return None
+        return self._bare().forward(block.clone())
+
+    def eps(self, outputs: torch.Tensor) -> float:
+        """The rounding error of the coarsest type that the model is seen to use."""
+        types = (outputs.dtype, self._dtype, self._autocast)
+        kinds = [kind for kind in types if kind is not None and kind.is_floating_point]
+        is_tensor_float = self.device.type == "cuda" and (
+            torch.backends.cudnn.allow_tf32 or torch.backends.cuda.matmul.allow_tf32
+        )
+        smallest = _TF32 if is_tensor_float else 0.0
+        return max([smallest, *(torch.finfo(kind).eps for kind in kinds)])
+
     def other_settings(self) -> Sequence[OtherSetting]:
-        bare = copy.copy(self)
-        bare._model = bare._plain
+        bare = self._bare()
         settings: list[OtherSetting] = []
         if self._model is not self._plain:
             settings.append(lambda block: ("not compiled", bare._scores(block)))
         if self.device.type == "cpu":
             settings.append(bare._by_other_threads)
         return *settings, self._widened()._in_float64
+
+    def _bare(self) -> TorchModule:
+        """A sampler of the model that is not compiled."""
+        bare = copy.copy(self)
+        bare._model = bare._plain
+        return bare
 
     def _widened(self) -> TorchModule:
         """A sampler of the model in float64, neither compiled nor cast."""
@@ -294,114 +326,3 @@ def as_tensor(x: Any) -> torch.Tensor:
         raise ArgumentError(
             "x", f"must be real numbers; got {type(x).__name__}"
         ) from None
-
-
-class TorchSampler(ModelSampler):
-    """Sampler (:class:`rsbounds.sampling.Sampler`) over a torch module.
-
-    The forward pass always runs on one block, whose size depends on the input's size,
-    the number of samples and the kind of device, never on ``batch``: see
-    :mod:`rsbounds.sampling`. torch's own generator draws the noise in float32, from one
-    name for each block; it is added in the type of the input, float32 or float64, and
-    the noisy copy is rounded to the model's type. Counts are summed
-    on the device, and only reading them waits for it.
-
-    A certificate needs samples that are independent of each other, of one function. So
-    the model is put in eval mode for each call, and the mode of each of its parts is
-    put back afterwards; and at the first block of two rows or more, and at one in 1024
-    from then on, the scores of a row among others are compared with its scores among
-    copies of itself, and those of a row of the call's first block with what they were.
-    They may differ by eps^(2/3), relative to the largest (2.4e-5 in float32): another
-    order of summation passes, batch statistics don't.
-
-    Calls may come from several threads at once, if the model can be called so.
-
-    Parameters
-    ----------
-    model : torch.nn.Module
-        Maps a batch (count, *shape of x) to scores (count, classes).
-    num_classes : int, optional
-        Number of classes, checked against the model; by default the model's own.
-    batch : int
-        Noisy samples held in memory at once, >= 1, rounded down to whole blocks but to
-        at least one. No result depends on it.
-    forward_batch : int, optional
-        Rows of one forward pass at most, >= 1; by default a whole block. Another number
-        may move near-ties, so give it in every run of a kind, or in none.
-    device : str or torch.device, optional
-        Where to run; by default where the model's first parameter is. Elsewhere a copy
-        of the model runs, and yours stays as it is.
-    autocast : {"bfloat16", "float16"}, optional
-        Mixed precision of the forward pass.
-    compile : bool
-        Run the model through ``torch.compile``. Block sizes are then rounded up to
-        powers of two, because torch compiles few shapes and sequential certification
-        would use many.
-    noise : Noise or Scheme, optional
-        As in :class:`rsbounds.sampling.ArraySampler`. Copies of whole numbers are
-        int64, whatever the model's type; give inputs in floating point to a model that
-        takes such. Sequences that have become shorter are filled up with the noise's
-        padding, and a model whose ``forward`` has an ``attention_mask`` is called with
-        it. Copies of a sparse matrix are one sparse tensor (count, rows, columns).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its domain, an input isn't in floating point and
-        finite, the model's scores have the wrong shape, a part of the model can't be
-        put in eval mode, or rows are seen to depend on each other, on chance or on what
-        was asked before.
-    MemoryError
-        When one sample, or the noise of one block, doesn't fit on the device. Before
-        that, with a RuntimeWarning, the number of samples held at once is halved, at
-        last the forward pass itself, after which near-ties may fall otherwise than in a
-        run with enough memory.
-
-    Examples
-    --------
-    >>> import numpy as np, torch
-    >>> from rsbounds.torch import TorchSampler
-    >>> sampler = TorchSampler(torch.nn.Linear(3, 2))
-    >>> counts = sampler(torch.zeros(3), 0.5, 1000, np.random.default_rng(0))
-    >>> int(np.asarray(counts).sum())
-    1000
-    """
-
-    backend: TorchModule
-
-    def __init__(
-        self,
-        model: torch.nn.Module,
-        num_classes: int | None = None,
-        *,
-        batch: int = 1000,
-        forward_batch: int | None = None,
-        device: str | torch.device | None = None,
-        autocast: str | None = None,
-        compile: bool = False,
-        noise: Noise | Scheme | None = None,
-    ) -> None:
-        backend = TorchModule(
-            model,
-            batch=batch,
-            forward_batch=forward_batch,
-            device=device,
-            autocast=autocast,
-            compile=compile,
-            noise=noise,
-        )
-        super().__init__(backend, VoteQuestion(num_classes))
-
-    @property
-    def device(self) -> torch.device:
-        """Where the model runs."""
-        return self.backend.device
-
-    @property
-    def batch(self) -> int:
-        """Samples held in memory at once; lower from the day that it ran out."""
-        return self.backend.memory.batch
-
-    @batch.setter
-    def batch(self, batch: int) -> None:
-        self.backend.memory.batch = batch

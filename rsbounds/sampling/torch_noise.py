@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rsbounds.noises import grid_noise
 from rsbounds.noises.grid_noise import LEVELS, STEP
-from rsbounds.noises.internal import is_single, noise_level
+from rsbounds.noises.internal import fill_copies, is_single, noise_level
 from rsbounds.sampling.streams import Block
 from rsbounds.sampling.system_bits import SystemBits
 
@@ -46,7 +46,8 @@ def gaussian(
 
     The sum is formed in float64 unless input, level and copies are float32 numbers.
     It is rounded to ``dtype``, by default that of ``x``, which is on the device of the
-    generator, or in float64 on the CPU where that has no such type.
+    generator, or in float64 on the CPU where that has no such type. On a CPU one pass
+    makes copies in float32 of their draws.
     """
     level = noise_level(sigma)
     dtype = dtype or x.dtype
@@ -54,14 +55,21 @@ def gaussian(
     shape = (size, *x.shape)
     noisy = torch.empty((len(names), *shape), device=device, dtype=dtype)
     single = x.dtype == dtype == torch.float32 and is_single(level)
+    at_once = (
+        device.type == x.device.type == "cpu"
+        and dtype == torch.float32
+        and x.dtype in (torch.float32, torch.float64)
+    )
     for block, name in zip(noisy.unbind(), names, strict=True):
         # Z is drawn in float32 whatever the type of the copies
         z = block if dtype == torch.float32 else torch.empty(shape, device=device)
         # the operating system draws no normal numbers: see require_system_noise
         z.normal_(generator=cast(torch.Generator, started(generator, name)))
-        if not single:
+        if not (single or at_once):
             block.copy_(wide(z).mul_(level).add_(x.to(wide_device(device))))
-    if single:
+    if at_once:
+        fill_copies(noisy.numpy(), level, x.numpy(force=True))
+    elif single:
         noisy.mul_(level).add_(x)
     return noisy, torch.zeros(len(names) * size, dtype=torch.bool, device=device)
 

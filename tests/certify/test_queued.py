@@ -9,6 +9,7 @@ import pytest
 
 from rsbounds import certify_dataset, schemes
 from rsbounds._numerics.threads import one_behind
+from rsbounds.answers import Flag, TopK
 from rsbounds.certify import Procedure
 from rsbounds.results import read
 from rsbounds.sampling import ArraySampler, Draws, Phase
@@ -39,8 +40,15 @@ class Device:
     law = ""
     kind = "votes"
 
-    def __init__(self, *, queues: bool, fails_at: float | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        queues: bool,
+        fails_at: float | None = None,
+        error: BaseException | None = None,
+    ) -> None:
         self.queues = queues
+        self.error = error or ValueError("the device is gone")
         self.log: list[tuple[str, float]] = []
         self.fails_at = fails_at
         self.sampler = ArraySampler(scores)
@@ -48,7 +56,7 @@ class Device:
     def __call__(self, x: Any, sigma: float, n: int, generator: Any) -> Any:
         name = round(float(x[0]), 3)
         if name == self.fails_at:
-            raise ValueError("the device is gone")
+            raise self.error
         if sigma > 0.1:  # not the look without noise at the first inputs
             self.log.append(("queued", name))
         counts = self.sampler(x, sigma, n, generator)
@@ -57,9 +65,8 @@ class Device:
 
 def certified(device: Any, out: Any = None, **options: Any) -> Any:
     settings = {"n0": 20, "n": 200, "progress": False} | options
-    return certify_dataset(
-        device, (X, LABELS), schemes.gaussian(0.5), out=out, **settings
-    )
+    question = settings.pop("question", schemes.gaussian(0.5))
+    return certify_dataset(device, (X, LABELS), question, out=out, **settings)
 
 
 def plain(results: Any) -> list[tuple[Any, ...]]:
@@ -89,6 +96,18 @@ def test_the_next_input_is_queued_before_counts_are_read() -> None:
 
 
 @pytest.mark.parametrize(
+    "question",
+    [TopK(schemes.gaussian(0.5), 1), Flag(schemes.gaussian(0.5), 0.2, flagged=1)],
+)
+def test_other_questions_are_queued_too(question: Any) -> None:
+    device, host = Device(queues=True), Device(queues=False)
+    rows = plain(certified(device, question=question))
+    assert rows == plain(certified(host, question=question))
+    assert all(unread_when_queued(device.log[device.log.index(("queued", -1.2)) - 2 :]))
+    assert sorted(device.log) == sorted(host.log)
+
+
+@pytest.mark.parametrize(
     "options",
     [
         {"only_correct": True},
@@ -108,6 +127,33 @@ def test_an_error_leaves_the_rows_before_it(tmp_path: Any, queues: bool) -> None
     with pytest.raises(ValueError, match=r"input 3 .*gone"):
         certified(Device(queues=queues, fails_at=0.4), out)
     assert [row.idx for row in read(out).rows] == [0, 1, 2]
+    whole = certified(Device(queues=True), out)
+    assert plain(whole) == plain(certified(Device(queues=False)))
+
+
+@pytest.mark.parametrize("place", ["asked", "read"])
+def test_an_interrupted_queue_is_gone_on_with(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Whether it stops where the next input is asked for or where counts are read."""
+    out = tmp_path / "run.tsv"
+    reads = iter(range(7))
+    waited = Pending.__array__
+
+    def interrupted(self: Pending, *args: Any, **options: Any) -> Any:
+        if place == "read" and next(reads) == 6:
+            raise KeyboardInterrupt
+        return waited(self, *args, **options)
+
+    fails_at = 0.4 if place == "asked" else None
+    device = Device(queues=True, fails_at=fails_at, error=KeyboardInterrupt())
+    monkeypatch.setattr(Pending, "__array__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        certified(device, out)
+    monkeypatch.setattr(Pending, "__array__", waited)
+    written = read(out).rows
+    assert 1 <= len(written) <= 3
+    assert [row.idx for row in written] == list(range(len(written)))
     whole = certified(Device(queues=True), out)
     assert plain(whole) == plain(certified(Device(queues=False)))
 
@@ -156,7 +202,7 @@ def test_one_behind_keeps_order_and_errors() -> None:
 
 def test_modules_on_a_processor_queue_nothing() -> None:
     torch = pytest.importorskip("torch")
-    from rsbounds.sampling.torch_modules import TorchSampler
+    from rsbounds.sampling.torch_sampler import TorchSampler
 
     sampler: Any = TorchSampler(torch.nn.Linear(4, 2))
     assert not sampler.queues

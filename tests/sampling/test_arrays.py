@@ -8,6 +8,7 @@ from rsbounds.procedure import Procedure
 from rsbounds.sampling import ArraySampler, Draws, Phase, SoftSampler
 from rsbounds.sampling.internal import stream
 from rsbounds.schemes import gaussian
+from rsbounds_ext.kernels import noisy_copies
 
 
 @pytest.mark.parametrize(
@@ -133,3 +134,26 @@ def test_draws_give_each_phase_and_stage_its_own_stream():
     assert np.array_equal(np.concatenate(steps), second)
     with pytest.raises(ValueError, match="samplers"):
         Draws([sampler], np.zeros(2), (0.5, 1.0), Procedure(seed=3), index=7)
+
+
+@pytest.mark.parametrize("level", [0.125, 0.12, 1e-38, 1e30, 0.1 + 2**-50])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_one_pass_makes_the_copies_of_several(level, kind):
+    """Rounded once, or where all is float32 as its product and its sum are."""
+    rng = np.random.default_rng(3)
+    draws = rng.standard_normal((50, 3, 7), dtype=np.float32)
+    x = rng.uniform(-2, 2, (3, 7)).astype(kind)
+    sums = (draws * np.float64(level) + x.astype(np.float64)).astype(np.float32)
+    if kind is np.float32 and level == 0.125:
+        sums = draws * np.float32(level) + x
+    noisy_copies(draws, level, x)
+    assert draws.tobytes() == sums.tobytes()
+
+
+def test_one_pass_refuses_what_is_no_copy_of_the_point():
+    draws = np.zeros((4, 3), np.float32)
+    for x in (np.zeros(5), np.zeros(0), np.zeros(3, int), [0.0] * 3):
+        with pytest.raises((ValueError, TypeError)):
+            noisy_copies(draws, 0.5, x)
+    with pytest.raises(TypeError, match="draws"):
+        noisy_copies(draws.astype(float), 0.5, np.zeros(3))

@@ -284,7 +284,7 @@ def test_compiled_model_sees_few_shapes(monkeypatch):
     """Nine shapes were one more than torch compiles before it gives up."""
     shapes = set()
 
-    def compiled(model, dynamic):
+    def compiled(model, dynamic, mode):
         assert dynamic is False
 
         def call(batch):
