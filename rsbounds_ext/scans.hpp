@@ -339,11 +339,6 @@ inline PyObject* ways_hold(PyObject*, PyObject* arguments) {
     Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {
-    {"ways_hold", ways_hold, METH_VARARGS,
-     "ways_hold(laws, ways, top, rest, margin, failed, answers): fills the last two; "
-     "rest may be None"},
-
 inline PyObject* noisy_copies(PyObject*, PyObject* arguments) {
     PyObject *draws, *x;
     double level;
@@ -370,6 +365,9 @@ inline PyObject* noisy_copies(PyObject*, PyObject* arguments) {
 }
 
 static PyMethodDef methods[] = {
+    {"ways_hold", ways_hold, METH_VARARGS,
+     "ways_hold(laws, ways, top, rest, margin, failed, answers): fills the last two; "
+     "rest may be None"},
     {"noisy_copies", noisy_copies, METH_VARARGS,
      "noisy_copies(draws, level, x): puts x + level z in the place of draws z"},
     {"region_ends", region_ends, METH_VARARGS,
