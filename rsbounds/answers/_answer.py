@@ -31,6 +31,11 @@ class Answered(NamedTuple):
     columns: Mapping[str, str]
 
 
+def two_phases(procedure: Procedure) -> list[tuple[Phase, int]]:
+    """The samples that choose, and those that estimate."""
+    return [(Phase.SELECT, procedure.n0), (Phase.ESTIMATE, procedure.n)]
+
+
 @dataclass(frozen=True)
 class Summary:
     """What a report shows of the rows of an answer: a line, a table, and its numbers.
@@ -77,7 +82,7 @@ class Answer:
         How many samples are drawn unless a procedure says otherwise.
     excluded : frozenset of str
         The hashes of inputs that it was chosen by, as rows have them: no run certifies
-        them.
+        them, and its noise is independent of theirs. ``from_parameters`` restores them.
     classifies : bool
         Whether labels are classes of the model, so that a row's ``predict`` and
         ``correct`` mean something and a report shows certified accuracies.

@@ -24,6 +24,7 @@ from rsbounds.answers._answer import (
     Answered,
     Options,
     require_scheme,
+    two_phases,
 )
 from rsbounds.answers._votes import (
     ClassCounts,
@@ -171,10 +172,9 @@ class TopClass(Answer):
         )
 
     def asks(self, procedure: Procedure) -> Sequence[tuple[Phase, int]]:
-        estimate = (Phase.ESTIMATE, procedure.n)
         if BOUNDS[procedure.bound].evidence == "outcomes":
-            return [estimate]
-        return [(Phase.SELECT, procedure.n0), estimate]
+            return [(Phase.ESTIMATE, procedure.n)]
+        return two_phases(procedure)
 
     def selected(self, select: ClassCounts) -> tuple[int, ...]:
         return (int(np.argmax(select)),)

@@ -20,6 +20,7 @@ from rsbounds.answers._answer import (
     Options,
     Summary,
     require_fixed,
+    two_phases,
 )
 from rsbounds.answers._map_labels import (
     Labels,
@@ -169,6 +170,9 @@ class Maps(Answer):
             classes=select.shape[1],
             void=int(drawn - select.sum() - counts.sum()),
         )
+
+    def asks(self, procedure: Procedure) -> Sequence[tuple[Phase, int]]:
+        return two_phases(procedure)
 
     def stored(self, row: Recorded) -> Chosen:
         labels = from_runs(row.extra["chosen"])

@@ -29,6 +29,7 @@ from rsbounds.answers._answer import (
     Answered,
     Options,
     require_fixed,
+    two_phases,
 )
 from rsbounds.answers._topk_plan import Counts, TopKChoice, TopKPlan, plan
 from rsbounds.answers._topk_radius import lead_at, radius_of, score_radius
@@ -322,6 +323,9 @@ class TopK(Answer):
         counts = class_counts(draws(Phase.ESTIMATE, procedure.n))
         self.check_classes(len(select))
         return Votes(draws.sigma, select, counts, procedure.n)
+
+    def asks(self, procedure: Procedure) -> Sequence[tuple[Phase, int]]:
+        return two_phases(procedure)
 
     def selected(self, select: Counts) -> tuple[int, ...]:
         """The k classes of most selection samples, the most frequent first."""

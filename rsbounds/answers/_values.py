@@ -316,6 +316,9 @@ class Values(Answer):
             )
         return Outputs(draws.sigma, samples)
 
+    def asks(self, procedure: Procedure) -> Sequence[tuple[Phase, int]]:
+        return [(Phase.ESTIMATE, procedure.n)]
+
     def certify(
         self, evidence: Outputs, procedure: Procedure, *, label: int, index: int
     ) -> Answered:

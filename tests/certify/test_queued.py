@@ -9,6 +9,7 @@ import pytest
 
 from rsbounds import certify_dataset, schemes
 from rsbounds._numerics.threads import one_behind
+from rsbounds.answers import Flag, TopK
 from rsbounds.certify import Procedure
 from rsbounds.results import read
 from rsbounds.sampling import ArraySampler, Draws, Phase
@@ -64,9 +65,8 @@ class Device:
 
 def certified(device: Any, out: Any = None, **options: Any) -> Any:
     settings = {"n0": 20, "n": 200, "progress": False} | options
-    return certify_dataset(
-        device, (X, LABELS), schemes.gaussian(0.5), out=out, **settings
-    )
+    question = settings.pop("question", schemes.gaussian(0.5))
+    return certify_dataset(device, (X, LABELS), question, out=out, **settings)
 
 
 def plain(results: Any) -> list[tuple[Any, ...]]:
@@ -92,6 +92,18 @@ def test_the_next_input_is_queued_before_counts_are_read() -> None:
     assert all(unread_when_queued(device.log[device.log.index(("queued", -1.2)) - 2 :]))
     assert not any(unread_when_queued(host.log))
     # nothing is drawn twice
+    assert sorted(device.log) == sorted(host.log)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [TopK(schemes.gaussian(0.5), 1), Flag(schemes.gaussian(0.5), 0.2, flagged=1)],
+)
+def test_other_questions_are_queued_too(question: Any) -> None:
+    device, host = Device(queues=True), Device(queues=False)
+    rows = plain(certified(device, question=question))
+    assert rows == plain(certified(host, question=question))
+    assert all(unread_when_queued(device.log[device.log.index(("queued", -1.2)) - 2 :]))
     assert sorted(device.log) == sorted(host.log)
 
 
@@ -134,10 +146,11 @@ def test_an_interrupted_queue_is_gone_on_with(
         return waited(self, *args, **options)
 
     fails_at = 0.4 if place == "asked" else None
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(Pending, "__array__", interrupted)
-        device = Device(queues=True, fails_at=fails_at, error=KeyboardInterrupt())
+    device = Device(queues=True, fails_at=fails_at, error=KeyboardInterrupt())
+    monkeypatch.setattr(Pending, "__array__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
         certified(device, out)
+    monkeypatch.setattr(Pending, "__array__", waited)
     written = read(out).rows
     assert 1 <= len(written) <= 3
     assert [row.idx for row in written] == list(range(len(written)))
@@ -189,7 +202,7 @@ def test_one_behind_keeps_order_and_errors() -> None:
 
 def test_modules_on_a_processor_queue_nothing() -> None:
     torch = pytest.importorskip("torch")
-    from rsbounds.sampling.torch_modules import TorchSampler
+    from rsbounds.sampling.torch_sampler import TorchSampler
 
     sampler: Any = TorchSampler(torch.nn.Linear(4, 2))
     assert not sampler.queues
