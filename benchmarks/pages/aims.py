@@ -418,12 +418,12 @@ most their aim, and these are above it:
 What misses its aim, and why:
 
 - Scans: how many anchors have to be compared depends on the cloud. Against many guards
-  (tight) in isotropic clusters of 10,000 anchors, with changes in l_1, the nearest
-  anchor's bound leaves 0.93 of 2.3 million pairs of point and rival, and no guard is good
-  for most of them: six comparisons of codes each, some 50 ns a comparison. In l_2 and
-  l_inf it leaves 0.06 and 0.08 million. Guards laid side by side by coordinate, 64 at
-  once, took no less. On a loaded machine the product takes up to a quarter longer, the
-  scan hardly does: ratios on a quiet one are higher by as much.
+  (tight) in isotropic clusters of 10,000 anchors, with changes in l_1, the bound by the
+  nearest anchor leaves 0.93 of 2.3 million pairs of point and rival, and no guard is
+  good for most of them: six comparisons of codes each, some 50 ns a comparison. In l_2
+  and l_inf it leaves 0.06 and 0.08 million. Guards laid side by side by coordinate, 64
+  at once, took no less. On a loaded machine the product and the scan both take about a
+  quarter longer.
 - `KNNSigma.sigma` of one point, on a loaded machine alone: threads of BLAS that wait
   count as processor time.
 """
