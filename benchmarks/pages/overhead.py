@@ -19,7 +19,7 @@ from torch import nn
 
 from rsbounds import certify_dataset, demo, schemes
 from rsbounds.sampling.internal import block_size
-from rsbounds.sampling.torch_modules import TorchSampler
+from rsbounds.sampling.torch_sampler import TorchSampler
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "overhead.md"
 SIGMA, N0, TURNS = 0.5, 100, 9

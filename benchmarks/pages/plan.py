@@ -19,7 +19,7 @@ from rsbounds import certify_dataset, demo, schemes
 from rsbounds.certify import forecast
 from rsbounds.certify.internal import Forecast
 from rsbounds.results import Results
-from rsbounds.sampling.torch_modules import TorchSampler
+from rsbounds.sampling.torch_sampler import TorchSampler
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "plan.md"
 SIGMA, PILOT = 0.5, 50

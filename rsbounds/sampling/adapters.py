@@ -96,7 +96,7 @@ def as_sampler(model: Any, scheme: Scheme | None = None, **options: Any) -> Samp
         )
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        from rsbounds.sampling.torch_modules import TorchSampler
+        from rsbounds.sampling.torch_sampler import TorchSampler
 
         if noise is not None:
             options["noise"] = noise

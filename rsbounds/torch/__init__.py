@@ -1,6 +1,6 @@
 """PyTorch adapter: sampling under noise, the field's ``Smooth``, learned smoothing."""
 
-from rsbounds.sampling.torch_modules import TorchSampler
+from rsbounds.sampling.torch_sampler import TorchSampler
 from rsbounds.torch import radius
 from rsbounds.torch.adaptive import Adaptive
 from rsbounds.torch.networks.biased import locally_biased, value_and_grad

@@ -202,7 +202,7 @@ def test_one_behind_keeps_order_and_errors() -> None:
 
 def test_modules_on_a_processor_queue_nothing() -> None:
     torch = pytest.importorskip("torch")
-    from rsbounds.sampling.torch_modules import TorchSampler
+    from rsbounds.sampling.torch_sampler import TorchSampler
 
     sampler: Any = TorchSampler(torch.nn.Linear(4, 2))
     assert not sampler.queues
