@@ -9,6 +9,7 @@
 #include "rsbounds/anchors.hpp"
 #include "rsbounds/copies.hpp"
 #include "rsbounds/regions.hpp"
+#include "rsbounds/ways.hpp"
 
 namespace rsb::scans {
 
@@ -248,6 +249,102 @@ inline PyObject* region_holds(PyObject*, PyObject* arguments) {
     Py_RETURN_NONE;
 }
 
+// The numbers of a one-dimensional array of whole numbers
+inline bool take_counts(PyObject* given, std::vector<std::int64_t>& counts) {
+    const auto* const first = numbers<std::int64_t>(given, NPY_INT64, "counts");
+    if (!first) return false;
+    counts.assign(first, first + length(given, 0));
+    return true;
+}
+
+// Every way of (fixed, totals, lengths, kinds), the groups behind each other
+inline bool take_ways(PyObject* given, ways::Ways& of) {
+    PyObject *fixed, *totals, *lengths, *kinds;
+    std::vector<std::int64_t> total, size, kind;
+    if (!PyArg_ParseTuple(given, "OOOO", &fixed, &totals, &lengths, &kinds) ||
+        !take_counts(fixed, of.fixed) || !take_counts(totals, total) ||
+        !take_counts(lengths, size) || !take_counts(kinds, kind))
+        return false;
+    auto next = kind.begin();
+    for (std::size_t i = 0; i < total.size(); ++i) {
+        of.groups.push_back({total[i], {next, next + size[i]}});
+        next += size[i];
+    }
+    return true;
+}
+
+// Rows of each kind of changes, from a dictionary of those that are made, and a function
+// that makes others and keeps them there
+class WaysRows {
+public:
+    struct Failed {};  // with an exception set
+
+    WaysRows(PyObject* laws, const ways::Ways& all) : given(laws) {
+        std::vector<std::int64_t> most = all.fixed;
+        for (const auto& group : all.groups)
+            for (const Index kind : group.kinds) most[kind] += group.total;
+        for (const std::int64_t number : most) rows.emplace_back(number + 1);
+    }
+
+    const ways::Row& operator()(Index kind, std::int64_t changes) {
+        ways::Row& row = rows[kind][changes];
+        if (!row.ratio) row = taken(PyTuple_GET_ITEM(given, kind), changes);
+        return row;
+    }
+
+private:
+    static ways::Row taken(PyObject* law, std::int64_t changes) {
+        PyObject *made, *make;
+        if (!PyArg_ParseTuple(law, "O!O", &PyDict_Type, &made, &make)) throw Failed{};
+        PyObject* const number = PyLong_FromLongLong(changes);
+        if (!number) throw Failed{};
+        PyObject* row = PyDict_GetItemWithError(made, number);
+        if (!row && !PyErr_Occurred()) {
+            row = PyObject_CallFunctionObjArgs(make, number, nullptr);
+            Py_XDECREF(row);  // the dictionary has it
+        }
+        Py_DECREF(number);
+        const double* const first = row ? doubles(row, "row") : nullptr;
+        if (!first) throw Failed{};
+        const Index width = length(row, 1);
+        return {first,  first + width, first + 2 * width, first + 3 * width,
+                first + 4 * width, width - 1};
+    }
+
+    PyObject* const given;
+    std::vector<std::vector<ways::Row>> rows;
+};
+
+inline PyObject* ways_hold(PyObject*, PyObject* arguments) {
+    PyObject *laws, *given, *top, *rest, *failed, *answers;
+    double margin;
+    ways::Ways all;
+    if (!PyArg_ParseTuple(arguments, "O!O!OOdOO", &PyTuple_Type, &laws, &PyTuple_Type,
+                          &given, &top, &rest, &margin, &failed, &answers) ||
+        !take_ways(given, all))
+        return nullptr;
+    const bool alone = rest == Py_None;
+    const double* const lack = doubles(top, "top");
+    const double* const other = lack && !alone ? doubles(rest, "rest") : lack;
+    double* const hint = other ? doubles(failed, "failed") : nullptr;
+    auto* const out =
+        hint ? numbers<std::int8_t>(answers, NPY_INT8, "answers") : nullptr;
+    if (!out) return nullptr;
+    std::vector<ways::Question> questions;
+    for (Index i = 0; i < length(top, 0); ++i) questions.push_back({lack[i], other[i]});
+    WaysRows rows(laws, all);
+    ways::Search<WaysRows> search(rows, all, alone, margin, hint);
+    bool whole = false;
+    try {
+        whole = ways::answer(search, questions, out,
+                             [] { return PyErr_CheckSignals() == 0; });
+    } catch (const WaysRows::Failed&) {
+    }
+    std::feclearexcept(FE_ALL_EXCEPT);
+    if (!whole) return nullptr;
+    Py_RETURN_NONE;
+}
+
 inline PyObject* noisy_copies(PyObject*, PyObject* arguments) {
     PyObject *draws, *x;
     double level;
@@ -274,6 +371,9 @@ inline PyObject* noisy_copies(PyObject*, PyObject* arguments) {
 }
 
 static PyMethodDef methods[] = {
+    {"ways_hold", ways_hold, METH_VARARGS,
+     "ways_hold(laws, ways, top, rest, margin, failed, answers): fills the last two; "
+     "rest may be None"},
     {"noisy_copies", noisy_copies, METH_VARARGS,
      "noisy_copies(draws, level, x): puts x + level z in the place of draws z"},
     {"region_ends", region_ends, METH_VARARGS,

@@ -93,7 +93,8 @@ class Anchors:
         self.box = box(self.points)
         inside = np.maximum(-self.box.low, self.box.high) <= _LARGEST
         if not (inside & ~np.isnan(self.box.mean)).all():
-            as_floats("anchors", on_cpu, -_LARGEST, _LARGEST, nan=False)  # refuses
+            # refuses
+            self.points = as_floats("anchors", on_cpu, -_LARGEST, _LARGEST, nan=False)
         self.squares = np.einsum("nd,nd->n", self.points, self.points)
         self._largest = np.sqrt(self.squares.max())
 
