@@ -9,6 +9,7 @@
 #include "rsbounds/anchors.hpp"
 #include "rsbounds/copies.hpp"
 #include "rsbounds/regions.hpp"
+#include "rsbounds/ways.hpp"
 
 namespace rsb::scans {
 
@@ -64,13 +65,18 @@ PyObject* without_gil(F f) {
     Py_RETURN_NONE;
 }
 
-inline bool take_memory(PyObject* points, PyObject* squares, anchors::Memory& memory) {
+inline bool take_points(PyObject* points, anchors::Memory& memory) {
     memory.points = doubles(points, "points");
-    memory.squares = memory.points ? doubles(squares, "squares") : nullptr;
-    if (!memory.squares) return false;
+    if (!memory.points) return false;
     memory.count = length(points, 0);
     memory.dim = length(points, 1);
     return true;
+}
+
+inline bool take_memory(PyObject* points, PyObject* squares, anchors::Memory& memory) {
+    if (!take_points(points, memory)) return false;
+    memory.squares = doubles(squares, "squares");
+    return memory.squares != nullptr;
 }
 
 inline bool take_products(PyObject* x, PyObject* dots, PyObject* minima,
@@ -111,39 +117,39 @@ inline PyObject* knn_means(PyObject*, PyObject* arguments) {
     return without_gil([&] { anchors::knn_means(products, memory, k, skip, means); });
 }
 
-inline PyObject* spreads(PyObject*, PyObject* arguments) {
-    PyObject *points, *squares, *centre, *out;
-    double norm;
+inline PyObject* box(PyObject*, PyObject* arguments) {
+    PyObject *points, *low, *high, *sums;
     anchors::Memory memory{};
-    if (!PyArg_ParseTuple(arguments, "OOOdO", &points, &squares, &centre, &norm, &out) ||
-        !take_memory(points, squares, memory))
+    if (!PyArg_ParseTuple(arguments, "OOOO", &points, &low, &high, &sums) ||
+        !take_points(points, memory))
         return nullptr;
-    const double* const middle = doubles(centre, "centre");
-    double* const bounds = middle ? doubles(out, "out") : nullptr;
-    if (!bounds) return nullptr;
-    return without_gil([&] {
-        of_norm(norm, [&](auto length) {
-            anchors::spreads<decltype(length)::value>(memory, middle, bounds);
-        });
-    });
+    double* const least = doubles(low, "low");
+    double* const most = least ? doubles(high, "high") : nullptr;
+    double* const total = most ? doubles(sums, "sums") : nullptr;
+    if (!total) return nullptr;
+    return without_gil([&] { anchors::box(memory, least, most, total); });
 }
 
 inline PyObject* encode(PyObject*, PyObject* arguments) {
-    PyObject *points, *squares, *low, *codes, *lost;
+    PyObject *points, *low, *centre, *codes, *lost, *spreads;
     double step, norm;
     anchors::Memory memory{};
-    if (!PyArg_ParseTuple(arguments, "OOOddOO", &points, &squares, &low, &step, &norm,
-                          &codes, &lost) ||
-        !take_memory(points, squares, memory))
+    if (!PyArg_ParseTuple(arguments, "OOOddOOO", &points, &low, &centre, &step, &norm,
+                          &codes, &lost, &spreads) ||
+        !take_points(points, memory))
         return nullptr;
     const double* const least = doubles(low, "low");
+    const double* const middle = least ? doubles(centre, "centre") : nullptr;
     auto* const bytes =
-        least ? numbers<std::uint8_t>(codes, NPY_UINT8, "codes") : nullptr;
+        middle ? numbers<std::uint8_t>(codes, NPY_UINT8, "codes") : nullptr;
     double* const off = bytes ? doubles(lost, "lost") : nullptr;
-    if (!off) return nullptr;
+    double* const far = off ? doubles(spreads, "spreads") : nullptr;
+    if (!far) return nullptr;
+    const Index width = length(codes, 1);
     return without_gil([&] {
         of_norm(norm, [&](auto length) {
-            anchors::encode<decltype(length)::value>(memory, least, step, bytes, off);
+            anchors::encode<decltype(length)::value>(memory, least, middle, step, bytes,
+                                                     width, off, far);
         });
     });
 }
@@ -170,6 +176,7 @@ inline PyObject* neighbour_radii(PyObject*, PyObject* arguments) {
     bounds.codes = numbers<std::uint8_t>(codes, NPY_UINT8, "codes");
     bounds.lost = bounds.codes ? doubles(lost, "lost") : nullptr;
     if (!bounds.lost) return nullptr;
+    bounds.width = length(codes, 1);
     bounds.step = step;
     double* const out = doubles(radii, "radii");
     Index* const indices =
@@ -242,6 +249,102 @@ inline PyObject* region_holds(PyObject*, PyObject* arguments) {
     Py_RETURN_NONE;
 }
 
+// The numbers of a one-dimensional array of whole numbers
+inline bool take_counts(PyObject* given, std::vector<std::int64_t>& counts) {
+    const auto* const first = numbers<std::int64_t>(given, NPY_INT64, "counts");
+    if (!first) return false;
+    counts.assign(first, first + length(given, 0));
+    return true;
+}
+
+// Every way of (fixed, totals, lengths, kinds), the groups behind each other
+inline bool take_ways(PyObject* given, ways::Ways& of) {
+    PyObject *fixed, *totals, *lengths, *kinds;
+    std::vector<std::int64_t> total, size, kind;
+    if (!PyArg_ParseTuple(given, "OOOO", &fixed, &totals, &lengths, &kinds) ||
+        !take_counts(fixed, of.fixed) || !take_counts(totals, total) ||
+        !take_counts(lengths, size) || !take_counts(kinds, kind))
+        return false;
+    auto next = kind.begin();
+    for (std::size_t i = 0; i < total.size(); ++i) {
+        of.groups.push_back({total[i], {next, next + size[i]}});
+        next += size[i];
+    }
+    return true;
+}
+
+// Rows of each kind of changes, from a dictionary of those that are made, and a function
+// that makes others and keeps them there
+class WaysRows {
+public:
+    struct Failed {};  // with an exception set
+
+    WaysRows(PyObject* laws, const ways::Ways& all) : given(laws) {
+        std::vector<std::int64_t> most = all.fixed;
+        for (const auto& group : all.groups)
+            for (const Index kind : group.kinds) most[kind] += group.total;
+        for (const std::int64_t number : most) rows.emplace_back(number + 1);
+    }
+
+    const ways::Row& operator()(Index kind, std::int64_t changes) {
+        ways::Row& row = rows[kind][changes];
+        if (!row.ratio) row = taken(PyTuple_GET_ITEM(given, kind), changes);
+        return row;
+    }
+
+private:
+    static ways::Row taken(PyObject* law, std::int64_t changes) {
+        PyObject *made, *make;
+        if (!PyArg_ParseTuple(law, "O!O", &PyDict_Type, &made, &make)) throw Failed{};
+        PyObject* const number = PyLong_FromLongLong(changes);
+        if (!number) throw Failed{};
+        PyObject* row = PyDict_GetItemWithError(made, number);
+        if (!row && !PyErr_Occurred()) {
+            row = PyObject_CallFunctionObjArgs(make, number, nullptr);
+            Py_XDECREF(row);  // the dictionary has it
+        }
+        Py_DECREF(number);
+        const double* const first = row ? doubles(row, "row") : nullptr;
+        if (!first) throw Failed{};
+        const Index width = length(row, 1);
+        return {first,  first + width, first + 2 * width, first + 3 * width,
+                first + 4 * width, width - 1};
+    }
+
+    PyObject* const given;
+    std::vector<std::vector<ways::Row>> rows;
+};
+
+inline PyObject* ways_hold(PyObject*, PyObject* arguments) {
+    PyObject *laws, *given, *top, *rest, *failed, *answers;
+    double margin;
+    ways::Ways all;
+    if (!PyArg_ParseTuple(arguments, "O!O!OOdOO", &PyTuple_Type, &laws, &PyTuple_Type,
+                          &given, &top, &rest, &margin, &failed, &answers) ||
+        !take_ways(given, all))
+        return nullptr;
+    const bool alone = rest == Py_None;
+    const double* const lack = doubles(top, "top");
+    const double* const other = lack && !alone ? doubles(rest, "rest") : lack;
+    double* const hint = other ? doubles(failed, "failed") : nullptr;
+    auto* const out =
+        hint ? numbers<std::int8_t>(answers, NPY_INT8, "answers") : nullptr;
+    if (!out) return nullptr;
+    std::vector<ways::Question> questions;
+    for (Index i = 0; i < length(top, 0); ++i) questions.push_back({lack[i], other[i]});
+    WaysRows rows(laws, all);
+    ways::Search<WaysRows> search(rows, all, alone, margin, hint);
+    bool whole = false;
+    try {
+        whole = ways::answer(search, questions, out,
+                             [] { return PyErr_CheckSignals() == 0; });
+    } catch (const WaysRows::Failed&) {
+    }
+    std::feclearexcept(FE_ALL_EXCEPT);
+    if (!whole) return nullptr;
+    Py_RETURN_NONE;
+}
+
 inline PyObject* noisy_copies(PyObject*, PyObject* arguments) {
     PyObject *draws, *x;
     double level;
@@ -268,6 +371,9 @@ inline PyObject* noisy_copies(PyObject*, PyObject* arguments) {
 }
 
 static PyMethodDef methods[] = {
+    {"ways_hold", ways_hold, METH_VARARGS,
+     "ways_hold(laws, ways, top, rest, margin, failed, answers): fills the last two; "
+     "rest may be None"},
     {"noisy_copies", noisy_copies, METH_VARARGS,
      "noisy_copies(draws, level, x): puts x + level z in the place of draws z"},
     {"region_ends", region_ends, METH_VARARGS,
@@ -279,10 +385,11 @@ static PyMethodDef methods[] = {
      "block_minima(dots, squares, minima): fills minima"},
     {"knn_means", knn_means, METH_VARARGS,
      "knn_means(x, dots, minima, slacks, points, squares, k, skip, out): fills out"},
-    {"spreads", spreads, METH_VARARGS,
-     "spreads(points, squares, centre, norm, out): fills out"},
+    {"box", box, METH_VARARGS,
+     "box(points, low, high, sums): fills the last three"},
     {"encode", encode, METH_VARARGS,
-     "encode(points, squares, low, step, norm, codes, lost): fills codes and lost"},
+     "encode(points, low, centre, step, norm, codes, lost, spreads): fills the last "
+     "three"},
     {"neighbour_radii", neighbour_radii, METH_VARARGS,
      "neighbour_radii(x, dots, minima, slacks, points, squares, labels, low, high, "
      "spreads, codes, lost, step, norm, tight, radii, nearest): fills the last two"},

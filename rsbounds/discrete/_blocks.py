@@ -28,9 +28,6 @@ class BlocksCurve(Curve):
     that many changes, in whichever blocks.
     """
 
-    # a number of changes has many ways to be looked at, and values share each look
-    asked_first = 1024
-
     def __init__(self, *curves: Curve) -> None:
         super().__init__()
         for curve in curves:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate
 
+#: How much of an outcome's chance a change that is taken for a small one may move.
+_NEARBY = 0.75
 #: The probabilities of one outcome at x and at x'.
 Pair = tuple[Fraction, Fraction]
 
@@ -30,6 +33,9 @@ class Cells:
         Whether the probabilities at x' are those at x in the other order.
     covers : bool
         Whether x produces whatever x' does, and the other way around.
+    step : float
+        About how far one change moves the normal score of an event, where as many as
+        the square of a number move it by that many steps; None for larger changes.
     """
 
     def __init__(self, pairs: Iterable[Pair]) -> None:
@@ -43,6 +49,22 @@ class Cells:
         self.is_lattice = sum(q > 0 for _, q in self.exact) > 1
         self.is_symmetric = self.mass == self.shifted_mass[::-1]
         self.covers = not alone and not outside
+
+    @cached_property
+    def step(self) -> float | None:
+        pairs = zip(self.mass, self.shifted_mass, strict=True)
+        small = all(abs(q - p) <= _NEARBY * p for p, q in pairs)
+        # a chance that no double holds says nothing
+        if not (small and self.is_lattice and self.covers and all(self.mass)):
+            return None
+        differences = [(float(q - p), float((q - p) / p)) for p, q in self.exact]
+        # the mean of the logarithms of ratios moves, over their standard deviation
+        logs = [math.log1p(relative) for _, relative in differences]
+        moved = sum(d * log for (d, _), log in zip(differences, logs, strict=True))
+        square = sum(p * log**2 for p, log in zip(self.mass, logs, strict=True))
+        mean = sum(p * log for p, log in zip(self.mass, logs, strict=True))
+        spread = square - mean**2
+        return moved / math.sqrt(spread) if spread > 0 else None
 
     def is_below(self, other: Cells) -> bool:
         """Whether the curve of one such change is nowhere above that of another."""

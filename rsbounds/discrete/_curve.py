@@ -32,7 +32,8 @@ from rsbounds.discrete._questions import (
 )
 from rsbounds.discrete._radii import FAR, pairs, pairs_kept, radii
 from rsbounds.discrete._regions import Ends, Regions, Shares
-from rsbounds.discrete._search import by_pair, last, least_accepted, rising
+from rsbounds.discrete._rows import UNSURE, YES, Rows, decided
+from rsbounds.discrete._search import distinct, last, least_accepted
 from rsbounds.discrete._ways import Answers, Counts, Places, Ways, numbers
 from rsbounds.noises.internal import bounds, broadcast_bounds
 
@@ -45,6 +46,10 @@ _WORK = 2**23
 _WAY = 4096
 #: How many regions a search looks at for one way.
 _WIDEST = 2**21
+#: Ways are looked at by rows where they take more than this, in numbers of regions, and
+#: what the regions of one way take besides.
+_FEW = 4096
+_REGIONS_ALONE = 512
 #: The largest score that a threshold is looked for at.
 _FAR_SCORE = 38.0
 
@@ -87,9 +92,6 @@ class Curve(ABC):
     far: int = 4096
     #: The largest number of changes whose law is made.
     most: int = 2**13
-    #: How many values of a sorted array are solved first; the rest only between
-    #: neighbours whose radii differ.
-    asked_first: int = 16
     #: Whether a frontier has pairs of numbers.
     in_pairs: bool = False
 
@@ -240,9 +242,7 @@ class Curve(ABC):
 
         if np.ndim(a) == 0:
             return found(a, b)[0]
-        if b is None:
-            return rising(found, a, self.asked_first)
-        return by_pair(found, a, b)
+        return distinct(found, *([a] if b is None else [a, b]))
 
     @np.errstate(under="ignore")  # ends may be smaller than any double
     def transport(self, z: ArrayLike, r: Any) -> tuple[Floats, Floats]:
@@ -394,14 +394,47 @@ class Curve(ABC):
                 return np.zeros(len(places), bool)
             return questions.at(places).hold_in(self.regions(counts))
 
-        return ways.hold(for_way, questions.size)
+        if not self._is_quicker_by_rows(ways):
+            return ways.hold(for_way, questions.size)
+        by_rows = decided(self._rows, questions, ways, self._failed)
+        answers: Answers = by_rows == YES
+        unsure = np.flatnonzero(by_rows == UNSURE)
+        if unsure.size:
+            near = unsure
+            answers[unsure] = ways.hold(
+                lambda counts, places: for_way(counts, near[places]), unsure.size
+            )
+        return answers
 
-    def guess(self, lead: float, end: int) -> int | None:
-        """About the radius, where a formula says it.
+    def _is_quicker_by_rows(self, ways: Ways) -> bool:
+        """Whether ways are of several kinds, and many or of many regions."""
+        # the first line decides most calls, which take microseconds
+        if self.kinds == 1 or not ways.are_mixed or not self.alike:
+            return False
+        work = ways.number * (_REGIONS_ALONE + self.size(ways.middle))
+        return work > _FEW and self.size(ways.containing) <= _WIDEST
 
-        ``lead`` is half of what both bounds are above 1 together.
-        """
-        return None
+    @cached_property
+    def _rows(self) -> list[Rows]:
+        return [Rows(self.cells(kind)) for kind in range(self.kinds)]
+
+    @cached_property
+    def _failed(self) -> Array:
+        return np.full(self.kinds, 0.5)
+
+    def guesses(self, questions: Questions) -> Array | None:
+        """About the radii, negative where there is none; None without a formula."""
+        if self._step is None:
+            return None
+        # by the central limit theorem changes move scores by the root of their number
+        score = questions.score
+        return score * np.abs(score) / self._step**2
+
+    @cached_property
+    def _step(self) -> float | None:
+        """About how far one change moves a score, if all are of one kind and small."""
+        alone = self.alike and len(self.worst) == 1
+        return self.cells(self.worst[0]).step if alone else None
 
 
 def _threshold(regions: Regions, least: float, end: float, scores: bool) -> float:

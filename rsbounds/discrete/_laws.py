@@ -64,8 +64,8 @@ class PairedLaw(NamedTuple):
 
     def _rows(self) -> tuple[_Row, _Row]:
         return (
-            _Row(self.mass, self.error, self.lost),
-            _Row(self.shifted_mass, self.error, self.lost),
+            _Row(self.mass, 0, self.error, self.lost),
+            _Row(self.shifted_mass, 0, self.error, self.lost),
         )
 
     def beside(self, other: PairedLaw) -> PairedLaw:
@@ -97,7 +97,8 @@ def law_of(cells: Cells, times: int) -> PairedLaw:
     if cells.is_lattice:
         mass = _row(cells.mass, times)
         if cells.is_symmetric:
-            return _of_rows(mass, mass._replace(masses=mass.masses[::-1]))
+            last = (len(cells.mass) - 1) * times
+            return _of_rows(mass, mass.reversed(last))
         return _of_rows(mass, _row(cells.shifted_mass, times))
     return kept_law(times * cells.log_kept, times * cells.log_kept_shifted)
 
@@ -130,16 +131,42 @@ def _parts(log: float) -> tuple[float, float]:
 
 
 class _Row(NamedTuple):
-    """Masses at one of the inputs, with the errors of :class:`PairedLaw`."""
+    """Masses at one of the inputs, with the errors of :class:`PairedLaw`.
+
+    The first one is of the place ``start``; there are none before it, nor behind them.
+    """
 
     masses: Array
+    start: int
     error: float
     lost: float
 
+    @property
+    def end(self) -> int:
+        return self.start + self.masses.size
+
+    def reversed(self, last: int) -> _Row:
+        """The masses of places 0 to ``last`` in the other order."""
+        return self._replace(masses=self.masses[::-1], start=last + 1 - self.end)
+
+    def within(self, start: int, end: int) -> Array:
+        """The masses of places that contain all of them."""
+        if (start, end) == (self.start, self.end):
+            return self.masses
+        masses = np.zeros(end - start)
+        masses[self.start - start : self.end - start] = self.masses
+        return masses
+
 
 def _of_rows(mass: _Row, shifted: _Row) -> PairedLaw:
-    error = max(mass.error, shifted.error)
-    return PairedLaw(mass.masses, shifted.masses, 0.0, error, mass.lost + shifted.lost)
+    start, end = min(mass.start, shifted.start), max(mass.end, shifted.end)
+    return PairedLaw(
+        mass=mass.within(start, end),
+        shifted_mass=shifted.within(start, end),
+        outside=0.0,
+        error=max(mass.error, shifted.error),
+        lost=mass.lost + shifted.lost,
+    )
 
 
 def _row(chances: tuple[float, ...], times: int) -> _Row:
@@ -171,27 +198,32 @@ def _binomial(chances: tuple[float, ...], times: int) -> _Row:
     if not (fail and success):
         masses = np.zeros(times + 1)
         masses[times if success else 0] = 1.0
-        return _Row(masses, SCALE_ERROR, TINY)
+        return _Row(masses, 0, SCALE_ERROR, TINY)
     # not from the end: the chance of no success underflows where that of most does not
     top = min(int((times + 1) * success), times)
-    successes = np.arange(times, dtype=np.float64)
+    # by Hoeffding masses further away are below LEAST of the largest one, which is at
+    # least 1/(times + 1) and within 1 of the mean
+    reach = 2 + math.isqrt(int(times * (math.log(times + 1) - _LOG_LEAST) / 2) + 1)
+    low, high = max(top - reach, 0), min(top + reach, times)
+    successes = np.arange(low, high, dtype=np.float64)
     with np.errstate(over="ignore"):
         ratios = (times - successes) / (successes + 1) * (success / fail)
-        above = np.cumprod(ratios[top:])
-        below = np.cumprod(1 / ratios[:top][::-1])[::-1]
+        above = np.cumprod(ratios[top - low :])
+        below = np.cumprod(1 / ratios[: top - low][::-1])[::-1]
     masses = np.concatenate([below, np.ones(1), above])
     masses, lost = _settled(masses / masses.sum())
     nonzero = np.flatnonzero(masses)
     steps = max(top - nonzero[0], nonzero[-1] - top)
     # the sum's masses are as far from the largest one as they are from their mean
     error = STEP_ERROR * (steps + min(steps, math.sqrt(times) / 2 + 2)) + SCALE_ERROR
-    return _Row(masses, error, lost)
+    lost += (times + 1 - len(masses)) * LEAST
+    return _Row(masses, low, error, lost)
 
 
 def _power(chances: tuple[float, ...], times: int) -> _Row:
     """By few changes more, or else by halves: errors grow with the terms of a sum."""
     if times == 1:
-        return _Row(np.array(chances), UNIT, TINY)
+        return _Row(np.array(chances), 0, UNIT, TINY)
     fewer = times - 1 if times <= _STEPWISE else times // 2
     return _convolved(_row(chances, fewer), _row(chances, times - fewer))
 
@@ -199,18 +231,17 @@ def _power(chances: tuple[float, ...], times: int) -> _Row:
 @np.errstate(under="ignore")
 def _convolved(first: _Row, second: _Row) -> _Row:
     """The law of a sum: each mass is a sum of as many products as there are masses."""
-    masses = np.zeros(len(first.masses) + len(second.masses) - 1)
     spans = [np.flatnonzero(row.masses) for row in (first, second)]
     # what is too small for a number is left out, and takes no time
     (low, high), (start, end) = [(span[0], span[-1] + 1) for span in spans]
     product = np.convolve(first.masses[low:high], second.masses[start:end])
-    sums, lost = _settled(product)
-    masses[low + start : high + end - 1] = sums
+    masses, lost = _settled(product)
     terms = min(high - low, end - start)
     # a product may be below any double, and beside others that are not
     vanished = (high - low) * (end - start) * TINY
     return _Row(
         masses,
+        start=int(first.start + low + second.start + start),
         error=first.error + second.error + (terms + 1) * UNIT,
         lost=first.lost + second.lost + lost + float(vanished),
     )

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from rsbounds._numerics.checks import Array
-from rsbounds.discrete._laws import UNIT
+from rsbounds._numerics.scores import ndtri
+from rsbounds.discrete._laws import LEAST, UNIT
 from rsbounds.discrete._regions import Regions, Shares
 from rsbounds.discrete._ways import Answers
 from rsbounds.noises.internal import not_above, tails
@@ -29,6 +30,14 @@ def shares_beside(p: Array) -> Shares:
 def shares_of_scores(z: Array) -> Shares:
     """Events of at least these normal scores, each tail with its digits."""
     return Shares(*tails(z))
+
+
+def _score(shares: Shares) -> Array:
+    """About the normal scores of events."""
+    p, q = shares
+    # finite, also of what is sure
+    least, most = (ndtri(np.clip(tail, LEAST, 1 - UNIT)) for tail in shares)
+    return np.where(p < q, least, -most)
 
 
 class Questions(NamedTuple):
@@ -67,6 +76,12 @@ class Questions(NamedTuple):
         """Half of what both bounds are above 1 together."""
         other = self.top if self.rest is None else self.rest
         return ((0.5 - self.top.q) + (0.5 - other.q)) / 2
+
+    @property
+    def score(self) -> Array:
+        """Half of what the normal scores of both events are together."""
+        other = self.top if self.rest is None else self.rest
+        return (_score(self.top) + _score(other)) / 2
 
     def at(self, places: Any) -> Questions:
         """The questions at some places."""

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rsbounds._numerics.checks import Array
 from rsbounds.discrete._cells import Cells
 from rsbounds.discrete._questions import Questions
-from rsbounds.discrete._search import last, last_of_each, staircase
+from rsbounds.discrete._search import last_of_each, rising, staircase
 from rsbounds.discrete._ways import Answers, Counts, Places, Ways
 
 #: Where the search of a radius or a frontier that may have no end stops.
@@ -39,12 +40,15 @@ class Searched(Protocol):
     def hold(self, questions: Questions, ways: Ways) -> Answers:
         """Whether the answer to each question is yes for all of these ways."""
 
-    def guess(self, lead: float, end: int) -> int | None:
-        """About the radius, where a formula says it."""
+    def guesses(self, questions: Questions) -> Array | None:
+        """About the radii, negative where there is none; None without a formula."""
 
 
 def radii(curve: Searched, questions: Questions) -> list[Any]:
-    """The largest number of changes that is certified for each question."""
+    """The largest number of changes that is certified for each question.
+
+    Those of the top class alone come by rising probability.
+    """
     found: list[Any] = [math.inf] * questions.size
     left = ~endless(curve, questions)
     is_sure = questions.sure
@@ -108,17 +112,17 @@ def _searched(curve: Searched, questions: Questions, end: int) -> list[int]:
     """The radii of questions, up to an end."""
 
     def hold(places: Places, changes: int) -> Answers:
-        return curve.hold(questions.at(places), curve.ways("r", changes))
+        ways = curve.ways("r", changes)
 
-    guesses = [curve.guess(lead, end) for lead in questions.lead.tolist()]
-    if None in guesses:
-        return np.maximum(last_of_each(hold, questions.size, end), 0).tolist()  # type: ignore[no-any-return]
+        def for_places(asked: Places) -> Answers:
+            return curve.hold(questions.at(asked), ways)
 
-    def alone(place: int) -> Callable[[int], bool]:
-        single = np.array([place])
-        return lambda changes: bool(hold(single, changes)[0])
+        # of the top class alone questions come by rising probability
+        return for_places(places) if questions.rest else rising(for_places, places)
 
-    return [
-        max(last(alone(place), end, guess=guess), 0)
-        for place, guess in enumerate(guesses)
-    ]
+    guesses = curve.guesses(questions)
+    if guesses is None:
+        starts = np.full(questions.size, -1)
+    else:
+        starts = np.maximum(np.minimum(guesses, end), -1).astype(np.int64)
+    return np.maximum(last_of_each(hold, starts, end), 0).tolist()  # type: ignore[no-any-return]

@@ -13,6 +13,10 @@ from rsbounds._numerics.checks import Array
 
 #: Into how many parts a search of doubles is divided at each step.
 _SECTIONS = 256
+#: Of how many values of an array something is asked at a time.
+_TOGETHER = 64
+#: Logarithms are taken for no smaller ones, whose quotients overflow.
+_LEAST_LOG = 1e-300
 #: How many doubles on either side of a guess are looked at first.
 _NEAR = 16
 
@@ -51,26 +55,11 @@ def last(
     holds: Callable[[int], bool],
     limit: int | None,
     start: int = 0,
-    guess: int | None = None,
 ) -> int:
-    """The last number that holds, from ``start`` on; start - 1 where it doesn't.
-
-    It is soon found where it is next to a guess.
-    """
+    """The last number that holds, from ``start`` on; start - 1 where it doesn't."""
     good, step = start, 1
     # what holds for a number holds for those below it
-    if guess is not None and start < guess and (limit is None or guess <= limit):
-        if holds(guess):
-            good = guess
-        elif not holds(start):
-            return start - 1
-        else:
-            bad = guess
-            while bad - step > good and not holds(bad - step):
-                bad -= step
-                step *= 2
-            return _halved(holds, max(bad - step, good), bad)
-    elif not holds(start):
+    if not holds(start):
         return start - 1
     # Steps that double, and then halves: most radii are far below the limit, and what
     # is asked of many changes costs most.
@@ -95,41 +84,50 @@ def _halved(holds: Callable[[int], bool], good: int, bad: int) -> int:
     return good
 
 
-def powers(log_kept: float, lead: float, end: int) -> int:
-    """About the last r, up to ``end``, with e^(r log_kept) above 1 - lead."""
-    return int(min(math.log1p(-lead) / log_kept, end)) if log_kept else end
+def powers(log_kept: float, lead: Array) -> Array:
+    """About the last r with e^(r log_kept) above 1 - lead."""
+    return np.log1p(-lead) / min(log_kept, -_LEAST_LOG)
 
 
-def misses(dim: int, keep_count: int, lead: float) -> int:
+def misses(dim: int, keep_count: int, lead: Array) -> Array:
     """About the last r that ``keep_count`` of ``dim`` miss with more than 1 - lead."""
     # each of the kept ones misses the changed as if it were the middle one of them
-    share = -math.expm1(math.log1p(-lead) / keep_count)
-    return int((dim - (keep_count - 1) / 2) * share)
+    share = -np.expm1(np.log1p(-lead) / keep_count)
+    return (dim - (keep_count - 1) / 2) * share
 
 
 def last_of_each(
-    holds: Callable[[NDArray[np.intp], int], NDArray[np.bool_]], size: int, end: int
+    holds: Callable[[NDArray[np.intp], int], NDArray[np.bool_]],
+    guesses: NDArray[np.int64],
+    end: int,
 ) -> NDArray[np.int64]:
-    """The last number, up to ``end``, that holds for each of ``size``; -1: none does.
+    """The last number, up to ``end``, that holds for each of several; -1: none does.
 
     ``holds(places, number)`` answers for some of them together: no number is asked of
-    one of them twice.
+    one of them twice. A number is soon found where it is next to its guess; -1 says
+    nothing.
     """
-    result = np.empty(size, np.int64)
-    stack = [(np.arange(size), -1, end + 1)]
+    result = np.empty(len(guesses), np.int64)
+    stack = [(np.arange(len(guesses)), -1, end + 1)] if len(guesses) else []
     while stack:
         places, good, bad = stack.pop()
         if bad - good == 1:
             result[places] = good
             continue
-        # steps that double, and then halves, as in :func:`last`
+        # the guess, then steps away from it that double, and then halves
         middle = (good + bad) // 2
-        if bad > end:
-            middle = min(middle, 2 * good + 2)
+        guess = guesses[places[len(places) // 2]].item()
+        if good < guess < bad:
+            middle = guess
+        elif guess <= good:
+            middle = min(middle, 2 * good - guess + 1)
+        else:
+            middle = max(middle, 2 * bad - guess - 1)
         answers = holds(places, middle)
-        if answers.all():
+        number = np.count_nonzero(answers)
+        if number == len(places):
             stack.append((places, middle, bad))
-        elif not answers.any():
+        elif not number:
             stack.append((places, good, middle))
         else:
             stack.append((places[~answers], good, middle))
@@ -137,28 +135,27 @@ def last_of_each(
     return result
 
 
-def rising(function: Callable[[Array], Any], values: Array, together: int) -> Array:
-    """A function that never falls, of every value of an array.
+def rising(
+    holds: Callable[[NDArray[np.intp]], NDArray[np.bool_]], places: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """What ``holds`` answers for places, where it holds behind one that it holds for.
 
-    ``function(some)`` is asked of some values, ``together`` at first; between two of
-    one result it isn't asked.
+    It is asked of some at a time, between the last that is known not to hold and the
+    first that is known to.
     """
-    if not values.size:
-        return values
-    known, places = np.unique(values, return_inverse=True)
-    number = min(known.size, together)
-    asked = np.unique(np.linspace(0, known.size - 1, number).astype(int))
-    results = np.array(function(known[asked]))
-    while True:
-        left = (results[:-1] != results[1:]) & (np.diff(asked) > 1)
-        if not left.any():
-            break
-        middle = (asked[:-1] + asked[1:])[left] // 2
-        after = np.flatnonzero(left) + 1
-        results = np.insert(results, after, function(known[middle]))
-        asked = np.insert(asked, after, middle)
-    at_or_below = np.searchsorted(asked, np.arange(known.size), side="right") - 1
-    return np.asarray(results[at_or_below][places].reshape(values.shape), np.float64)
+    low, high = 0, len(places)
+    while high - low > _TOGETHER:
+        asked = np.linspace(low, high - 1, _TOGETHER).astype(int)
+        no = asked[~holds(places[asked])]
+        low, high = (
+            int(no[-1]) + 1 if no.size else low,
+            int(asked[no.size]) if no.size < asked.size else high,
+        )
+    if high - low == len(places):
+        return holds(places)
+    answers = np.arange(len(places)) >= high
+    answers[low:high] = holds(places[low:high])
+    return answers
 
 
 def least_accepted(
@@ -196,10 +193,14 @@ def _number(value: float) -> int:
     return int(np.float64(value).view(np.int64))
 
 
-def by_pair(function: Callable[[Array, Array], Any], a: Array, b: Array) -> Array:
-    """A function of two arrays, of two others' pairs, each once."""
-    pairs, places = np.unique(
-        np.stack([a.ravel(), b.ravel()]), axis=1, return_inverse=True
-    )
-    results = np.array(function(*pairs), np.float64)
-    return results[places.ravel()].reshape(a.shape)
+def distinct(function: Callable[..., Any], *arrays: Array) -> Array:
+    """A function of arrays, asked of each different value, or pair, once; by rising."""
+    values = np.stack([array.ravel() for array in arrays])
+    if len(arrays) == 1:
+        known, places = np.unique(values[0], return_inverse=True)
+        results = function(known)
+    else:
+        known, places = np.unique(values, axis=1, return_inverse=True)
+        results = function(*known)
+    shape = arrays[0].shape
+    return np.array(results, np.float64)[places.ravel()].reshape(shape)

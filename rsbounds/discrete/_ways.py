@@ -48,12 +48,23 @@ class Ways(NamedTuple):
         return sum(self.fixed) + sum(total for total, _ in self.groups)
 
     @property
+    def are_mixed(self) -> bool:
+        """Whether changes may be of several kinds."""
+        split_over = sum(len(kinds) for total, kinds in self.groups if total)
+        return split_over + sum(map(bool, self.fixed)) > 1
+
+    @property
     def middle(self) -> Counts:
         """A way with about as many changes of each kind, rounded up."""
         shares = [
             [-(-total // len(kinds))] * len(kinds) for total, kinds in self.groups
         ]
         return self._made(shares)
+
+    @property
+    def containing(self) -> Counts:
+        """The changes that contain all ways."""
+        return self._made([[total] * len(kinds) for total, kinds in self.groups])
 
     def every(self) -> Iterator[Counts]:
         """The ways, one after the other."""

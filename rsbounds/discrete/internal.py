@@ -16,6 +16,7 @@ from rsbounds.discrete._edges import (
 )
 from rsbounds.discrete._laws import PairedLaw, kept_law, law_of
 from rsbounds.discrete._mixed import MOST_REGIONS, MixedCurve
+from rsbounds.discrete._questions import Questions
 from rsbounds.discrete._search import misses, powers
 from rsbounds.discrete._ways import Counts
 
@@ -29,6 +30,7 @@ __all__ = [
     "MixedCurve",
     "PairedLaw",
     "Places",
+    "Questions",
     "edges",
     "flipped_keys",
     "is_sparse",

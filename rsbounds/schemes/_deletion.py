@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.answered import By
-from rsbounds._numerics.checks import count
+from rsbounds._numerics.checks import Array, count
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option
 from rsbounds._numerics.parameters import Parameter
@@ -26,6 +26,7 @@ from rsbounds.discrete.internal import (
     Cells,
     Counts,
     PairedLaw,
+    Questions,
     kept_law,
     log_of_rest,
     powers,
@@ -176,6 +177,6 @@ class DeletionCurve(Curve):
     def size(self, counts: Counts) -> int:
         return 2
 
-    def guess(self, lead: float, end: int) -> int | None:
+    def guesses(self, questions: Questions) -> Array:
         # so many edits leave an element of each pair with this probability
-        return powers(self._log_gone, lead, end) if 0 < lead < 1 else None
+        return powers(self._log_gone, questions.lead)

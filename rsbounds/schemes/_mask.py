@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsbounds._numerics.answered import By
-from rsbounds._numerics.checks import count, shape_of
+from rsbounds._numerics.checks import Array, count, shape_of
 from rsbounds._numerics.domains import DIMENSION, Domain
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.options import Option, Options
@@ -33,6 +33,7 @@ from rsbounds.discrete.internal import (
     Cells,
     Counts,
     PairedLaw,
+    Questions,
     kept_law,
     log_of_rest,
     misses,
@@ -301,13 +302,11 @@ class MaskCurve(Curve):
         # factors of a quotient of binomial coefficients, of which more take long
         return 2 if self.keep_count is None else min(counts[0], self.keep_count)
 
-    def guess(self, lead: float, end: int) -> int | None:
+    def guesses(self, questions: Questions) -> Array:
         # that all changes are hidden must have a probability above 1 - lead
-        if not 0 < lead < 1:
-            return None
         if self.probability is not None:
-            return powers(log_of_rest(self.probability), lead, end)
-        return misses(self.dim, self.keep_count or 1, lead)
+            return powers(self._log_left, questions.lead)
+        return misses(self.dim, self.keep_count or 1, questions.lead)
 
     def _log_hidden(self, changes: int) -> float:
         """The logarithm of the probability that all of so many are hidden."""

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from drawn_curves import CHANCE, curves
 from exact_curves import ROOM, case_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from mpmath import mp
 from rsbounds import schemes
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds.discrete._blocks import BlocksCurve
-from rsbounds.discrete._search import last, last_of_each, rising
+from rsbounds.discrete._search import distinct, last, last_of_each, rising
 from rsbounds.discrete._ways import Ways
 from rsbounds.oracle import discrete
 from rsbounds.schemes._categorical import CategoricalCurve
@@ -22,38 +23,11 @@ from rsbounds.schemes._deletion import DeletionCurve
 from rsbounds.schemes._flips import FlipsCurve
 from rsbounds.schemes._mask import MaskCurve
 
-CHANCE = st.one_of(
-    st.floats(0.0, 1.0),
-    st.fractions(0, 1, max_denominator=99),
-    st.integers(1, 1074).map(lambda k: Fraction(1, 2**k)),
-    st.integers(1, 60).map(lambda k: 1 - Fraction(1, 2**k)),
-)
 SHARE = st.one_of(
     CHANCE,
     st.integers(1, 400).map(lambda k: Fraction(1, 10**k)),
     st.integers(1, 400).map(lambda k: 1 - Fraction(1, 10**k)),
 )
-
-
-@st.composite
-def curves(draw, alone=True):
-    makers = {
-        "categorical": lambda: CategoricalCurve(
-            draw(CHANCE), draw(st.sampled_from([2, 3, 256, 2**31]))
-        ),
-        "flips": lambda: FlipsCurve(draw(CHANCE), draw(CHANCE)),
-        "mask": lambda: MaskCurve(10**9, draw(st.integers(1, 50))),
-        "hidden": lambda: MaskCurve(2**31, probability=draw(CHANCE)),
-        "deletion": lambda: DeletionCurve(draw(CHANCE)),
-    }
-    if alone:
-        makers["blocks"] = lambda: BlocksCurve(
-            draw(curves(alone=False)), draw(curves(alone=False))
-        )
-    try:
-        return makers[draw(st.sampled_from(sorted(makers)))]()
-    except ArgumentError:  # no noise, or the same at every input
-        return FlipsCurve(0.01, 0.6)
 
 
 @given(curve=curves(), p=SHARE, p_b=st.none() | SHARE, data=st.data())
@@ -147,23 +121,43 @@ def test_questions_hold_where_no_way_fails(totals, sizes, weights, rooms):
     assert ways.hold(unsure, len(rooms)).tolist() == expected
 
 
+@given(st.integers(0, 1000), st.integers(0, 1000))
+def test_rising_answers_are_asked_of_some(size, first):
+    asked = []
+
+    def holds(places):
+        asked.extend(places.tolist())
+        return places >= first + 5
+
+    places = np.arange(5, size + 5)
+    assert rising(holds, places).tolist() == (places >= first + 5).tolist()
+    assert len(asked) <= 128
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=40))
+def test_a_function_is_asked_of_each_different_value_once(pairs):
+    given = np.array(pairs, dtype=float).reshape(-1, 1, 2)
+    asked = []
+
+    def function(*values):
+        asked.extend(zip(*values, strict=True))
+        return [10 * sum(pair) for pair in zip(*values, strict=True)]
+
+    for width in (1, 2):
+        asked.clear()
+        arrays = [given[..., i] for i in range(width)]
+        got = distinct(function, *arrays)
+        assert got.tolist() == (10 * sum(arrays)).tolist()
+        assert asked == sorted(set(asked))
+
+
 @given(
-    st.lists(st.integers(0, 30), max_size=40),
-    st.lists(st.integers(0, 30), min_size=1, max_size=9),
+    st.lists(st.tuples(st.integers(-1, 60), st.integers(-1, 70)), max_size=20),
+    st.integers(0, 60),
 )
-def test_a_rising_function_is_known_between_its_values(values, steps):
-    def function(some):
-        return [sum(value >= step for step in steps) for value in some]
-
-    given = np.array(values, dtype=float).reshape(-1, 1)
-    expected = [[sum(v >= step for step in steps)] for v in values]
-    got = rising(function, given, 3)
-    assert got.shape == given.shape
-    assert got.tolist() == expected
-
-
-@given(st.lists(st.integers(-1, 60), max_size=20), st.integers(0, 60))
-def test_the_last_of_each_is_searched_together(ends, end):
+def test_the_last_of_each_is_searched_together(pairs, end):
+    """Whatever is guessed."""
+    ends, guesses = ([pair[i] for pair in pairs] for i in (0, 1))
     asked = set()
 
     def holds(places, number):
@@ -172,7 +166,7 @@ def test_the_last_of_each_is_searched_together(ends, end):
         asked.update(new)
         return np.array([number <= ends[place] for place in places], bool)
 
-    found = last_of_each(holds, len(ends), end)
+    found = last_of_each(holds, np.array(guesses, np.int64), end)
     assert found.tolist() == [min(own, end) for own in ends]
 
 
