@@ -151,7 +151,8 @@ class Call {
     PyObject* explained(PyObject* ufunc) const {
         const bool known = PyErr_ExceptionMatches(PyExc_ValueError) ||
                            PyErr_ExceptionMatches(PyExc_TypeError) ||
-                           PyErr_ExceptionMatches(PyExc_OverflowError);
+                           PyErr_ExceptionMatches(PyExc_OverflowError) ||
+                           PyErr_ExceptionMatches(PyExc_RuntimeError);
         if (!complete || !known || !hooks().explanation) return nullptr;
         PyObject *type, *error, *traceback;
         PyErr_Fetch(&type, &error, &traceback);

@@ -149,12 +149,7 @@ def as_integers(name: str, value: ArrayLike, low: int = 0) -> NDArray[np.int64]:
         return number  # type: ignore[no-any-return]
     if type(value) is not np.ndarray:
         _refuse_mask(name, value, _DROP)
-    try:
-        numbers = np.asarray(value)
-    except ValueError:
-        raise ArgumentError(
-            name, f"must have rows of one length; got {_short(value)}"
-        ) from None
+    numbers = as_array(name, value)
     whole = numbers.dtype.kind in "iu" or _are_whole(numbers) or _are(numbers, (int,))
     if not whole:
         raise ArgumentError(name, f"must be whole numbers; got {_short(value)}")
@@ -263,6 +258,10 @@ def as_array(name: str, value: Any) -> NDArray[Any]:
     except ValueError:
         raise ArgumentError(
             name, f"must have rows of one length; got {_short(value)}"
+        ) from None
+    except (TypeError, RuntimeError):  # PyTorch's of a gradient, or of no data
+        raise ArgumentError(
+            name, f"must be plain numbers, detached; got {_short(value)}"
         ) from None
 
 

@@ -26,6 +26,8 @@ _SINGLE = 2.0**-21
 _NEAR = 1e-6
 #: A number of so many digits may be one in single precision.
 _DIGITS_OF_SINGLE = 7
+#: From so many digits on many numbers are none of single precision that was rounded.
+_MORE_THAN_SINGLE = 8
 #: Factors that people print radii with; 255 is for pixels.
 _FACTORS = (1 / 2, 2.0, 1 / sqrt(2), sqrt(2), 255.0, 1 / 255)
 #: Logarithm of the chance with which a factor may fit that is none.
@@ -78,7 +80,9 @@ class Printing:
         if styles == [None, None]:  # a mixed column
             styles = [int(np.median(lengths)) for lengths in zip(*digits, strict=True)]
         most = max(significant for _, significant in digits)
-        single = most >= _DIGITS_OF_SINGLE and all(map(_is_single, finite))
+        single = most >= _DIGITS_OF_SINGLE and all(
+            _is_single(number, texts[number], most) for number in finite
+        )
         return cls(
             decimals=styles[0], significant=styles[1], single=single, texts=texts
         )
@@ -195,11 +199,18 @@ def _last_place(text: str, usual: int | None, usual_significant: int | None) -> 
     return max(units)
 
 
-def _is_single(number: float) -> bool:
-    """Whether a number is one of single precision, or its shortest decimal."""
+def _is_single(number: float, text: str, most: int) -> bool:
+    """Whether a number is of single precision: as it is, its shortest decimal, rounded.
+
+    Of a column of at most ``most`` digits: where these are few, any number is a rounded
+    one of single precision.
+    """
     with np.errstate(over="ignore"):
         near = np.float32(number)
-    return bool(float(near) == number or float(str(near)) == number)
+    if float(near) == number or float(str(near)) == number:
+        return True
+    digits = _digits(text)[1]
+    return most >= _MORE_THAN_SINGLE and float(f"{near:.{digits - 1}e}") == number
 
 
 def _factors(largest: float, earned: Array) -> Iterator[float]:

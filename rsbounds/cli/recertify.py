@@ -117,10 +117,10 @@ def run(args: argparse.Namespace) -> None:
     manifest, rows = _under_rule(args) if args.rule is not None else _by_answer(args)
     write(args.out, manifest.uncommitted(), rows)
     line = f"{args.out}: {len(rows)} rows certified again"
-    line = "\n".join([line, *manifest.restated()])
     warnings = list(manifest.after_looking())
     entries = {"out": str(args.out), "rows": len(rows), "after_looking": warnings}
-    show(args, [Told(line, entries)])
+    restated = [Told(text, {}) for text in manifest.restated()]
+    show(args, [Told(line, entries), *restated])
 
 
 def _by_answer(args: argparse.Namespace) -> tuple[Manifest, list[Row]]:

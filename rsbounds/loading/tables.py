@@ -227,9 +227,10 @@ def _require_columns(
     known = list(columns)
     for name in names:
         if name not in known:
+            # quoted: a name may begin with a space
+            listed = ", ".join(map(repr, known))
             raise ArgumentError(
-                argument,
-                f"must be of the columns {', '.join(known):.300}; got {name!r:.60}",
+                argument, f"must be of the columns {listed:.300}; got {name!r:.60}"
             )
 
 

@@ -27,6 +27,13 @@ from rsbounds.results._spelling import cells_of, separator_of
 _ARRAYS = {"radius_l1.npy": 1.0, "radius_l2.npy": 2.0, "radius_linf.npy": math.inf}
 #: The names above lines of index and radius.
 _PAIR = ["idx", "radius"]
+#: How files begin that hold text otherwise, and what to do with them.
+_PACKED = {
+    b"\x1f\x8b": "a gzip archive: unpack it first",
+    b"PK": "a zip archive: unpack it first",
+    b"\xff\xfe": "UTF-16: save it as UTF-8",
+    b"\xfe\xff": "UTF-16: save it as UTF-8",
+}
 _MOST_COUNTS = 2 * 10**8  # class counts of all rows, with their zeros: 1.6 GB
 PLAIN = Reading()
 
@@ -209,7 +216,11 @@ def _lines(path: Path, content: bytes) -> list[str]:
     try:
         lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: expected tab-separated text in UTF-8") from None
+        kinds = [kind for start, kind in _PACKED.items() if content.startswith(start)]
+        hint = f"; got {kinds[0]}" if kinds else ""
+        raise ValueError(
+            f"{path}: expected tab-separated text in UTF-8{hint}"
+        ) from None
     for number, line in enumerate(lines, start=1):
         if "\r" in line.rstrip("\r"):
             raise ValueError(

@@ -136,6 +136,9 @@ def _explanation(
     be anything: where they alone are outside, the result is returned.
     """
     if any(map(_is_of_another_library, args.values())):
+        for name, value in args.items():  # plain ones beside it may be no numbers
+            if not _is_of_another_library(value):
+                as_floats(name, value)
         raise error  # it called the ufunc of its own arrays, whose error this is
     if any(map(_is_of_objects, args.values())):
         return ufunc(*(as_floats(*pair) for pair in args.items()), **options)

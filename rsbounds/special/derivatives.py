@@ -9,7 +9,9 @@ density and f2 the density with two more degrees of freedom
     d quantile/dp = 1/f,  d quantile/dnc = f2/f,
     d quantile/ddf = -(d cdf/ddf)/f at the quantile,
 
-and the inverses in nc and in df have the reciprocals and quotients of these.
+and the inverses in nc and in df have the reciprocals and quotients of these. Where a
+probability stays 0 or 1, at the ends of the support, its derivatives are 0; where an
+inverse is a limit, infinite or df = 0, they are NaN.
 
 The quotients f2/f, f/cdf and f/sf are formed without the exponential that both parts
 have, so that derivatives of logarithms keep their digits where logarithms are huge.
@@ -129,9 +131,27 @@ def _over_sf(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Floats:
 
 def _next_density(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Array:
     """The density with two more degrees of freedom, which is 0 at 0."""
-    ratio = _ratio(x, df, nc)
+    return _times_ratio(special.ncx2_pdf(x, df, nc), x, df, nc)
+
+
+def _times_ratio(density: Floats, x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Array:
+    """A density, or one over a tail, times :func:`_ratio`; 0 where either is."""
+    with np.errstate(invalid="ignore"):  # at infinity; of NaN the density warns
+        ratio = _ratio(x, df, nc)
+    return np.where(ratio == 0, ratio, _times(ratio, density))[()]
+
+
+def _times(factor: ArrayLike, density: Floats) -> Floats:
+    """The product, 0 where the density is, which falls faster than factors grow."""
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.where(ratio == 0, ratio, special.ncx2_pdf(x, df, nc) * ratio)[()]
+        product = np.multiply(factor, density)
+    return np.where(np.equal(density, 0), density, product)[()]
+
+
+def _within(name: str, value: Floats) -> Floats:
+    """What an inverse returned, NaN for a limit at which its law has no derivatives."""
+    low, high = DOMAIN[name]
+    return np.where((value >= low) & (value <= high), value, np.nan)[()]
 
 
 def _inverse(value: Floats) -> Floats:
@@ -154,10 +174,12 @@ def _score_ddf(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Array:
     step = np.minimum(np.sqrt(degrees + shift) / 16, degrees / 16)
     step = np.minimum(step, np.maximum((DOMAIN["df"][1] - degrees) / 4, 1e-6))
     total = np.zeros(())
-    for k, weight in enumerate(_WEIGHTS, 1):
-        beyond = _score(x, degrees + k * step, shift)
-        total = total + weight * (beyond - _score(x, degrees - k * step, shift))
-    return total / step
+    with np.errstate(invalid="ignore"):  # of two infinities
+        for k, weight in enumerate(_WEIGHTS, 1):
+            beyond = _score(x, degrees + k * step, shift)
+            total = total + weight * (beyond - _score(x, degrees - k * step, shift))
+    # at the ends of the support a probability stays 0 or 1
+    return np.where(np.isinf(_score(x, degrees, shift)), 0.0, total / step)
 
 
 def _quantile_ddf(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Floats:
@@ -231,7 +253,7 @@ def ncx2_logcdf_dx(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Floats:
 
 def ncx2_logcdf_dnc(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_logcdf`` in nc."""
-    return -_over_cdf(x, df, nc) * _ratio(x, df, nc)
+    return -_times_ratio(_over_cdf(x, df, nc), x, df, nc)
 
 
 def ncx2_logcdf_ddf(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Floats:
@@ -270,12 +292,20 @@ def ncx2_logpdf_dnc(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Floats:
 
 def ncx2_pdf_dx(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_pdf`` in x, above 0."""
-    return special.ncx2_pdf(x, df, nc) * ncx2_logpdf_dx(x, df, nc)
+    density = special.ncx2_pdf(x, df, nc)
+    with np.errstate(invalid="ignore"):  # at 0 and at infinity
+        slope = ncx2_logpdf_dx(x, df, nc)
+        # the density may be 0 at 0, and its slope not
+        at_0 = density * slope
+    return np.where(np.equal(x, 0), at_0, _times(slope, density))[()]
 
 
 def ncx2_pdf_dnc(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_pdf`` in nc."""
-    return special.ncx2_pdf(x, df, nc) * ncx2_logpdf_dnc(x, df, nc)
+    density = special.ncx2_pdf(x, df, nc)
+    with np.errstate(invalid="ignore"):  # at infinity
+        slope = ncx2_logpdf_dnc(x, df, nc)
+    return _times(slope, density)
 
 
 def ncx2_ppf_dp(p: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Floats:
@@ -340,124 +370,128 @@ def ncx2_isf_exp_dnc(log_p: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Floats:
 
 def ncx2_nc_dp(p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
     """Derivative of ``ncx2_nc`` in p."""
-    return -_inverse(_next_density(x, df, special.ncx2_nc(p, x, df)))
+    return -_inverse(_next_density(x, df, _within("nc", special.ncx2_nc(p, x, df))))
 
 
 def ncx2_nc_ddf(p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
     """Derivative of ``ncx2_nc`` in df, by a difference quotient."""
-    return _shift_ddf(x, df, special.ncx2_nc(p, x, df))
+    return _shift_ddf(x, df, _within("nc", special.ncx2_nc(p, x, df)))
 
 
 def ncx2_nc_dx(p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
     """Derivative of ``ncx2_nc`` in x."""
-    return _inverse(_ratio(x, df, special.ncx2_nc(p, x, df)))
+    return _inverse(_ratio(x, df, _within("nc", special.ncx2_nc(p, x, df))))
 
 
 def ncx2_nc_sf_dp(p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
     """Derivative of ``ncx2_nc_sf`` in p."""
-    return _inverse(_next_density(x, df, special.ncx2_nc_sf(p, x, df)))
+    return _inverse(_next_density(x, df, _within("nc", special.ncx2_nc_sf(p, x, df))))
 
 
 def ncx2_nc_sf_ddf(p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
     """Derivative of ``ncx2_nc_sf`` in df, by a difference quotient."""
-    return _shift_ddf(x, df, special.ncx2_nc_sf(p, x, df))
+    return _shift_ddf(x, df, _within("nc", special.ncx2_nc_sf(p, x, df)))
 
 
 def ncx2_nc_sf_dx(p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
     """Derivative of ``ncx2_nc_sf`` in x."""
-    return _inverse(_ratio(x, df, special.ncx2_nc_sf(p, x, df)))
+    return _inverse(_ratio(x, df, _within("nc", special.ncx2_nc_sf(p, x, df))))
 
 
 def ncx2_nc_exp_dlog_p(log_p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
     """Derivative of ``ncx2_nc_exp`` in log_p."""
-    nc = special.ncx2_nc_exp(log_p, x, df)
+    nc = _within("nc", special.ncx2_nc_exp(log_p, x, df))
     return -_inverse(_over_cdf(x, df, nc) * _ratio(x, df, nc))
 
 
 def ncx2_nc_exp_ddf(log_p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
     """Derivative of ``ncx2_nc_exp`` in df, by a difference quotient."""
-    return _shift_ddf(x, df, special.ncx2_nc_exp(log_p, x, df))
+    return _shift_ddf(x, df, _within("nc", special.ncx2_nc_exp(log_p, x, df)))
 
 
 def ncx2_nc_exp_dx(log_p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
     """Derivative of ``ncx2_nc_exp`` in x."""
-    return _inverse(_ratio(x, df, special.ncx2_nc_exp(log_p, x, df)))
+    return _inverse(_ratio(x, df, _within("nc", special.ncx2_nc_exp(log_p, x, df))))
 
 
 def ncx2_nc_sf_exp_dlog_p(log_p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
     """Derivative of ``ncx2_nc_sf_exp`` in log_p."""
-    nc = special.ncx2_nc_sf_exp(log_p, x, df)
+    nc = _within("nc", special.ncx2_nc_sf_exp(log_p, x, df))
     return _inverse(_over_sf(x, df, nc) * _ratio(x, df, nc))
 
 
 def ncx2_nc_sf_exp_ddf(log_p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
     """Derivative of ``ncx2_nc_sf_exp`` in df, by a difference quotient."""
-    return _shift_ddf(x, df, special.ncx2_nc_sf_exp(log_p, x, df))
+    return _shift_ddf(x, df, _within("nc", special.ncx2_nc_sf_exp(log_p, x, df)))
 
 
 def ncx2_nc_sf_exp_dx(log_p: ArrayLike, x: ArrayLike, df: ArrayLike) -> Floats:
     """Derivative of ``ncx2_nc_sf_exp`` in x."""
-    return _inverse(_ratio(x, df, special.ncx2_nc_sf_exp(log_p, x, df)))
+    return _inverse(_ratio(x, df, _within("nc", special.ncx2_nc_sf_exp(log_p, x, df))))
 
 
 def ncx2_df_dp(p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_df`` in p, by a difference quotient."""
-    return _inverse(ncx2_cdf_ddf(x, special.ncx2_df(p, x, nc), nc))
+    return _inverse(ncx2_cdf_ddf(x, _within("df", special.ncx2_df(p, x, nc)), nc))
 
 
 def ncx2_df_dx(p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_df`` in x, by a difference quotient."""
-    return _degrees_dx(x, special.ncx2_df(p, x, nc), nc)
+    return _degrees_dx(x, _within("df", special.ncx2_df(p, x, nc)), nc)
 
 
 def ncx2_df_dnc(p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_df`` in nc, by a difference quotient."""
-    return _degrees_dnc(x, special.ncx2_df(p, x, nc), nc)
+    return _degrees_dnc(x, _within("df", special.ncx2_df(p, x, nc)), nc)
 
 
 def ncx2_df_exp_dlog_p(log_p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_df_exp`` in log_p, by a difference quotient."""
-    return _inverse(ncx2_logcdf_ddf(x, special.ncx2_df_exp(log_p, x, nc), nc))
+    return _inverse(
+        ncx2_logcdf_ddf(x, _within("df", special.ncx2_df_exp(log_p, x, nc)), nc)
+    )
 
 
 def ncx2_df_exp_dx(log_p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_df_exp`` in x, by a difference quotient."""
-    return _degrees_dx(x, special.ncx2_df_exp(log_p, x, nc), nc)
+    return _degrees_dx(x, _within("df", special.ncx2_df_exp(log_p, x, nc)), nc)
 
 
 def ncx2_df_exp_dnc(log_p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_df_exp`` in nc, by a difference quotient."""
-    return _degrees_dnc(x, special.ncx2_df_exp(log_p, x, nc), nc)
+    return _degrees_dnc(x, _within("df", special.ncx2_df_exp(log_p, x, nc)), nc)
 
 
 def ncx2_df_sf_dp(p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_df_sf`` in p, by a difference quotient."""
-    return _inverse(ncx2_sf_ddf(x, special.ncx2_df_sf(p, x, nc), nc))
+    return _inverse(ncx2_sf_ddf(x, _within("df", special.ncx2_df_sf(p, x, nc)), nc))
 
 
 def ncx2_df_sf_dx(p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_df_sf`` in x, by a difference quotient."""
-    return _degrees_dx(x, special.ncx2_df_sf(p, x, nc), nc)
+    return _degrees_dx(x, _within("df", special.ncx2_df_sf(p, x, nc)), nc)
 
 
 def ncx2_df_sf_dnc(p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_df_sf`` in nc, by a difference quotient."""
-    return _degrees_dnc(x, special.ncx2_df_sf(p, x, nc), nc)
+    return _degrees_dnc(x, _within("df", special.ncx2_df_sf(p, x, nc)), nc)
 
 
 def ncx2_df_sf_exp_dlog_p(log_p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_df_sf_exp`` in log_p, by a difference quotient."""
-    return _inverse(ncx2_logsf_ddf(x, special.ncx2_df_sf_exp(log_p, x, nc), nc))
+    return _inverse(
+        ncx2_logsf_ddf(x, _within("df", special.ncx2_df_sf_exp(log_p, x, nc)), nc)
+    )
 
 
 def ncx2_df_sf_exp_dx(log_p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_df_sf_exp`` in x, by a difference quotient."""
-    return _degrees_dx(x, special.ncx2_df_sf_exp(log_p, x, nc), nc)
+    return _degrees_dx(x, _within("df", special.ncx2_df_sf_exp(log_p, x, nc)), nc)
 
 
 def ncx2_df_sf_exp_dnc(log_p: ArrayLike, x: ArrayLike, nc: ArrayLike) -> Floats:
     """Derivative of ``ncx2_df_sf_exp`` in nc, by a difference quotient."""
-    return _degrees_dnc(x, special.ncx2_df_sf_exp(log_p, x, nc), nc)
+    return _degrees_dnc(x, _within("df", special.ncx2_df_sf_exp(log_p, x, nc)), nc)
 
 
 def ndtr_dz(z: ArrayLike) -> Floats:
@@ -490,7 +524,7 @@ def _law(m: ArrayLike, a: ArrayLike, b: ArrayLike) -> tuple[Array, Array, Array]
 
 def marcum_q_db(m: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
     """Derivative of ``marcum_q`` in b, from the rounded squares."""
-    return -2 * np.multiply(b, special.ncx2_pdf(*_law(m, a, b)))
+    return -2 * _times(b, special.ncx2_pdf(*_law(m, a, b)))
 
 
 def marcum_q_da(m: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
@@ -511,7 +545,7 @@ def marcum_logq_da(m: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
 
 def marcum_p_db(m: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
     """Derivative of ``marcum_p`` in b, from the rounded squares."""
-    return 2 * np.multiply(b, special.ncx2_pdf(*_law(m, a, b)))
+    return 2 * _times(b, special.ncx2_pdf(*_law(m, a, b)))
 
 
 def marcum_p_da(m: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
@@ -521,13 +555,13 @@ def marcum_p_da(m: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
 
 def marcum_logp_db(m: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
     """Derivative of ``marcum_logp`` in b, from the rounded squares."""
-    return 2 * np.multiply(b, _over_cdf(*_law(m, a, b)))
+    return 2 * _times(b, _over_cdf(*_law(m, a, b)))
 
 
 def marcum_logp_da(m: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
     """Derivative of ``marcum_logp`` in a, from the rounded squares."""
     law = _law(m, a, b)
-    return -2 * np.multiply(a, _over_cdf(*law) * _ratio(*law))
+    return -2 * np.multiply(a, _times_ratio(_over_cdf(*law), *law))
 
 
 def __dir__() -> list[str]:

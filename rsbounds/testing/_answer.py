@@ -25,7 +25,7 @@ from rsbounds.schemes import Option
 from rsbounds.special import ndtri
 from rsbounds.testing._bound import SUMMED, chances, compositions
 from rsbounds.testing._properties import Property, hold, quiet, refuses, require
-from rsbounds.testing._rows import ROWS, Rows, again, inputs_near, linear
+from rsbounds.testing._rows import ROWS, RunsOfAnswer, again, inputs_near, linear
 
 Probabilities = NDArray[np.float64]
 Wrong = Callable[[Answered, int, Probabilities], Any]
@@ -203,7 +203,7 @@ def check_answer(
     if answer.classifies and returned is None:
         hold(entry, case, VOTED)
     ready = case.model if sampler is None else sampler(case.model)
-    with Rows(answer, ready, data, dict(numbers or {})) as rows:
+    with RunsOfAnswer(answer, ready, data, dict(numbers or {})) as rows:
         hold(entry, rows, (*ROWS, tells_what_was_recorded, reports))
 
 
@@ -535,7 +535,7 @@ VOTED: tuple[Property[AnswerCase], ...] = (
 # --- in rows
 
 
-def tells_what_was_recorded(rows: Rows) -> None:
+def tells_what_was_recorded(rows: RunsOfAnswer) -> None:
     """The fingerprint that a row holds is the one that its model leaves."""
     procedure = Procedure(**{"n0": 50, "n": 400, "alpha": 0.01, **rows.numbers})
     job = job_of(rows.answer, procedure).with_model(rows.model)
@@ -550,7 +550,7 @@ def tells_what_was_recorded(rows: Rows) -> None:
         )
 
 
-def reports(rows: Rows) -> None:
+def reports(rows: RunsOfAnswer) -> None:
     """A report shows None, for accuracies, or a summary of its own."""
     read: list[Row] = list(read_rows(rows.whole))
     parameters = rows.answer.describe()

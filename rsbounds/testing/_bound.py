@@ -22,7 +22,7 @@ from rsbounds.confidence.internal import Look
 from rsbounds.schemes import gaussian, splitting
 from rsbounds.special import ndtri
 from rsbounds.testing._properties import Property, hold, quiet, refuses, require
-from rsbounds.testing._rows import ROWS, Rows, inputs_near, linear
+from rsbounds.testing._rows import ROWS, RunsOfAnswer, inputs_near, linear
 
 #: What the sum of a few hundred probabilities in float64 may be off by.
 SUMMED = 1e-12
@@ -128,7 +128,7 @@ def check_bound(bound: Bound) -> None:
         scheme = splitting(0.5, 255)
         numbers["n"] = scheme.outcomes
     answer = TopClass(scheme)
-    with Rows(answer, linear(x.size), inputs_near(x), numbers) as rows:
+    with RunsOfAnswer(answer, linear(x.size), inputs_near(x), numbers) as rows:
         hold(entry, rows, ROWS)
 
 

@@ -65,7 +65,7 @@ def inputs_near(
 
 
 @dataclass
-class Rows:
+class RunsOfAnswer:
     """Runs of an answer on a few inputs, in a folder that is removed at the end."""
 
     answer: Answer
@@ -143,7 +143,7 @@ def require_same(expected: Sequence[Row], rows: Sequence[Row], what: str) -> Non
             )
 
 
-def states_whose_certificates_they_are(rows: Rows) -> None:
+def states_whose_certificates_they_are(rows: RunsOfAnswer) -> None:
     """Rows state the scope that rsbounds stands for, and no more."""
     manifest = results.Manifest.read(rows.whole)
     samplers = rows.answer.samplers(rows.model)
@@ -153,7 +153,7 @@ def states_whose_certificates_they_are(rows: Rows) -> None:
         require(row.scope == expected, f"scope is {row.scope!r}, not {expected!r}")
 
 
-def resumes_after_a_cut(rows: Rows) -> None:
+def resumes_after_a_cut(rows: RunsOfAnswer) -> None:
     """A run that was killed in the middle goes on to the same rows."""
     path = rows.run("cut", max=INPUTS // 2)
     text = path.read_text()
@@ -162,7 +162,7 @@ def resumes_after_a_cut(rows: Rows) -> None:
     require_same(timeless(rows.whole), timeless(path), "after a cut")
 
 
-def joins_shards(rows: Rows) -> None:
+def joins_shards(rows: RunsOfAnswer) -> None:
     """Shards hold the same rows as one file."""
     shards = [rows.run(f"shard-{i}", shard=f"{i}/2") for i in range(2)]
     joined = [row for shard in shards for row in timeless(shard)]
@@ -170,7 +170,7 @@ def joins_shards(rows: Rows) -> None:
     require_same(timeless(rows.whole), joined, "in shards")
 
 
-def gives_its_rows_again(rows: Rows) -> None:
+def gives_its_rows_again(rows: RunsOfAnswer) -> None:
     """What a row holds of its samples gives the same row, as recertify does."""
     manifest = results.Manifest.read(rows.whole)
     scheme = type(rows.answer.scheme).from_parameters(manifest.parameters)
@@ -205,7 +205,7 @@ def again(answer: Answer, scheme: Any, description: Any) -> Answer:
     return type(answer).from_parameters(parameters, scheme)
 
 
-def is_verified_or_refused(rows: Rows) -> None:
+def is_verified_or_refused(rows: RunsOfAnswer) -> None:
     """Verify proves the rows where it has a proof, and else refuses in one line."""
     need("flint", "a suite")
     if rows.is_proved:
@@ -221,7 +221,7 @@ def is_verified_or_refused(rows: Rows) -> None:
     raise AssertionError(f"verify passes rows that it can't prove: {audit}")
 
 
-def takes_bits_of_the_system(rows: Rows) -> None:
+def takes_bits_of_the_system(rows: RunsOfAnswer) -> None:
     """Noise of the operating system's bits is certified and proved, or refused."""
     if find_spec("cryptography") is None:
         return
@@ -241,7 +241,7 @@ def takes_bits_of_the_system(rows: Rows) -> None:
         require(not findings, f"{len(findings)} findings, the first {findings[:1]}")
 
 
-def is_found_when_forged(rows: Rows) -> None:
+def is_found_when_forged(rows: RunsOfAnswer) -> None:
     """Whatever column of a row is changed, verify finds it."""
     if not rows.is_proved:
         return
@@ -267,7 +267,7 @@ def is_found_when_forged(rows: Rows) -> None:
         )
 
 
-def is_found(path: Path, rows: Rows) -> bool:
+def is_found(path: Path, rows: RunsOfAnswer) -> bool:
     """Whether verify finds something, without the model or else with it."""
     try:
         if verify(path, data=rows.data).findings:
@@ -296,7 +296,7 @@ def changed(column: str, cell: str) -> str:
     return f"{cell[: last.start()]}{int(last[1]) + 1}{last[2]}"
 
 
-ROWS: tuple[Property[Rows], ...] = (
+ROWS: tuple[Property[RunsOfAnswer], ...] = (
     states_whose_certificates_they_are,
     resumes_after_a_cut,
     joins_shards,

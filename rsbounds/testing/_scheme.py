@@ -11,7 +11,7 @@ from rsbounds.answers import TopClass
 from rsbounds.sampling import Sampler
 from rsbounds.schemes import Scheme
 from rsbounds.testing._properties import hold
-from rsbounds.testing._rows import ROWS, Rows, inputs_near, linear
+from rsbounds.testing._rows import ROWS, RunsOfAnswer, inputs_near, linear
 from rsbounds.testing._scheme_case import (
     SchemeCase,
 )
@@ -95,5 +95,7 @@ def check_scheme(
     else:
         hold(entry, case, CHANCES if scheme.whole else NOISE)
     data = inputs_near(case.x, function) if data is None else data
-    with Rows(TopClass(scheme), case.sampler_of(function), data, numbers) as rows:
+    with RunsOfAnswer(
+        TopClass(scheme), case.sampler_of(function), data, numbers
+    ) as rows:
         hold(entry, rows, ROWS)

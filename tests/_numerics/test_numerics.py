@@ -267,4 +267,10 @@ def test_a_tensor_with_a_gradient_is_refused_by_its_argument():
     ):
         with pytest.raises(ArgumentError, match="x must be plain numbers, detached"):
             as_floats("x", value)
+        with pytest.raises(ArgumentError, match="k must be plain numbers, detached"):
+            as_integers("k", value)
+        with pytest.raises(ArgumentError, match="z must be plain numbers, detached"):
+            special.ndtr(value)
     assert as_floats("x", torch.ones(2)).tolist() == [1, 1]
+    with pytest.raises(ArgumentError, match="k must be plain numbers, detached"):
+        as_integers("k", torch.ones(2, device="meta"))

@@ -526,7 +526,9 @@ def test_no_input_is_calibrated_on_and_certified(calibrated, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--threshold", "--alpha"])
-def test_a_calibration_is_not_said_of_other_numbers(calibrated, tmp_path, option):
+def test_a_calibration_is_not_said_of_other_numbers(
+    calibrated, tmp_path, option, capsys
+):
     path, again = tmp_path / "flags.tsv", tmp_path / "again.tsv"
     certify_dataset(score, BENIGN[19:], calibrated, out=path, **NUMBERS)
     words = ["recertify", str(path), option, "0.3", "--out", str(again)]
@@ -534,6 +536,9 @@ def test_a_calibration_is_not_said_of_other_numbers(calibrated, tmp_path, option
     notes = " ".join(read(again).notes())
     assert "probability 0.2 at most" not in notes
     assert f"the calibration of the threshold had {option.strip('-')}" in notes
+    said = capsys.readouterr().out.splitlines()  # it was one line, with a \\n in it
+    assert said[0] == f"{again}: 21 rows certified again"
+    assert len(said) == (2 if option == "--threshold" else 1)
     # the record also says which noise the samples are of
     drawn = audit.verify(again, data=BENIGN[19:], model=score, rerun=3)
     assert drawn.findings == ()

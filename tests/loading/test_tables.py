@@ -330,6 +330,13 @@ def test_a_column_without_a_name_is_no_input(path, name):
         read_table(frame, "y")
 
 
+def test_a_column_whose_name_begins_with_a_space_is_seen(path):
+    """It said that the target must be of the columns a, y and not 'y'."""
+    path.write_text("a, y\n1.5,yes\n0.5,no\n")
+    with pytest.raises(ArgumentError, match="columns 'a', ' y'; got 'y'"):
+        read_table(path, "y")
+
+
 @pytest.mark.parametrize("first", ["1.5,2.5,0", "5,3,1", "0,1,-1"])
 def test_a_row_of_numbers_is_no_line_of_names(path, first):
     path.write_text(f"{first}\n1.0,2.0,1\n2.0,1.0,0\n")

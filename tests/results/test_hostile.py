@@ -3,6 +3,7 @@ marked.
 """
 
 import errno
+import gzip
 import json
 import os
 import re
@@ -261,3 +262,17 @@ def test_a_damaged_manifest_is_one_line_in_every_command(finished, capsys):
         arguments(),
     ):
         one_line(capsys, argv, "out.tsv", "data lacks inputs")
+
+
+@pytest.mark.parametrize(
+    ("packed", "said"),
+    [
+        (gzip.compress, "UTF-8; got a gzip archive: unpack it first"),
+        (lambda content: content.decode().encode("utf-16"), "UTF-8; got UTF-16: save"),
+        (lambda content: content + b"\xff", "UTF-8$"),
+    ],
+)
+def test_text_that_is_packed_is_told_how_to_unpack(path, packed, said):
+    path.write_bytes(packed(path.read_bytes()))
+    with pytest.raises(ValueError, match=said):
+        read(path)

@@ -189,3 +189,54 @@ def test_limits_and_arguments():
     assert derivatives.log_ndtr_dz(np.inf) == 0
     with pytest.raises(ValueError, match=r"^nc must be in"):
         derivatives.ncx2_logsf_dnc(1.0, 2.0, -1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "point"),
+    [
+        ("ncx2_cdf_ddf", (0.0, 5.0, 2.0)),
+        ("ncx2_cdf_ddf", (np.inf, 5.0, 2.0)),
+        ("ncx2_sf_ddf", (np.inf, 5.0, 2.0)),
+        ("ncx2_logcdf_ddf", (np.inf, 5.0, 2.0)),
+        ("ncx2_logsf_ddf", (0.0, 5.0, 2.0)),
+        ("ncx2_cdf_dnc", (np.inf, 5.0, 2.0)),
+        ("ncx2_sf_dnc", (np.inf, 5.0, 2.0)),
+        ("ncx2_logcdf_dnc", (np.inf, 5.0, 2.0)),
+        ("ncx2_pdf_dnc", (np.inf, 5.0, 2.0)),
+        ("ncx2_pdf_dx", (np.inf, 5.0, 2.0)),
+        ("marcum_q_da", (2.0, 3.0, np.inf)),
+        ("marcum_q_db", (2.0, 3.0, np.inf)),
+        ("marcum_p_da", (2.0, 3.0, np.inf)),
+        ("marcum_p_db", (2.0, 3.0, np.inf)),
+        ("marcum_logp_da", (2.0, 3.0, np.inf)),
+        ("marcum_logp_db", (2.0, 3.0, np.inf)),
+    ],
+)
+def test_a_probability_that_stays_0_or_1_has_slope_0(name, point):
+    """They were NaN, and with them the gradient of every sum they were part of."""
+    assert getattr(derivatives, name)(*point) == 0
+
+
+IN_PARAMETERS = [
+    name for name in derivatives.__all__ if name.startswith(("ncx2_nc_", "ncx2_df_"))
+]
+
+
+@pytest.mark.parametrize("name", IN_PARAMETERS)
+def test_an_inverse_that_is_a_limit_has_no_derivative(name):
+    """It was an error about a noncentrality or df, of a call that has none."""
+    function, _ = split(name)
+    log = function.endswith("_exp")
+    last = 0.0 if function.startswith("ncx2_df") else 2.0
+    inside = -1.3 if log else 0.3
+    seen = 0
+    for end in (-np.inf, 0.0) if log else (0.0, 1.0):
+        with np.errstate(invalid="ignore"):
+            value = getattr(special, function)(end, 5.0, last)
+        if value == np.inf or (value == 0 and last == 0):
+            seen += 1
+            with np.errstate(invalid="ignore"):
+                slopes = getattr(derivatives, name)([end, inside], 5.0, last)
+            assert np.isnan(slopes[0])
+            assert np.isfinite(slopes[1])
+    assert seen

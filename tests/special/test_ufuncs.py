@@ -107,6 +107,9 @@ def test_arrays_of_other_libraries():
         np.testing.assert_array_equal(result.values, expected)
     with pytest.raises(ArgumentError, match=r"^df must be .* in .*; got -1\.0$"):
         special.ncx2_cdf(x, -1, 10.0)
+    for number in (True, 10**400):
+        with pytest.raises(ArgumentError, match=r"^df must be real numbers; got "):
+            special.ncx2_cdf(x, number, 10.0)
 
 
 def test_series_and_frames_keep_their_index():
