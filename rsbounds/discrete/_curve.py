@@ -408,11 +408,13 @@ class Curve(ABC):
 
     def _is_quicker_by_rows(self, ways: Ways) -> bool:
         """Whether ways are of several kinds, and many or of many regions."""
-        # the first line decides most calls, which take microseconds
-        if self.kinds == 1 or not ways.are_mixed or not self.alike:
+        if self.kinds == 1 or not self.alike:
             return False
-        work = ways.number * (_REGIONS_ALONE + self.size(ways.middle))
-        return work > _FEW and self.size(ways.containing) <= _WIDEST
+        together = ways.containing
+        regions = self.size(together)
+        if ways.number * (_REGIONS_ALONE + regions) <= _FEW or regions > _WIDEST:
+            return False
+        return sum(map(bool, together)) > 1
 
     @cached_property
     def _rows(self) -> list[Rows]:

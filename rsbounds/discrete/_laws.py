@@ -151,18 +151,19 @@ class _Row(NamedTuple):
 
     def within(self, start: int, end: int) -> Array:
         """The masses of places that contain all of them."""
-        if (start, end) == (self.start, self.end):
-            return self.masses
         masses = np.zeros(end - start)
         masses[self.start - start : self.end - start] = self.masses
         return masses
 
 
 def _of_rows(mass: _Row, shifted: _Row) -> PairedLaw:
-    start, end = min(mass.start, shifted.start), max(mass.end, shifted.end)
+    masses, shifted_masses = mass.masses, shifted.masses
+    if mass.start != shifted.start or masses.size != shifted_masses.size:
+        start, end = min(mass.start, shifted.start), max(mass.end, shifted.end)
+        masses, shifted_masses = mass.within(start, end), shifted.within(start, end)
     return PairedLaw(
-        mass=mass.within(start, end),
-        shifted_mass=shifted.within(start, end),
+        mass=masses,
+        shifted_mass=shifted_masses,
         outside=0.0,
         error=max(mass.error, shifted.error),
         lost=mass.lost + shifted.lost,

@@ -37,6 +37,8 @@ class Ways(NamedTuple):
     @property
     def number(self) -> int:
         """How many ways there are."""
+        if not self.groups:
+            return 1
         return math.prod(
             math.comb(total + len(kinds) - 1, len(kinds) - 1)
             for total, kinds in self.groups
@@ -46,12 +48,6 @@ class Ways(NamedTuple):
     def changes(self) -> int:
         """How many changes there are of all kinds together."""
         return sum(self.fixed) + sum(total for total, _ in self.groups)
-
-    @property
-    def are_mixed(self) -> bool:
-        """Whether changes may be of several kinds."""
-        split_over = sum(len(kinds) for total, kinds in self.groups if total)
-        return split_over + sum(map(bool, self.fixed)) > 1
 
     @property
     def middle(self) -> Counts:

@@ -73,13 +73,18 @@ public:
 
     explicit Event(double lacks) : q(lacks) {}
 
-    // for other regions, from the t that was best for those before
-    void begin() {
+    // for other regions, from the t that was best for those before; `missing` is what
+    // rows have no regions of at x'
+    void begin(double missing) {
         low = {0, 1 - q};
         high = {1, -q};
         least = 0;
-        most = 1 - q;
+        // what is sure, or nearly, has what x produces with chances too small for rows
+        besides = q > 1e-250 ? 0 : missing;
+        most = 1 - q + besides;
     }
+
+    double gap() const { return most - besides - least; }
 
     void refine(const Row* rows, Index k) {
         const Sums at = sums(rows, k, std::log(t));
@@ -91,7 +96,7 @@ public:
         }
         (line.slope > 0 ? low : high) = line;
         t = (high.start - low.start) / (low.slope - high.slope);
-        most = low.start + t * low.slope;
+        most = low.start + t * low.slope + besides;
         if (!(t > 0)) t = best;
     }
 
@@ -102,7 +107,7 @@ private:
         double start, slope;
     };
 
-    double q, t = 1, best = 1;
+    double q, t = 1, best = 1, besides = 0;
     Line low{0, 1}, high{1, 0};
 };
 
@@ -110,10 +115,6 @@ private:
 // the top class twice
 struct Question {
     double top, rest;
-
-    // An event that is sure, or nearly, has what x produces with chances too small for
-    // rows; so there is no sure no.
-    bool is_sure() const { return !(std::min(top, rest) > 1e-250); }
 
     bool easier(const Question& other) const {
         return top <= other.top && rest <= other.rest;
@@ -148,6 +149,8 @@ public:
     // Boxes of ways are looked at by the changes that contain all of a box, which is
     // halved where these are not sure to hold; one way alone decides.
     Answer operator()(const Question& question) {
+        // both what the top class keeps and what the others gain may be below the margin
+        if (!one && std::min(question.top, question.rest) < 8 * margin) return unsure;
         Event top(question.top), rest(question.rest);
         Answer result = yes;
         std::vector<Box> stack{{std::vector<std::int64_t>(ends.size()), ends}};
@@ -160,7 +163,7 @@ public:
             const Answer answer = look(counts, top, rest, single);
             if (answer == yes) continue;
             if (single) {
-                if (answer == unsure || question.is_sure()) {
+                if (answer == unsure) {
                     result = unsure;
                     continue;
                 }
@@ -219,8 +222,10 @@ private:
         std::sort(rows.begin(), rows.begin() + number,
                   [](const Row& a, const Row& b) { return a.size > b.size; });
         const double edge = one ? 0.5 : 1.0;
-        top.begin();
-        rest.begin();
+        double present = 1;
+        for (Index i = 0; i < number; ++i) present *= rows[i].below[rows[i].size];
+        top.begin(1 - present);
+        rest.begin(1 - present);
         if (one) rest.least = rest.most = 0;
         Answer answer = unsure;
         for (int step = 0; step < 100; ++step) {
@@ -229,7 +234,7 @@ private:
                 answer = no;
                 break;
             }
-            const double wide = top.most - top.least, other = rest.most - rest.least;
+            const double wide = top.gap(), other = one ? 0 : rest.gap();
             if (std::max(wide, other) < margin / 8) break;
             (wide >= other ? top : rest).refine(rows.data(), number - 1);
             if (top.least + rest.least > edge + margin) {
