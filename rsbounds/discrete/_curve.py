@@ -408,7 +408,8 @@ class Curve(ABC):
 
     def _is_quicker_by_rows(self, ways: Ways) -> bool:
         """Whether ways are of several kinds, and many or of many regions."""
-        if self.kinds == 1 or not self.alike:
+        one_kind = len(self.worst) == 1 and not any(ways.fixed)
+        if one_kind or not self.alike:
             return False
         together = ways.containing
         regions = self.size(together)

@@ -202,8 +202,8 @@ def _binomial(chances: tuple[float, ...], times: int) -> _Row:
         return _Row(masses, 0, SCALE_ERROR, TINY)
     # not from the end: the chance of no success underflows where that of most does not
     top = min(int((times + 1) * success), times)
-    # by Hoeffding masses further away are below LEAST of the largest one, which is at
-    # least 1/(times + 1) and within 1 of the mean
+    # by Hoeffding all masses further away are below LEAST together, as the largest one
+    # is within 1 of the mean
     reach = 2 + math.isqrt(int(times * (math.log(times + 1) - _LOG_LEAST) / 2) + 1)
     low, high = max(top - reach, 0), min(top + reach, times)
     successes = np.arange(low, high, dtype=np.float64)

@@ -80,6 +80,15 @@ def test_a_sure_event_has_what_rows_have_no_chances_of():
         assert curve.certified(1.0, r) == by_regions(curve, questions, ways)[0]
 
 
+def test_a_sure_event_has_what_products_of_rows_are_too_small_for():
+    """Each row has its masses, and both together at x none that a double holds."""
+    curve = FlipsCurve(1 - 2.0**-42, 1 - 2.0**-33)
+    assert curve.radius(1.0) == math.inf
+    for r in (17, 40):
+        assert curve.certified(1.0, r)
+        assert not curve.certified(math.nextafter(1.0, 0.0), r)
+
+
 def test_near_the_edge_regions_decide():
     """A double below the threshold is not certified, whichever way is the hardest."""
     curve = FlipsCurve(0.48, 0.47)

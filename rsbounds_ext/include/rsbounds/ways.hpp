@@ -71,16 +71,15 @@ class Event {
 public:
     double least = 0, most = 1;
 
-    explicit Event(double lacks) : q(lacks) {}
+    // What is sure, or nearly, has what x produces with chances that no double holds:
+    // there is no upper bound
+    explicit Event(double lacks) : q(lacks), besides(lacks > 1e-250 ? 0 : 1) {}
 
-    // for other regions, from the t that was best for those before; `missing` is what
-    // rows have no regions of at x'
-    void begin(double missing) {
+    // for other regions, from the t that was best for those before
+    void begin() {
         low = {0, 1 - q};
         high = {1, -q};
         least = 0;
-        // what is sure, or nearly, has what x produces with chances too small for rows
-        besides = q > 1e-250 ? 0 : missing;
         most = 1 - q + besides;
     }
 
@@ -107,7 +106,7 @@ private:
         double start, slope;
     };
 
-    double q, t = 1, best = 1, besides = 0;
+    double q, besides, t = 1, best = 1;
     Line low{0, 1}, high{1, 0};
 };
 
@@ -222,10 +221,8 @@ private:
         std::sort(rows.begin(), rows.begin() + number,
                   [](const Row& a, const Row& b) { return a.size > b.size; });
         const double edge = one ? 0.5 : 1.0;
-        double present = 1;
-        for (Index i = 0; i < number; ++i) present *= rows[i].below[rows[i].size];
-        top.begin(1 - present);
-        rest.begin(1 - present);
+        top.begin();
+        rest.begin();
         if (one) rest.least = rest.most = 0;
         Answer answer = unsure;
         for (int step = 0; step < 100; ++step) {
