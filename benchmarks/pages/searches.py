@@ -267,10 +267,9 @@ A call should take {LIMIT:g} s at most. {found}
 
 Noise next to one that forgets its input has radii of many different sizes, and each is
 searched for, from a guess on. The ways to make changes of several kinds are looked at
-together, from the law of each kind ([how](../theory/discrete-noise.md#ways-searches-ends)).
-An array of distances takes the time of each different number of changes
-in it. What would take more is refused or not certified: see
-[ends](../theory/discrete-noise.md#ways-searches-ends).
+together, from the law of each kind. An array of distances takes the time of each
+different number of changes in it. What would take more is refused or not certified: see
+[how, and where it ends](../theory/discrete-noise.md#ways-searches-ends).
 """
 
 
