@@ -173,7 +173,8 @@ def neighbour_radius(
     >>> radii.round(6).tolist()
     [2.0, 0.5]
     """
-    return LabelledAnchors(anchors, labels, norm, k).radius(x, method)[0]
+    memory = LabelledAnchors(anchors, labels, norm, k, copy=False)
+    return memory.radius(x, method)[0]
 
 
 class LocallyBiased:

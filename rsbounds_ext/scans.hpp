@@ -65,13 +65,18 @@ PyObject* without_gil(F f) {
     Py_RETURN_NONE;
 }
 
-inline bool take_memory(PyObject* points, PyObject* squares, anchors::Memory& memory) {
+inline bool take_points(PyObject* points, anchors::Memory& memory) {
     memory.points = doubles(points, "points");
-    memory.squares = memory.points ? doubles(squares, "squares") : nullptr;
-    if (!memory.squares) return false;
+    if (!memory.points) return false;
     memory.count = length(points, 0);
     memory.dim = length(points, 1);
     return true;
+}
+
+inline bool take_memory(PyObject* points, PyObject* squares, anchors::Memory& memory) {
+    if (!take_points(points, memory)) return false;
+    memory.squares = doubles(squares, "squares");
+    return memory.squares != nullptr;
 }
 
 inline bool take_products(PyObject* x, PyObject* dots, PyObject* minima,
@@ -112,39 +117,39 @@ inline PyObject* knn_means(PyObject*, PyObject* arguments) {
     return without_gil([&] { anchors::knn_means(products, memory, k, skip, means); });
 }
 
-inline PyObject* spreads(PyObject*, PyObject* arguments) {
-    PyObject *points, *squares, *centre, *out;
-    double norm;
+inline PyObject* box(PyObject*, PyObject* arguments) {
+    PyObject *points, *low, *high, *sums;
     anchors::Memory memory{};
-    if (!PyArg_ParseTuple(arguments, "OOOdO", &points, &squares, &centre, &norm, &out) ||
-        !take_memory(points, squares, memory))
+    if (!PyArg_ParseTuple(arguments, "OOOO", &points, &low, &high, &sums) ||
+        !take_points(points, memory))
         return nullptr;
-    const double* const middle = doubles(centre, "centre");
-    double* const bounds = middle ? doubles(out, "out") : nullptr;
-    if (!bounds) return nullptr;
-    return without_gil([&] {
-        of_norm(norm, [&](auto length) {
-            anchors::spreads<decltype(length)::value>(memory, middle, bounds);
-        });
-    });
+    double* const least = doubles(low, "low");
+    double* const most = least ? doubles(high, "high") : nullptr;
+    double* const total = most ? doubles(sums, "sums") : nullptr;
+    if (!total) return nullptr;
+    return without_gil([&] { anchors::box(memory, least, most, total); });
 }
 
 inline PyObject* encode(PyObject*, PyObject* arguments) {
-    PyObject *points, *squares, *low, *codes, *lost;
+    PyObject *points, *low, *centre, *codes, *lost, *spreads;
     double step, norm;
     anchors::Memory memory{};
-    if (!PyArg_ParseTuple(arguments, "OOOddOO", &points, &squares, &low, &step, &norm,
-                          &codes, &lost) ||
-        !take_memory(points, squares, memory))
+    if (!PyArg_ParseTuple(arguments, "OOOddOOO", &points, &low, &centre, &step, &norm,
+                          &codes, &lost, &spreads) ||
+        !take_points(points, memory))
         return nullptr;
     const double* const least = doubles(low, "low");
+    const double* const middle = least ? doubles(centre, "centre") : nullptr;
     auto* const bytes =
-        least ? numbers<std::uint8_t>(codes, NPY_UINT8, "codes") : nullptr;
+        middle ? numbers<std::uint8_t>(codes, NPY_UINT8, "codes") : nullptr;
     double* const off = bytes ? doubles(lost, "lost") : nullptr;
-    if (!off) return nullptr;
+    double* const far = off ? doubles(spreads, "spreads") : nullptr;
+    if (!far) return nullptr;
+    const Index width = length(codes, 1);
     return without_gil([&] {
         of_norm(norm, [&](auto length) {
-            anchors::encode<decltype(length)::value>(memory, least, step, bytes, off);
+            anchors::encode<decltype(length)::value>(memory, least, middle, step, bytes,
+                                                     width, off, far);
         });
     });
 }
@@ -171,6 +176,7 @@ inline PyObject* neighbour_radii(PyObject*, PyObject* arguments) {
     bounds.codes = numbers<std::uint8_t>(codes, NPY_UINT8, "codes");
     bounds.lost = bounds.codes ? doubles(lost, "lost") : nullptr;
     if (!bounds.lost) return nullptr;
+    bounds.width = length(codes, 1);
     bounds.step = step;
     double* const out = doubles(radii, "radii");
     Index* const indices =
@@ -379,10 +385,11 @@ static PyMethodDef methods[] = {
      "block_minima(dots, squares, minima): fills minima"},
     {"knn_means", knn_means, METH_VARARGS,
      "knn_means(x, dots, minima, slacks, points, squares, k, skip, out): fills out"},
-    {"spreads", spreads, METH_VARARGS,
-     "spreads(points, squares, centre, norm, out): fills out"},
+    {"box", box, METH_VARARGS,
+     "box(points, low, high, sums): fills the last three"},
     {"encode", encode, METH_VARARGS,
-     "encode(points, squares, low, step, norm, codes, lost): fills codes and lost"},
+     "encode(points, low, centre, step, norm, codes, lost, spreads): fills the last "
+     "three"},
     {"neighbour_radii", neighbour_radii, METH_VARARGS,
      "neighbour_radii(x, dots, minima, slacks, points, squares, labels, low, high, "
      "spreads, codes, lost, step, norm, tight, radii, nearest): fills the last two"},

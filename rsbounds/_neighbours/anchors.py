@@ -32,6 +32,7 @@ Labels = NDArray[np.int64]
 #: and those of the rest.
 ERROR = 40 * EPS
 _BLOCK = 64  # anchors in a block, of whose products kernels take the least
+_GROUP = 32  # codes that kernels compare at once
 _LARGEST = 1e100  # squares of coordinates stay far from overflow
 _PRODUCTS = 2**24  # held at a time: 128 MiB; with fewer rows BLAS loses 10 %
 _LEAST_STEP = 1e-290  # multiples of it keep their digits
@@ -59,18 +60,41 @@ class Piece(NamedTuple):
     products: Products
 
 
-class Anchors:
-    """Points (N, d) and their squared norms, in arrays that no caller can change."""
+class Box(NamedTuple):
+    """The least, the largest and the mean of each coordinate of some points."""
 
-    def __init__(self, points: ArrayLike) -> None:
+    low: Array
+    high: Array
+    mean: Array
+
+
+def box(points: Array) -> Box:
+    """The box around points (N, d); a mean is NaN where some point has NaN."""
+    low, high, sums = np.empty((3, points.shape[1]))
+    kernels.box(points, low, high, sums)
+    return Box(low, high, sums / len(points))
+
+
+class Anchors:
+    """Points (N, d) and their squared norms, in arrays that no caller can change.
+
+    ``copy=False`` is for those that are not kept beyond a call.
+    """
+
+    def __init__(self, points: ArrayLike, *, copy: bool = True) -> None:
         on_cpu = on_host("anchors", points)
-        points = as_floats("anchors", on_cpu, -_LARGEST, _LARGEST, nan=False)
+        points = as_floats("anchors", on_cpu)
         if points.ndim != 2 or 0 in points.shape:
             raise ArgumentError(
                 "anchors", f"must have shape (N, d), N and d >= 1; got {points.shape}"
             )
-        shared = np.may_share_memory(points, np.asarray(on_cpu))
+        shared = copy and np.may_share_memory(points, np.asarray(on_cpu))
         self.points = np.array(points, order="C", copy=shared or None)
+        self.box = box(self.points)
+        inside = np.maximum(-self.box.low, self.box.high) <= _LARGEST
+        if not (inside & ~np.isnan(self.box.mean)).all():
+            # refuses
+            self.points = as_floats("anchors", on_cpu, -_LARGEST, _LARGEST, nan=False)
         self.squares = np.einsum("nd,nd->n", self.points, self.points)
         self._largest = np.sqrt(self.squares.max())
 
@@ -137,21 +161,19 @@ class Bounds(NamedTuple):
     step: float
 
 
-def encode(
-    points: Array, squares: Array, low: Array, high: Array, norm: float
-) -> tuple[NDArray[np.uint8], Array, float]:
-    """Codes of points in the box, what they lose, and the step between codes."""
+def bounds(points: Array, around: Box, norm: float) -> Bounds:
+    """What bounds distances between points in the dual of the norm."""
     count, dim = points.shape
-    width = float((high - low).max())
+    width = float((around.high - around.low).max())
     step = max(width / 255, _LEAST_STEP)
-    codes = np.empty((count, dim), np.uint8)
-    lost = np.empty(count)
-    kernels.encode(points, squares, low, step, norm, codes, lost)
+    codes = np.empty((count, -(-dim // _GROUP) * _GROUP), np.uint8)
+    lost, spreads = np.empty((2, count))
+    kernels.encode(points, around.low, around.mean, step, norm, codes, lost, spreads)
     # the length's own rounding, that of each side, computed at the box's width, and
     # sides whose squares are 0
     lost = lost * (1 + 2 * dim * EPS) + 2 * dim * EPS * max(width, step)
     lost += dim * _SQUARES_TO_NOTHING
-    return codes, lost, step
+    return Bounds(around.low, around.high, spreads, codes, lost, step)
 
 
 class LabelledAnchors(Anchors):
@@ -161,9 +183,15 @@ class LabelledAnchors(Anchors):
     """
 
     def __init__(
-        self, anchors: ArrayLike, labels: ArrayLike, norm: PowerOrDual, k: int = 1
+        self,
+        anchors: ArrayLike,
+        labels: ArrayLike,
+        norm: PowerOrDual,
+        k: int = 1,
+        *,
+        copy: bool = True,
     ) -> None:
-        super().__init__(anchors)
+        super().__init__(anchors, copy=copy)
         self.labels = np.array(
             as_integers("labels", on_host("labels", labels), -(2**62))
         )
@@ -237,13 +265,6 @@ class LabelledAnchors(Anchors):
     @np.errstate(under="ignore")  # coordinates may be smaller than any normal double
     def _bounds(self) -> Bounds:
         """What bounds distances between the anchors."""
-        points = self.points
-        low = points.min(axis=0)
-        high = points.max(axis=0)
         norm = self.norm.power
         assert norm is not None  # what is not compiled has no use of bounds
-        coded = encode(points, self.squares, low, high, norm)
-        spreads = np.empty(len(points))
-        centre = points.mean(axis=0)
-        kernels.spreads(points, self.squares, centre, norm, spreads)
-        return Bounds(low, high, spreads, *coded)
+        return bounds(self.points, self.box, norm)

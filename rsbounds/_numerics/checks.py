@@ -317,6 +317,8 @@ def broadcast(**arrays: Any) -> list[Array]:
 def _inside(
     array: NDArray[Any], low: float, high: float, closed: str, nan: bool
 ) -> NDArray[np.bool_]:
+    if nan and closed == "both" and low == -np.inf and high == np.inf:
+        return np.asarray(True)  # whatever they are
     above = array >= low if closed in ("both", "left") else array > low
     below = array <= high if closed in ("both", "right") else array < high
     good: NDArray[np.bool_] = np.asarray(above & below, dtype=bool)

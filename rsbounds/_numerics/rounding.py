@@ -94,3 +94,21 @@ def apart(first: Array, second: Array, eps: float) -> float:
         return 0.0
     # a NaN beside a number, or two infinities: no difference to speak of
     return float(np.nan_to_num(differences[~close], nan=np.inf).max())
+
+
+def require_scored_alone(
+    alone: Array, among: Array, rows: int, eps: float, subject: str, place: str = ""
+) -> None:
+    """ValueError if a row's scores in a batch of its copies aren't those among others.
+
+    ``rows`` is the size of the batch, ``subject`` what a row is, ``place`` where in a
+    run it was asked for.
+    """
+    gap = apart(alone, among, eps)
+    if gap:
+        raise ValueError(
+            f"the model must score each {subject} for itself, without chance; the "
+            f"scores of a {subject} among {rows - 1} others differ by {gap:.3g} from "
+            f"those in a batch of its copies{place} (batch statistics, or random "
+            "layers?)"
+        )

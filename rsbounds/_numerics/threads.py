@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rsbounds._numerics.checks import Floats
+from rsbounds._numerics.errors import ArgumentError
 from rsbounds_ext.kernels import scalar
 
 T = TypeVar("T")
@@ -69,6 +70,20 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def require_started(name: str, number: int) -> None:
+    """ArgumentError for more processes or threads than a machine is asked to start.
+
+    That is four for each of its cores, and 16 on a small machine.
+    """
+    most = max(4 * (os.cpu_count() or 1), 16)
+    if number > most:
+        raise ArgumentError(
+            name,
+            f"must be at most {most} on this machine, four for each core and at least "
+            f"16; got {number}",
+        )
 
 
 @cache

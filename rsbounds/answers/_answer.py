@@ -82,7 +82,7 @@ class Answer:
         How many samples are drawn unless a procedure says otherwise.
     excluded : frozenset of str
         The hashes of inputs that it was chosen by, as rows have them: no run certifies
-        them.
+        them, and its noise is independent of theirs. ``from_parameters`` restores them.
     classifies : bool
         Whether labels are classes of the model, so that a row's ``predict`` and
         ``correct`` mean something and a report shows certified accuracies.

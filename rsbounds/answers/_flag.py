@@ -178,7 +178,8 @@ class Flag(Answer):
             As of the class.
         rows, share, procedure
             As of :func:`conformal_threshold`. Rows have hashes of their inputs: a run
-            refuses these inputs, reports and audits look for them.
+            refuses these inputs and draws noise independent of theirs, also under their
+            seed; reports and audits look for them.
 
         Returns
         -------
@@ -212,10 +213,9 @@ class Flag(Answer):
     def from_parameters(cls, parameters: Mapping[str, Any], scheme: Scheme) -> Self:
         answer = cls(scheme, parameters["threshold"], parameters["flagged"])
         if "calibrated" in parameters:
+            # also beside another threshold: it says which noise was drawn
             calibration = Calibration.from_entries(parameters["calibrated"])
-            # another threshold is not the one that was chosen
-            if calibration.threshold == answer.threshold:
-                answer._set_calibration(calibration)
+            answer._set_calibration(calibration)
         return answer
 
     @classmethod

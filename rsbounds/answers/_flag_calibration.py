@@ -69,7 +69,8 @@ class Calibration(NamedTuple):
         if not isinstance(entries, Mapping) or entries.keys() != set(cls._fields):
             names = ", ".join(cls._fields)
             raise ArgumentError("calibrated", f"must have {names}; got {entries!r:.60}")
-        return cls(**{**entries, "inputs": tuple(entries["inputs"])})
+        inputs = tuple(map(str, entries["inputs"]))
+        return cls(**{**entries, "inputs": inputs})
 
     def entries(self) -> dict[str, Any]:
         """What a manifest says of it."""
@@ -147,6 +148,9 @@ def conformal_threshold(
         Where further inputs are exchangeable with the rows, and certified by the same
         procedure under the same noise, one of them is not certified to pass at this
         threshold with probability at most ``share``: over inputs and noise together.
+        The noise must be independent of that of the rows, which it is in a run of
+        :meth:`Flag.calibrated` and in rows of the same run; a flag of the number alone
+        needs another seed.
 
     Raises
     ------

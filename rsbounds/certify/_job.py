@@ -19,7 +19,7 @@ from rsbounds.loading import Data
 from rsbounds.procedure import Procedure
 from rsbounds.results import Row
 from rsbounds.sampling import Draws, Phase, Sampler
-from rsbounds.sampling.internal import EarlyDraws, GrowingDraws, stream
+from rsbounds.sampling.internal import EarlyDraws, GrowingDraws, seed_apart, stream
 from rsbounds.sampling.margins import with_margin
 from rsbounds.sampling.system_bits import require_system_noise
 
@@ -101,14 +101,15 @@ class Job:
     # --- an input
 
     def draws(self, x: Any, index: int, procedure: Procedure | None = None) -> Draws:
-        """The samples of an input that may be asked for."""
-        return Draws(
-            self.samplers,
-            x,
-            self.answer.levels(x),
-            procedure or self.procedure,
-            index,
-        )
+        """The samples of an input that may be asked for.
+
+        Those of an answer that other inputs chose are independent of theirs.
+        """
+        procedure = procedure or self.procedure
+        if self.answer.excluded:
+            seed = seed_apart(procedure.seed, self.answer.excluded)
+            procedure = replace(procedure, seed=seed)
+        return Draws(self.samplers, x, self.answer.levels(x), procedure, index)
 
     def certify(self, x: Any, index: int, label: int) -> Answered:
         """The certificate of an input, and the further columns of its row."""

@@ -45,7 +45,7 @@ def flags_of_all() -> set[str]:
     return {flag(option.name) for name in names for option in options_of(name)}
 
 
-def _opened(args: argparse.Namespace) -> dict[str, Results]:
+def opened(args: argparse.Namespace) -> dict[str, Results]:
     """The result files that options of the answer name, read."""
     files = {}
     for option in options_of(args.answer):
@@ -68,8 +68,8 @@ def require_alike(
     What its inputs chose says nothing of such a run.
     """
     model = json.loads(json.dumps(folded("model", describe)))
-    for name, opened in _opened(args).items():
-        manifest = opened.manifest
+    for name, file in args.opened.items():
+        manifest = file.manifest
         assert manifest is not None  # or the answer had been refused
         pairs = {
             number: (getattr(manifest.procedure, number), getattr(procedure, number))
@@ -96,7 +96,7 @@ def made(args: argparse.Namespace, shape: tuple[int, ...]) -> Answer:
     scheme: Any = _given.scheme(args, shape)
     implied = asked(scheme)  # code may return a rule in place of a scheme
     if implied.takes_scheme:
-        return answer.from_options({**vars(args), **_opened(args)}, scheme)
+        return answer.from_options({**vars(args), **args.opened}, scheme)
     if args.answer != DEFAULT:
         raise ValueError(
             f"--method {args.method} returns what asks for the answer "

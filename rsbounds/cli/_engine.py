@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from rsbounds import loading
 from rsbounds._numerics.errors import ArgumentError
 from rsbounds._numerics.text import shown
+from rsbounds._numerics.threads import require_started
 from rsbounds.answers import Answer
 from rsbounds.certify.internal import Build
 from rsbounds.cli import _answers, _grid, _methods
@@ -83,7 +84,7 @@ def add_data(parser: Any, *, required: bool, help: str = "") -> None:
     add("--decimal", choices=(".", ","), default=".", help=argparse.SUPPRESS)
     add(
         "--categories",
-        type=lambda text: text.split(","),
+        type=_names,
         default=[],
         metavar="COLUMN,...",
         help="FILE.csv: columns of numbers that are categories",
@@ -141,10 +142,10 @@ def add_workers(parser: Any) -> None:
     add, count = parser.add_argument, partial(whole, 1)
     text = "cpu (default), cuda, cuda:1; of several, each has a process"
     add("--device", metavar="DEVICE,...", default="cpu", type=_devices, help=text)
-    text = "certify in N processes, or by N workers of Ray"
+    text = "certify in N processes, at most 4 a core, or by N workers of Ray"
     add("--processes", type=count, metavar="N", help=text)
     text = "certify on a Ray cluster (that in RAY_ADDRESS, or one of this machine)"
-    add("--ray", nargs="?", const="", metavar="ADDRESS", help=text)
+    add("--ray", nargs="?", const=True, metavar="ADDRESS", help=text)
     text = "threads of each process (all cores together)"
     add("--threads", type=count, metavar="T", help=text)
 
@@ -152,6 +153,13 @@ def add_workers(parser: Any) -> None:
 def _size(text: str) -> int | tuple[int, int]:
     sides = _methods.numbers(text, int, 1, 2)
     return (sides[0], sides[1]) if len(sides) == 2 else sides[0]
+
+
+def _names(text: str) -> list[str]:
+    names = text.split(",")
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"must be COLUMN,...; got {text!r:.60}")
+    return names
 
 
 def _units(text: str) -> dict[str, float]:
@@ -179,8 +187,13 @@ def _devices(text: str) -> str:
 def settle(args: argparse.Namespace) -> None:
     """Take several devices apart, and set this process's threads.
 
-    Before torch is loaded.
+    Before torch is loaded. ValueError for more than a machine is asked to start; what a
+    Ray cluster may, it decides itself.
     """
+    for name in ("processes", "threads"):
+        number = vars(args)[name]
+        if number is not None and args.ray is None:
+            require_started(name, number)
     args.devices = re.findall(r"\d+", args.device) if "," in args.device else []
     if args.devices:
         if args.ray is not None:
@@ -202,7 +215,8 @@ def workers(args: argparse.Namespace, build: Build) -> Workers | None:
             "count": args.processes,
             "gpus": float(args.device.startswith("cuda")),
         }
-        return Ray(build, args.ray or None, threads=args.threads or 1, **numbers)
+        address = None if args.ray is True else args.ray
+        return Ray(build, address, threads=args.threads or 1, **numbers)
     if args.processes is None and not args.devices:
         return None
     return Processes(build, args.processes, devices=args.devices, threads=args.threads)

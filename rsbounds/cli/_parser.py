@@ -7,6 +7,8 @@ import difflib
 import re
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any, NoReturn
 
 from rsbounds.cli import _flags
@@ -24,6 +26,13 @@ class Group:
     def add_argument(self, *names: Any, **settings: Any) -> Any:
         """Add an argument to the group and to its parser."""
         return self._known(self._group.add_argument(*names, **settings), settings)
+
+
+def _filled(kind: Callable[[str], Any], text: str) -> Any:
+    """A path or other text, of which none is as good as an option that isn't given."""
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return kind(text)
 
 
 class Parser(argparse.ArgumentParser):
@@ -72,6 +81,12 @@ class Parser(argparse.ArgumentParser):
         self, action: argparse.Action, settings: Mapping[str, Any]
     ) -> argparse.Action:
         repeats = settings.get("action") == "append"
+        if action.type in (None, str, Path) and "" not in (
+            action.default,
+            action.const,
+        ):
+            # text that may be empty has that for its default
+            action.type = partial(_filled, action.type or str)
         made = _flags.CommandFlag(action, repeats)
         self.flags |= dict.fromkeys(action.option_strings, made)
         return action

@@ -258,7 +258,8 @@ def _prepare(parser: Any, asked: Any, noise: Any, words: list[str]) -> list[str]
     named = _named_first(words)
     if named is None:
         return words
-    config = None if named.config is None else Path(named.config)
+    # an empty name is for the parser to refuse
+    config = Path(named.config) if named.config else None
     options = _config.entries(config) if config is not None else {}
     flags = {word.partition("=")[0] for word in (*words, *options)}
     answer = _answers.name_of(named.answer or options.get("--answer"), flags)
@@ -358,6 +359,7 @@ def levels(text: str) -> tuple[float, ...]:
 def run(args: argparse.Namespace) -> None:
     """Certify what isn't certified yet, at each noise level in a file of its own."""
     _engine.settle(args)
+    args.opened = _answers.opened(args)  # once for all levels, and for workers
     runs = []
     for level in args.sigma or (None,):
         out = args.out

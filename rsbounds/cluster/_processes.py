@@ -16,6 +16,7 @@ from typing import Any
 
 from rsbounds._numerics.checks import count as whole_count
 from rsbounds._numerics.errors import ArgumentError
+from rsbounds._numerics.threads import require_started
 from rsbounds.certify.internal import Build
 from rsbounds.cluster._deal import LostWorker, Member, Workers, those_in
 
@@ -28,13 +29,19 @@ class Processes(Workers):
     build : callable
         As in :class:`Workers`.
     count : int
-        How many, >= 1; by default one for each device.
+        How many, in [1, 4 for each core of the machine], up to 16 on a small one; by
+        default one for each device.
     devices : sequence of str
         GPUs, as ``CUDA_VISIBLE_DEVICES`` names them or by their place in it, dealt out
         to the processes one each, in turn: to its process a GPU is ``cuda:0``.
     threads : int, optional
-        Threads of each, >= 1; by default this machine's cores divided. Sums on a CPU
-        may depend on it in their last bit.
+        Threads of each, as many at most; by default this machine's cores divided. Sums
+        on a CPU may depend on it in their last bit.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its domain, or a device is not there.
 
     Examples
     --------
@@ -57,8 +64,11 @@ class Processes(Workers):
         self.count = whole_count(
             "count", len(names) or 1 if count is None else count, 1
         )
+        if count is not None:
+            require_started("count", self.count)
         share = max((os.cpu_count() or 1) // self.count, 1)
         threads = whole_count("threads", share if threads is None else threads, 1)
+        require_started("threads", threads)
         gpus = [{"CUDA_VISIBLE_DEVICES": name} for name in names] or [{}]
         common = {"OMP_NUM_THREADS": str(threads)}
         self._environments = [common | gpus[i % len(gpus)] for i in range(self.count)]

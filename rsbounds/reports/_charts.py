@@ -17,11 +17,8 @@ from rsbounds.results import Results, Row
 
 def charts(files: Sequence[Results], names: Sequence[str]) -> dict[str, Chart]:
     """Name of a place in the page -> the chart that stands there."""
-    bounds = [
-        (name, [Sample(np.sort(file.p_a()), len(file.p_a()))])
-        for name, file in zip(names, files, strict=True)
-        if len(file.p_a())
-    ]
+    known = zip(names, (file.p_a() for file in files), strict=True)
+    bounds = [(name, [Sample(np.sort(p_a), len(p_a))]) for name, p_a in known if p_a]
     drawn = {
         "curves": Chart(
             title="Certified accuracy over the radius",

@@ -23,7 +23,7 @@ _TAB, _LINE, _SPACE = 9, 10, 32
 _DIGITS = 18  # of a whole number
 _WIDEST = 40  # characters of a number
 _MOST_BYTES = 10**8  # of a block of cells as an array
-_BLOCK = 2**21  # bytes of lines
+_BLOCK = 2**20  # bytes of lines
 #: How Python writes most times below ten hours.
 _CLOCK = b"0:00:00.000000"
 _MARKS = [place for place, sign in enumerate(_CLOCK) if sign != ord("0")]
@@ -42,14 +42,14 @@ class TextCells:
 
     def __init__(self, content: bytes, starts: Column, ends: Column) -> None:
         self._content = content
-        self._starts = starts  # of what stands before a cell: a tab or a line feed
+        self.starts = starts  # of what stands before a cell: a tab or a line feed
         self.ends = ends
 
     def __len__(self) -> int:
         return len(self.ends)
 
     def __iter__(self) -> Iterator[str]:
-        starts, ends = self._starts.tolist(), self.ends.tolist()
+        starts, ends = self.starts.tolist(), self.ends.tolist()
         for start, end in zip(starts, ends, strict=True):
             yield self._content[start + 1 : end].decode("ascii")
 
@@ -62,14 +62,14 @@ class TextCells:
 
     def widest(self) -> int:
         """Characters of the longest cell."""
-        return max(1, int((self.ends - self._starts).max(initial=1)) - 1)
+        return max(1, int((self.ends - self.starts).max(initial=1)) - 1)
 
     def packed(self, width: int) -> Column:
         """The cells as an array of bytes of this width; Unplain if one is longer."""
-        lengths = self.ends - self._starts - 1
+        lengths = self.ends - self.starts - 1
         if lengths.max(initial=0) > width or width * len(lengths) > _MOST_BYTES:
             raise Unplain
-        buffer, first = np.frombuffer(self._content, np.uint8), self._starts + 1
+        buffer, first = np.frombuffer(self._content, np.uint8), self.starts + 1
         if len(first) and first[-1] + width > len(buffer):
             # the last cells' windows would reach behind the content
             behind = np.zeros(width, np.uint8)
@@ -84,7 +84,7 @@ class TextCells:
 
     def joined(self, is_in: Column | None = None) -> Column:
         """The bytes of cells one after the other, a line feed behind each."""
-        starts = self._starts if is_in is None else self._starts[is_in]
+        starts = self.starts if is_in is None else self.starts[is_in]
         ends = self.ends if is_in is None else self.ends[is_in]
         lengths = (ends - starts).astype(np.int64)
         behind = np.cumsum(lengths)
@@ -117,8 +117,8 @@ class TextCells:
         They stand as class:count pairs in the order of the classes, or as "-".
         """
         buffer = np.frombuffer(self._content, np.uint8)
-        is_dash = buffer[self._starts + 1] == ord("-")
-        there = ~(is_dash & (self.ends - self._starts == 2))
+        is_dash = buffer[self.starts + 1] == ord("-")
+        there = ~(is_dash & (self.ends - self.starts == 2))
         return there, _counted(self.joined(there)) if there.any() else 0
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, product
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rsbounds.certificate import ABSTAIN
 from rsbounds.results._cells import Column, TextCells, Unplain, blocks_of, seconds_of
@@ -31,6 +31,8 @@ _KIND = ("method", "scope")
 _CHECKED_ALONE = {"count", "void", "z_a", "z_b"}
 #: Columns of small whole numbers, kept in as few bytes as hold them.
 _SMALL = {"label", "predict", "n"}
+#: Rows from one whose place is kept to the next; those between are found from it.
+_STRIDE = 64
 #: Columns of which the distinct texts are kept.
 _TEXTS = (*_KIND, "norm", "bound")
 
@@ -96,8 +98,9 @@ class FileRows(Sequence[Row]):
         if any(edge in header for edge in (b"\t ", b" \t")):
             raise Unplain
         self.room = 0
-        self._ends: Column  # of lines
-        self._seconds: Column | None  # where all times are of the usual form
+        self._many = content.count(b"\n", start, end)
+        self._begins: list[int] = []  # of every 64th line
+        self._seconds: float | None = 0.0  # where all times are of the usual form
         self._values: dict[str, Column]
         self._distinct: dict[str, dict[Any, None]] = {"kind": {}}
         self._read()
@@ -105,7 +108,7 @@ class FileRows(Sequence[Row]):
     # --- a sequence of rows
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return self._many
 
     @overload
     def __getitem__(self, at: int) -> Row: ...
@@ -133,10 +136,12 @@ class FileRows(Sequence[Row]):
 
     def line(self, at: int) -> str:
         """A line of the file, without its end."""
-        content, start, _ = self._lines
-        place = range(len(self))[at]
-        begin = int(self._ends[place - 1]) + 1 if place else start
-        return content[begin : int(self._ends[place])].decode("ascii")
+        content, _, _ = self._lines
+        mark, further = divmod(range(len(self))[at], _STRIDE)
+        begin = self._begins[mark]
+        for _ in range(further):
+            begin = content.index(b"\n", begin) + 1
+        return content[begin : content.index(b"\n", begin)].decode("ascii")
 
     # --- columns
 
@@ -174,40 +179,29 @@ class FileRows(Sequence[Row]):
             kinds=tuple(self._distinct["kind"]),
         )
 
-    def seconds(self) -> Column:
-        """The seconds of each row, by its time."""
-        if "time" not in self.columns:
-            return np.zeros(len(self))
+    def seconds(self) -> float:
+        """The seconds of all rows together, by their times."""
         if self._seconds is None:
-            texts = self.cells("time")
-            return np.array([seconds_in(text) for text in texts], np.float64)
+            return _total([seconds_in(text) for text in self.cells("time")])
         return self._seconds
 
     def _read(self) -> None:
         """Check all cells and keep numbers and texts; Unplain where one is unusual."""
-        ends: list[Column] = []
-        seconds: list[Column | None] = []
         numbers = [n for n in self.columns if n in _READERS or n in _COUNTS]
-        values: dict[str, list[Column]] = {
-            name: [] for name in numbers if name not in _CHECKED_ALONE
-        }
+        counted = [name for name in numbers if name not in _CHECKED_ALONE]
+        values = {name: _Filled(len(self)) for name in counted}
+        before = 0
         for block in self.blocks():
-            # a copy: without the places of all other cells
-            ends.append(block[self.columns[-1]].ends.copy())
+            begins = block[self.columns[0]].starts + 1
+            self._begins += begins[-before % _STRIDE :: _STRIDE].tolist()
+            before += len(begins)
             for name in numbers:
                 part = self._checked(name, block[name])
                 if name in values:
-                    values[name].append(_narrow(part) if name in _SMALL else part)
-            seconds.append(_seconds_or_none(block))
+                    values[name].add(_narrow(part) if name in _SMALL else part)
+            self._add_seconds(block)
             self._find(block)
-        # each list of parts ends before the next column is joined
-        self._ends = np.concatenate(ends)
-        ends.clear()
-        known = [part for part in seconds if part is not None]
-        self._seconds = np.concatenate(known) if len(known) == len(seconds) else None
-        seconds.clear()
-        known.clear()
-        self._values = {name: _joined(values.pop(name)) for name in list(values)}
+        self._values = {name: filled.column for name, filled in values.items()}
         if not (self.values("radius") >= 0).all():
             raise Unplain
         try:
@@ -224,6 +218,15 @@ class FileRows(Sequence[Row]):
         self.room += room
         return there
 
+    def _add_seconds(self, block: Mapping[str, TextCells]) -> None:
+        """Add the times of a block to the total; none is known if one is unusual."""
+        if self._seconds is None or "time" not in block:
+            return
+        try:
+            self._seconds = _total(seconds_of(block["time"]), self._seconds)
+        except Unplain:
+            self._seconds = None
+
     def _find(self, block: Mapping[str, TextCells]) -> None:
         """Add the distinct texts of a block to those met."""
         texts = {name: block[name].distinct() for name in _TEXTS if name in block}
@@ -238,6 +241,36 @@ class FileRows(Sequence[Row]):
     def _texts(self, name: str) -> dict[str, None]:
         """The distinct texts of a column; none where the file has no such column."""
         return self._distinct.get(name, {})
+
+
+class _Filled:
+    """A column of so many numbers, filled block by block.
+
+    One number stands for all as long as there is no other. Parts that were kept until
+    all are read would take twice the memory of the column.
+    """
+
+    def __init__(self, many: int) -> None:
+        self._many = many
+        self._at = 0
+        self.column: Column
+
+    def add(self, part: Column) -> None:
+        """Put numbers behind those that are there."""
+        end = self._at + len(part)
+        if self._at == 0:
+            self.column = np.broadcast_to(part[0], self._many)
+        kind = np.promote_types(self.column.dtype, part.dtype)
+        if not self.column.flags.writeable:
+            if (part == self.column[0]).all():
+                self._at = end
+                return
+            several = np.empty(self._many, kind)
+            several[: self._at] = self.column[0]
+            self.column = several
+        self.column = self.column.astype(kind, copy=False)
+        self.column[self._at : end] = part
+        self._at = end
 
 
 class FileCells(Sequence[str]):
@@ -264,39 +297,26 @@ class FileCells(Sequence[str]):
         return chain.from_iterable(block[name] for block in self._rows.blocks())
 
 
-def seconds_of_rows(rows: Iterable[Row]) -> Column:
-    """The seconds of each row, by its time."""
+def seconds_of_rows(rows: Iterable[Row]) -> float:
+    """The seconds of all rows together, by their times."""
     if isinstance(rows, FileRows):
         return rows.seconds()
-    return np.array([row.seconds for row in rows], np.float64)
+    return _total([row.seconds for row in rows])
 
 
-def _seconds_or_none(block: Mapping[str, TextCells]) -> Column | None:
-    """The seconds that a block's times say; None where one is unusual."""
-    with suppress(KeyError, Unplain):
-        return seconds_of(block["time"])
-    return None
+def _total(seconds: ArrayLike, before: float = 0.0) -> float:
+    """A sum one after the other, as the clock went: blocks don't change it."""
+    return float(np.add.accumulate(np.append(before, seconds))[-1])
 
 
 def _narrow(values: Column) -> Column:
-    """Whole numbers in as few bytes as hold them all; one number, where all are it."""
-    if values.strides == (0,):
-        return values
+    """Whole numbers in as few bytes as hold them all."""
     # signed types alone: NumPy joins one of 64 bits without a sign as floats
     for least in (np.int8, np.int16, np.int32):
         limits = np.iinfo(least)
         if limits.min <= values.min() and values.max() <= limits.max:
             return values.astype(least)
     return values
-
-
-def _joined(parts: Sequence[Column]) -> Column:
-    """The parts of a column one after the other; one number, where all are the same."""
-    first = parts[0][0]
-    many = sum(map(len, parts))
-    if all(part.strides == (0,) and part[0] == first for part in parts):
-        return np.broadcast_to(first, many)
-    return np.concatenate(parts)
 
 
 def _distinct_numbers(values: Column) -> tuple[float, ...]:

@@ -176,7 +176,7 @@ class Manifest:
         Inputs that were left out because they can't be decoded are not missing.
         """
         selected = self.indices()
-        indices = np.array(list(done) if isinstance(done, set) else done, np.int64)
+        indices = np.asarray(list(done) if isinstance(done, set) else done, np.int64)
         belongs = (indices >= selected.start) & (indices < selected.stop)
         if selected.step > 1:
             belongs &= (indices - selected.start) % selected.step == 0
@@ -184,10 +184,11 @@ class Manifest:
         is_missing = np.ones(len(selected), bool)
         # of millions of rows no copy, where all belong
         inside = indices if belongs.all() else indices[belongs]
+        is_whole = selected.start == 0 and selected.step == 1
         for present in (inside, np.array(corrupt, np.int64)):
-            places = present - selected.start
-            places //= selected.step
-            is_missing[places] = False
+            is_missing[
+                present if is_whole else (present - selected.start) // selected.step
+            ] = False
         missing = selected.start + selected.step * np.flatnonzero(is_missing)
         strangers: list[int] = sorted(set(indices[~belongs].tolist()))
         return missing.tolist(), strangers

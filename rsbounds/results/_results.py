@@ -31,8 +31,7 @@ from rsbounds.schemes import METHODS
 class Counted:
     """What the columns of rows give to tables, plots, pages and cards.
 
-    ``radii`` are those of the rows that are correct, in increasing order; ``p_a`` lower
-    bounds of the true class's probability, 0 where it is not certified; the rest are
+    ``radii`` are those of the rows that are correct, in increasing order; the rest are
     distinct values in the order met, and sums. Inputs that weren't sampled, because
     their selected class is wrong, are ``left_out`` and not ``abstained``.
     """
@@ -41,7 +40,6 @@ class Counted:
     radii: Array
     abstained: int
     left_out: int
-    p_a: Array
     sigmas: tuple[float, ...]
     norms: tuple[float | str, ...]
     ns: tuple[int, ...]
@@ -68,20 +66,19 @@ class Counted:
         """What the columns of rows say."""
         columns = Columns.of(rows)
         correct, radius = columns.correct, columns.radius
-        finite = radius[np.isfinite(radius)]
-        bounds = np.where(correct, columns.p_a, 0.0)[columns.p_a >= 0]
+        radii = radius[correct]
+        radii.sort()
         return cls(
             rows=len(radius),
-            radii=np.sort(radius[correct]),
+            radii=radii,
             abstained=int((columns.abstains & ~columns.left_out).sum()),
             left_out=int(columns.left_out.sum()),
-            p_a=bounds,
             sigmas=columns.sigmas,
             norms=columns.norms,
             ns=columns.ns,
             bounds=columns.bounds,
             kinds=columns.kinds,
-            largest=float(finite.max(initial=0.0)),
+            largest=float(radius.max(where=np.isfinite(radius), initial=0.0)),
             idx=columns.idx,
         )
 
@@ -271,7 +268,10 @@ class Results:
 
         p_A where it is certified, else 0.
         """
-        bounds: list[float] = self.counted.p_a.tolist()
+        columns = Columns.of(self.rows)
+        is_known = columns.p_a >= 0
+        bounds: list[float]
+        bounds = np.where(columns.correct, columns.p_a, 0.0)[is_known].tolist()
         return bounds
 
     @property
@@ -289,8 +289,7 @@ class Results:
 
         NaN where they don't say.
         """
-        # one after the other, as the clock went
-        seconds = float(np.add.accumulate(seconds_of_rows(self.rows))[-1:].sum())
+        seconds = seconds_of_rows(self.rows)
         return len(self.rows) / seconds if seconds > 0 else math.nan
 
     def notes(self) -> list[str]:

@@ -5,7 +5,7 @@ from rsbounds.sampling.adapters import grid_of, is_sampler, is_watched, require_
 from rsbounds.sampling.arrays import noisy
 from rsbounds.sampling.draws import EarlyDraws, GrowingDraws
 from rsbounds.sampling.port import block_size
-from rsbounds.sampling.streams import stream
+from rsbounds.sampling.streams import seed_apart, stream
 from rsbounds.sampling.strings import OnStrings
 from rsbounds.sampling.system_bits import SystemBits
 
@@ -22,5 +22,6 @@ __all__ = [
     "noise_level",
     "noisy",
     "require_law",
+    "seed_apart",
     "stream",
 ]

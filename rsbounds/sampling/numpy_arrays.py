@@ -26,7 +26,8 @@ def as_array(returned: Any) -> NDArray[Any]:
         raise ValueError("masked values: fill them, with NaN for instance")
     try:
         array = np.asarray(returned)
-    except ValueError as error:  # rows of different lengths
+    # rows of different lengths, or a tensor that NumPy can't take as it is
+    except (ValueError, TypeError, RuntimeError) as error:
         raise ValueError(f"{type(returned).__name__} ({error})") from None
     if not array.shape:
         raise ValueError(kind_of(returned))

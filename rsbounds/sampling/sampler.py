@@ -25,7 +25,7 @@ import numpy as np
 from rsbounds._numerics.checks import Array, count, instance
 from rsbounds._numerics.checks import number as one_number
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.rounding import apart
+from rsbounds._numerics.rounding import apart, require_scored_alone
 from rsbounds.noises import Noise
 from rsbounds.sampling.disagreements import disagreement, foreseen, refusal
 from rsbounds.sampling.margins import FEW, Difference, Watch
@@ -249,7 +249,7 @@ class ModelSampler:
         outputs = arrays.copied(self._outputs(batch))
         among = arrays.as_floats(outputs[rows // 2])
         eps = arrays.eps(outputs)
-        _require_same_row(alone, among, rows, eps, place)
+        require_scored_alone(alone, among, rows, eps, "row", place)
         if written is not None:
             _require_same_scores(
                 arrays.as_floats(self.question.checked(written, rows, arrays)),
@@ -283,19 +283,6 @@ def _place_of(generator: Randomness, number: int) -> str:
     if isinstance(generator, Stream | SystemBits):
         return f", at block {number} of input {generator.index}"
     return f", at block {number}"
-
-
-def _require_same_row(
-    alone: Array, among: Array, rows: int, eps: float, place: str = ""
-) -> None:
-    """ValueError if a row's scores among copies of it aren't those among other rows."""
-    gap = apart(alone, among, eps)
-    if gap:
-        raise ValueError(
-            "the model must score each row for itself, without chance; the scores of a "
-            f"row among {rows - 1} others differ by {gap:.3g} from those in a batch "
-            f"of its copies{place} (batch statistics, or random layers?)"
-        )
 
 
 def _require_same_scores(written: Array, run: Array, eps: float, place: str) -> None:

@@ -7,6 +7,7 @@ their own (torch's) start it anew for each block, from the block's name.
 
 from __future__ import annotations
 
+import hashlib
 import operator
 from enum import IntEnum
 from functools import lru_cache
@@ -136,6 +137,34 @@ def _whole(**values: Any) -> list[int]:
             raise ArgumentError(name, f"must be a whole number >= 0; got {value!r:.60}")
         numbers.append(number)
     return numbers
+
+
+@lru_cache(maxsize=8)
+def seed_apart(seed: int | str, inputs: frozenset[str]) -> int | str:
+    """The seed of noise independent of that under which some inputs were drawn.
+
+    What was chosen by their samples is then independent of the samples to come, also
+    of inputs with the same indices. Without such inputs, and for the operating system's
+    bits, it is the seed itself.
+
+    Parameters
+    ----------
+    seed : int or "os"
+        Of the run, >= 0.
+    inputs : frozenset of str
+        Names of the inputs, such as their hashes.
+
+    Examples
+    --------
+    >>> from rsbounds.sampling.internal import seed_apart
+    >>> seed_apart(3, frozenset()), seed_apart(3, frozenset({"a"})) != 3
+    (3, True)
+    """
+    if not inputs or isinstance(seed, str):
+        return seed
+    words = "\n".join([str(seed), *sorted(inputs)])
+    digest = hashlib.sha256(words.encode()).digest()
+    return int.from_bytes(digest[:8], "little") >> 1  # seeds are below 2^63
 
 
 @lru_cache(maxsize=64)

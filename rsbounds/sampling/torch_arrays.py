@@ -20,6 +20,10 @@ isnan = torch.isnan
 isfinite = torch.isfinite
 where = torch.where
 joined = torch.cat
+#: How the names of types begin whose largest number PyTorch doesn't find.
+_UNCOMPARED = tuple(
+    f"torch.{name}" for name in ("float8", "float4", "uint16", "uint32", "uint64")
+)
 
 
 class Counts:
@@ -36,9 +40,31 @@ class Counts:
 
 def as_array(returned: Any) -> torch.Tensor:
     """The tensor that a model returned; ValueError says what it is instead."""
-    if not isinstance(returned, torch.Tensor) or not returned.shape:
+    if not isinstance(returned, torch.Tensor):
+        raise ValueError(kind_of(returned))
+    if reason := _not_comparable(returned):
+        raise ValueError(reason)
+    if not returned.shape:
         raise ValueError(kind_of(returned))
     return returned
+
+
+def _not_comparable(tensor: torch.Tensor) -> str:
+    """What a tensor is whose numbers PyTorch doesn't compare, and what to return."""
+    if tensor.is_nested:
+        return "a nested tensor: return torch.stack(scores.unbind())"
+    if tensor.layout is not torch.strided:
+        layout = str(tensor.layout).removeprefix("torch.").lstrip("_")
+        return f"a tensor of layout {layout}: return scores.to_dense()"
+    if tensor.is_quantized:
+        return f"a quantized tensor, {tensor.dtype}: return scores.dequantize()"
+    if tensor.is_meta:
+        return 'a tensor on the device "meta", which holds no numbers: load the weights'
+    if type(tensor).__name__ == "MaskedTensor":
+        return "masked values: return scores.to_tensor(float('nan'))"
+    if (type_ := str(tensor.dtype)).startswith(_UNCOMPARED):
+        return f"type {type_}: return scores.double()"
+    return ""
 
 
 def is_real(tensor: torch.Tensor) -> bool:

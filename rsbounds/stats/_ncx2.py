@@ -22,7 +22,7 @@ _Ncx2: Any = type(stats.ncx2)
 _LEAST_DF = DOMAIN["df"][0]
 #: Beyond so many standard deviations of sqrt(X), which are at most 1, lies less than
 #: any digit of an entropy.
-_REACH = 13
+REACH = 13
 #: From this df + nc on an entropy is a series in the cumulants.
 _WIDE = 1e6
 #: Logarithm of the point below which the density is a power of x.
@@ -49,11 +49,11 @@ class NoncentralLaw(NamedTuple):
         if middle >= _WIDE:
             return self._wide_entropy()
         centre = np.sqrt(middle)
-        first, last = centre - _REACH, centre + _REACH
+        first, last = centre - REACH, centre + REACH
         if first >= 1:
-            return _panels(self._by_root, first, last)
-        near = self._power_part() + _panels(self._by_log, _POWER_ENDS, 0.0)
-        return near + _panels(self._by_root, 1.0, last)
+            return panels(self._by_root, first, last)
+        near = self._power_part() + panels(self._by_log, _POWER_ENDS, 0.0)
+        return near + panels(self._by_root, 1.0, last)
 
     def _wide_entropy(self) -> float:
         """The normal law's, less the first two terms of the cumulants' series."""
@@ -131,7 +131,7 @@ class NoncentralLaw(NamedTuple):
         return total
 
 
-def _panels(integrand: Any, first: float, last: float) -> float:
+def panels(integrand: Any, first: float, last: float) -> float:
     """An integral by Gauss and Legendre's rule, in panels not above 1."""
     edges = np.linspace(first, last, int(np.ceil(last - first)) + 1)
     half = (edges[1] - edges[0]) / 2
@@ -143,7 +143,7 @@ def _method(function: Any) -> Any:
     return lambda self, x, df, nc: function(x, df, nc)
 
 
-class _OfObject:
+class OfObject:
     """A method of the object alone: its class has the one that it inherits.
 
     SciPy's ``make_distribution`` looks at the class. Of one whose own raw moments it
@@ -156,7 +156,7 @@ class _OfObject:
 
     def __get__(self, owner: Any, kind: Any) -> Any:
         if owner is None:
-            return kind.__mro__[1]._munp
+            return stats.rv_continuous._munp
         return self.method.__get__(owner, kind)
 
 
@@ -332,7 +332,7 @@ class ncx2_gen(_Ncx2):  # type: ignore[misc]
             kwds = {"loc": start[2], "scale": start[3], **kwds}
         return super().fit(data, *args, **kwds)
 
-    @_OfObject
+    @OfObject
     def _munp(self, n: Any, df: Any, nc: Any) -> Any:
         """E X^n from the cumulants 2^(j-1) (j-1)! (df + j nc), all of them positive."""
         moments: list[Any] = [np.ones(np.broadcast_shapes(np.shape(df), np.shape(nc)))]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rsbounds._numerics.checks import as_array, as_integers, count, number, on_host
 from rsbounds._numerics.errors import ArgumentError
-from rsbounds._numerics.rounding import apart
+from rsbounds._numerics.rounding import require_scored_alone
 from rsbounds.certificate import ABSTAIN
 
 _BATCH = 64  # masked copies that the model sees at a time
@@ -230,12 +230,13 @@ class DoubleMasking:
         alone = self._scores(np.repeat(copy[None], len(scores), axis=0))[place]
         among = scores[place]
         eps = np.finfo(scores.dtype).eps if scores.dtype.kind == "f" else 0.0
-        if apart(alone.astype(np.float64), among.astype(np.float64), float(eps)):
-            raise ValueError(
-                "the model must score each picture for itself, without chance; the "
-                "scores of one among others differ from those in a batch of its copies "
-                "(batch statistics, or random layers?)"
-            )
+        require_scored_alone(
+            alone.astype(np.float64),
+            among.astype(np.float64),
+            len(scores),
+            float(eps),
+            "picture",
+        )
         self._is_alone_checked = True
 
     def _copies(

@@ -15,7 +15,7 @@ from edited_runs import generated
 from rsbounds import audit, certify_dataset, schemes
 from rsbounds.answers import Flag, conformal_threshold
 from rsbounds.certify import Procedure
-from rsbounds.cli import main
+from rsbounds.cli import _answers, main
 from rsbounds.confidence import lower_bound
 from rsbounds.reports import plot_flags
 from rsbounds.results import read
@@ -495,6 +495,22 @@ def test_a_calibration_is_recorded_and_said(calibrated, tmp_path, capsys):
     assert "probability 0.2 at most" in said
 
 
+def test_noise_is_independent_of_that_of_the_inputs_that_chose(calibrated):
+    """Twenty other inputs, equal ones, under the seed and indices of the first."""
+    x = np.nextafter(BENIGN[:19], np.float32(0))
+    plain = Flag(GAUSSIAN, calibrated.threshold, "score>0")
+    first = certify_dataset(score, BENIGN[:19], plain, **NUMBERS).rows
+    same = certify_dataset(score, x, plain, **NUMBERS).rows
+    apart = certify_dataset(score, x, calibrated, **NUMBERS).rows
+    assert [row.counts for row in same] == [row.counts for row in first]
+    equal = sum(a.counts == b.counts for a, b in zip(apart, first, strict=True))
+    assert equal < 5  # some 30 of 2000 alarms: two counts agree one time in 15
+    again = certify_dataset(score, x, calibrated, **NUMBERS).rows
+    assert own(again) == own(apart)
+    other = certify_dataset(score, x, calibrated, **{**NUMBERS, "seed": 1}).rows
+    assert [row.counts for row in other] != [row.counts for row in apart]
+
+
 def test_no_input_is_calibrated_on_and_certified(calibrated, tmp_path):
     with pytest.raises(ValueError, match="input 2 is one that the answer was"):
         certify_dataset(score, BENIGN[17:][::-1][19:], calibrated, **NUMBERS)
@@ -517,10 +533,10 @@ def test_a_calibration_is_not_said_of_other_numbers(calibrated, tmp_path, option
     assert main(words) == 0
     notes = " ".join(read(again).notes())
     assert "probability 0.2 at most" not in notes
-    assert ("the calibration of the threshold had alpha" in notes) == (
-        option == "--alpha"
-    )
-    assert audit.verify(again).findings == ()
+    assert f"the calibration of the threshold had {option.strip('-')}" in notes
+    # the record also says which noise the samples are of
+    drawn = audit.verify(again, data=BENIGN[19:], model=score, rerun=3)
+    assert drawn.findings == ()
 
 
 def test_a_record_needs_hashes_and_the_noise_of_its_rows(calibrated):
@@ -580,8 +596,13 @@ def commanded(tmp_path, monkeypatch):
 CALIBRATE = ("--calibrate", "benign.tsv", "--share", "0.2")
 
 
-def test_the_command_line_calibrates(commanded, calibrated, capsys):
+def test_the_command_line_calibrates(commanded, calibrated, capsys, monkeypatch):
+    opened = []
+    monkeypatch.setattr(
+        _answers, "read", lambda path: opened.append(path) or read(path)
+    )
     assert main([*commanded, *CALIBRATE]) == 0
+    assert opened == [Path("benign.tsv")]
     manifest = read("run.tsv").manifest
     assert manifest.answer == calibrated.describe()
     assert main(["verify", "run.tsv", "--data", "data.npz"]) == 0

@@ -57,6 +57,11 @@ BAD_ARGUMENTS = {
         {"n": 2 * 10**15},
         "--n: expected a whole number from 1 to 1000000000000000",
     ),
+    "processes beyond the machine": (
+        {"processes": 10**6},
+        "--processes must be at most",
+    ),
+    "threads beyond the machine": ({"threads": 10**6}, "--threads must be at most"),
     "batch 0": ({"batch": 0}, "--batch: expected a whole number from 1 to "),
     "start beyond": ({"start": 12}, "start must be below"),
     "shard": ({"shard": "2/2"}, "--shard must be i/N"),

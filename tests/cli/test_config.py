@@ -105,7 +105,7 @@ def test_lists_mappings_and_switches(work):
     result = parser().parse_args(["certify", "--config", written(entries)])
     assert result.sigma == (0.25, 0.5)
     assert result.model_args == "a=1,b=x"
-    assert (result.compile, result.ray, result.runner_up) == (False, "", False)
+    assert (result.compile, result.ray, result.runner_up) == (False, True, False)
     assert result.shard is None
     entries = {**ALL, "sigma": None, "method": "a:b", "out": "a.tsv"}
     result = parser().parse_args(["certify", "--config", written(entries)])

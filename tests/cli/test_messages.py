@@ -9,6 +9,8 @@ from cli_models import (
     refused,
 )
 
+from rsbounds.cli import main
+
 SAYS = {
     "a folder to verify": ("verify .", ".: is a folder, not a file"),
     "a folder to merge": ("merge new.tsv .", ".: is a folder, not a file"),
@@ -68,3 +70,39 @@ def test_a_name_that_a_module_lacks_is_told_by_its_file(work, capsys, module):
     """It was: module '_rsbounds_file_f985...' has no attribute."""
     argv = arguments(model=f"{module}:nothing")
     one_line(capsys, argv, f"--model {module}:nothing: {module} has no 'nothing'")
+
+
+EMPTY = {
+    "certify": (
+        "model data target tokenizer like separator checkpoint denoiser trust out "
+        "config shard ray calibrate truth anchors categories"
+    ),
+    "verify": "model data tokenizer like truth card device",
+    "report": "html card plot out truth",
+    "compare": "html plot",
+    "recertify": "method method-args rule out",
+    "fit-rule": "out",
+    "demo": "out",
+}
+ASKED_BY = {"calibrate": ["--answer=flag"], "truth": ["--answer=maps"]}
+ASKED_BY |= {"anchors": ["--method=semi-elastic"]}
+
+
+@pytest.mark.parametrize(
+    ("command", "name"), [(key, name) for key in EMPTY for name in EMPTY[key].split()]
+)
+def test_an_empty_name_or_place_is_not_one_that_is_left_out(command, name, capsys):
+    further = ASKED_BY.get(name, []) if command == "certify" else []
+    for words in ([f"--{name}="], [f"--{name}", ""]):
+        with pytest.raises(SystemExit) as ended:
+            main([command, *further, *words])
+        error = capsys.readouterr().err
+        assert ended.value.code == 2
+        assert error.count("\n") == 1
+        assert f"--{name}: must " in error
+
+
+def test_an_empty_place_among_arguments_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["report", ""])
+    assert "argument FILE.tsv: must not be empty" in capsys.readouterr().err

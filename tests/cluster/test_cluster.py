@@ -73,6 +73,8 @@ def test_workers_whose_sampler_draws_noise_of_its_own_are_refused():
     [
         ({"count": 0}, "count must be"),
         ({"threads": 0}, "threads must be"),
+        ({"count": 10**6}, r"count must be at most \d+ on this machine"),
+        ({"threads": 10**6}, r"threads must be at most \d+ on this machine"),
         ({"devices": ["0", ""]}, "devices must be names"),
     ],
 )

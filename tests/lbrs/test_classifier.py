@@ -13,7 +13,7 @@ from memories import NORMS, random_memory, seeds
 from refusals import refusals
 
 from rsbounds import lbrs
-from rsbounds._neighbours.anchors import encode
+from rsbounds._neighbours.anchors import bounds, box
 
 pytestmark = pytest.mark.usefixtures("sixty_digits")
 
@@ -250,12 +250,11 @@ DUAL = {1: np.inf, 2: 2, np.inf: 1}
 
 def coded_reaches(points, norm):
     """Bounds of |x_i - x_0|_* for each point, from the codes: below and above."""
-    squares = (points * points).sum(axis=1)
-    box = points.min(axis=0), points.max(axis=0)
-    codes, lost, step = encode(points, squares, *box, norm)
-    steps = np.linalg.norm(codes.astype(float) - codes[0], DUAL[norm], axis=1)
-    off = lost + lost[0]
-    return step * steps - off * (1 + 2**-49), (step * steps + off) * (1 + 2**-49)
+    known = bounds(points, box(points), norm)
+    codes = known.codes.astype(float)
+    steps = np.linalg.norm(codes - codes[0], DUAL[norm], axis=1) * known.step
+    off = known.lost + known.lost[0]
+    return steps - off * (1 + 2**-49), (steps + off) * (1 + 2**-49)
 
 
 def reach_at_power(p, q, norm):

@@ -1,5 +1,6 @@
 """A file read as columns says what it says row by row: numbers, notes, refusals."""
 
+import tracemalloc
 from dataclasses import fields
 
 import numpy as np
@@ -81,6 +82,7 @@ def said(file):
         file.columns,
         printed,
         file.missing(),
+        file.p_a(),
         file.rate(),
         [type(row.norm) for row in file.rows],
     )
@@ -107,6 +109,8 @@ def test_plain_files_are_read_as_columns(tmp_path, make):
     assert file.rows[1:3] == tuple(file.rows)[1:3]
     in_memory = Results("", tuple(file.rows), manifest=file.manifest)
     assert repr(vars(in_memory.counted)) == repr(vars(file.counted))
+    assert in_memory.p_a() == file.p_a()
+    assert in_memory.rate() == file.rate()
 
 
 @pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
@@ -179,6 +183,39 @@ def test_blocks_of_any_size_say_the_same(tmp_path, monkeypatch, make, block):
     file = read_by(make(tmp_path), by_row=False)
     assert isinstance(file.rows, FileRows)
     assert said(file) == by_row
+
+
+@pytest.mark.parametrize("block", [1, 3000, 2**20])
+def test_each_row_is_found_by_its_place(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(_cells, "_BLOCK", block)
+    head, *lines = PUBLISHED.splitlines()
+    cells = [line.split("\t", 1)[1] for line in lines]
+    written = [f"{i}\t{cells[i % 3]}" for i in range(300)]
+    content = "\n".join([head, *written, ""]).encode()
+    rows = FileRows(content, len(head) + 1, len(content), head.split("\t"))
+    assert [rows.line(i) for i in range(-300, 300)] == 2 * written
+    with pytest.raises(IndexError):
+        rows.line(300)
+
+
+def test_reading_takes_27_bytes_a_row_beside_the_text(tmp_path, monkeypatch):
+    """Index, radius and p_A of 8 bytes each, label, predict and correct of 1; parts
+    that were kept until all were joined took twice as much.
+    """
+    monkeypatch.setattr(_cells, "_BLOCK", 2**14)
+    head, *lines = own(tmp_path).read_text().splitlines()
+    cells = [lines[place].split("\t", 1)[1] for place in (0, 1, 2)]
+    many = 50_000
+    text = "".join(f"{i}\t{cells[i % 3]}\n" for i in range(many))
+    content = f"{head}\n{text}".encode()
+    tracemalloc.start()
+    try:
+        rows = FileRows(content, len(head) + 1, len(content), head.split("\t"))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(rows) == many
+    assert peak < 30 * many + 2**18  # of a block's cells
 
 
 def test_numbers_of_a_column_are_those_that_python_reads():

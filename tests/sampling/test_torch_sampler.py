@@ -7,7 +7,7 @@ from torch import nn
 from torch_digits import at_zero
 
 from rsbounds.certify import certify
-from rsbounds.sampling import torch_modules, torch_noise
+from rsbounds.sampling import as_sampler, torch_modules, torch_noise
 from rsbounds.sampling.internal import noisy, stream
 from rsbounds.sampling.streams import numbered
 from rsbounds.sampling.torch_modes import evaluating
@@ -343,3 +343,38 @@ def test_a_module_that_reuses_its_scores_is_scored_as_any_other():
     assert at_zero(TorchSampler(Reusing(0.0)), 50).sum() == 50
     with pytest.raises(ValueError, match="row for itself"):
         at_zero(TorchSampler(Reusing(0.5)), 50)
+
+
+QUINT = torch.quint8
+NOT_COMPARABLE = {
+    "to_dense": lambda scores: scores.to_sparse(),
+    "holds no numbers": lambda scores: scores.to("meta"),
+    "dequantize": lambda scores: torch.quantize_per_tensor(
+        scores, 0.1, 0, torch.quint8
+    ),
+    "nested": lambda scores: torch.nested.nested_tensor(list(scores)),
+    "double": lambda scores: scores.to(torch.float8_e4m3fn),
+    "uint16": lambda scores: (scores > 0).to(torch.uint16),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*(quantized|nested) tensor")
+@pytest.mark.parametrize("said", NOT_COMPARABLE)
+def test_scores_that_torch_cannot_compare_are_refused_by_name(said):
+    change = NOT_COMPARABLE[said]
+    expected = rf"the model must return scores of shape \(5, classes\).*got .*{said}"
+
+    class Strange(torch.nn.Module):
+        def forward(self, batch):
+            return change(batch)
+
+    sampler = as_sampler(Strange())
+    with pytest.raises(ValueError, match=expected):
+        sampler(torch.zeros(3), 0.5, 5, stream(0, 0, 0))
+
+
+def test_a_tensor_that_numpy_cannot_take_is_refused_by_name():
+    """A plain function that returns a sparse tensor."""
+    sampler = as_sampler(lambda batch: torch.from_numpy(batch).to_sparse())
+    with pytest.raises(ValueError, match=r"the model must return scores.*to_dense"):
+        sampler(np.zeros(3), 0.5, 5, stream(0, 0, 0))

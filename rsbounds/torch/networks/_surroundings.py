@@ -1,10 +1,11 @@
 """Where a module is exported and run: one at a time, on the CPU, in full precision."""
 
+import io
 import logging
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stderr
 
 import torch
 from torch.nn.utils import parametrize
@@ -41,7 +42,8 @@ def _quiet() -> Iterator[None]:
     # a cache may hold what a weight was, and would keep what the exporter makes of it
     parametrize._cache_enabled = 0
     try:
-        with warnings.catch_warnings():
+        # the exporter prints the graph of a module that it fails for
+        with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:

@@ -4,6 +4,7 @@ import copy
 import math
 import operator
 import re
+import traceback
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from torch import nn
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.nn.modules import module as _hooks
 
+from rsbounds._numerics.text import shown
 from rsbounds.torch.networks._rows import require_rows
 from rsbounds.torch.networks._surroundings import apart_from_all, on_cpu
 from rsbounds.torch.networks.graph import DOUBLE, Graph, Step, Value, operation, values
@@ -156,11 +158,26 @@ def _exported(module: nn.Module, name: str, shape: tuple[int, ...]) -> Any:
             known = all(_is_known(node) for node in program.graph.nodes)
             return program if known else program.run_decompositions({})
     except Exception as error:
-        lines = [line for line in str(error).splitlines() if line.strip()]
-        reason = lines[0] if lines else type(error).__name__
         raise ValueError(
-            f"{name} can't be exported for an input of shape {shape}: {reason}"
+            f"{name} can't be exported for an input of shape {shape}: {_reason(error)}"
         ) from error
+
+
+def _reason(error: Exception) -> str:
+    """Why a module can't be exported, what to do, and the author's line of code."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    reason = lines[0] if lines else type(error).__name__
+    if "data-dependent" in reason:
+        reason = "a data-dependent branch: its operations differ from input to input"
+    elif "ScriptModule" in reason:
+        reason = "of a ScriptModule give the module that was scripted or traced"
+    elif "uninitialized parameter" in reason:
+        reason = "a lazy layer without numbers: call the module on an input first"
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not frame.filename.startswith((*_NOT_OWN, "<")):
+            name = Path(frame.filename).name
+            return shown(f"{reason} ({name}, line {frame.lineno}: {frame.line})")
+    return reason
 
 
 def _is_known(node: Any) -> bool:

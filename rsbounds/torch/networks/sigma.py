@@ -69,7 +69,13 @@ class SigmaNetwork(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """The noise levels of a batch (n, *shape of x), shape (n,)."""
-        level: torch.Tensor = self.h(x).reshape(len(x)).relu() + self.sigma_min
+        outputs = self.h(x)
+        if outputs.numel() != len(x):
+            raise ValueError(
+                "h must return one number for each input, shape (n,) or (n, 1); got "
+                f"shape {tuple(outputs.shape)} for {len(x)}"
+            )
+        level: torch.Tensor = outputs.reshape(len(x)).relu() + self.sigma_min
         return level
 
     def freeze(self, shape: int | tuple[int, ...]) -> "FrozenLevel":

@@ -16,8 +16,8 @@
 // The distances of both to one centre are such a bound. A second one reads a byte for
 // each coordinate:
 //   | |x_i - x_j|_* - step |code_i - code_j|_* | <= lost_i + lost_j,
-// code the nearest multiple of `step` above the least coordinate, lost_i = |x_i -
-// decoded|_*. It tells of most pairs of rival and guard too on which side of what
+// code a multiple of `step` near what is above the least coordinate, lost_i = |x_i -
+// decoded|_*, whatever the code. It tells of most pairs of rival and guard too on which side of what
 // matters they are. Proved in docs/theory/locally-biased.md.
 #pragma once
 
@@ -28,6 +28,10 @@
 #include <limits>
 #include <vector>
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #include "simd.hpp"
 #include "twofold.hpp"
 
@@ -37,8 +41,12 @@ using Index = std::int64_t;
 constexpr Index block = 64;
 constexpr Index tile = 16 * block;  // codes of 256 coordinates: 256 KiB
 constexpr Index chunk = 256;        // codes compared before the next look at the limit
-constexpr int seeds = 4;            // rivals nearest to x, one of them tried first
-constexpr std::ptrdiff_t sorted = 64;  // guards and rivals tried in their order
+constexpr Index group = 32;         // codes in a register
+constexpr Index hot_codes = 64;     // codes compared before any others
+constexpr Index most_codes = 1 << 15;  // whose squares add up to less than 2^31
+constexpr std::size_t seeds = 16;   // rivals nearest to x, one of them tried first
+constexpr std::size_t askers = 8;   // guards by which it is chosen
+constexpr std::ptrdiff_t sorted = 16;  // guards and rivals tried in their order
 constexpr double eps = 0x1p-52;
 constexpr double error = 40 * eps;  // 64 roundings in a block, and those of the rest
 constexpr double half = 0.5 - 1e-14;  // rounded down
@@ -86,6 +94,9 @@ struct Products {
     Index rows;
 };
 
+// Anchors of which labels
+enum class Which { all, same, other };
+
 // The products of one row, whose values are squared distances less |x|^2.
 struct Row {
     const Memory& anchors;
@@ -102,18 +113,47 @@ struct Row {
 
     double value(Index j) const { return anchors.squares[j] - 2 * dots[j]; }
 
-    // Calls f(j, value) for each anchor whose value is below `limit()`, or at it
-    template <class Limit, class F>
-    void each_near(Limit limit, F f) const {
+    // Calls f(j, value) for each anchor whose value is below `limit()`, or at it, and
+    // whose label is, or isn't, `label`
+    template <Which which = Which::all, class Limit, class F>
+    void each_near(Limit limit, F f, Index label = 0) const {
         const Index blocks = (anchors.count + block - 1) / block;
         for (Index b = 0; b < blocks; ++b) {
             if (!(minima[b] <= limit())) continue;
             const Index stop = smaller((b + 1) * block, anchors.count);
-            for (Index j = b * block; j < stop; ++j) {
-                const double v = value(j);
-                if (v <= limit()) f(j, v);
+            for (Index from = b * block; from < stop; from += lanes) {
+                const Index next = smaller(from + lanes, stop);
+                if (next - from == lanes && !any_near<which>(from, limit(), label))
+                    continue;
+                for (Index j = from; j < next; ++j) {
+                    const double v = value(j);
+                    if (v <= limit() && is<which>(j, label)) f(j, v);
+                }
             }
         }
+    }
+
+  private:
+    template <Which which>
+    bool is(Index j, Index label) const {
+        return which == Which::all ||
+               (anchors.labels[j] == label) == (which == Which::same);
+    }
+
+    // Whether one of the next four is near, and of such a label
+    template <Which which>
+    bool any_near(Index from, double limit, Index label) const {
+        vec square;
+        vec dot;
+        std::memcpy(&square, anchors.squares + from, sizeof square);
+        std::memcpy(&dot, dots + from, sizeof dot);
+        ivec near = square - 2 * dot <= limit;
+        if (which != Which::all) {
+            ivec labels;
+            std::memcpy(&labels, anchors.labels + from, sizeof labels);
+            near &= which == Which::same ? labels == label : labels != label;
+        }
+        return ((near[0] | near[1]) | (near[2] | near[3])) != 0;
     }
 };
 
@@ -154,11 +194,16 @@ RSB_INLINE double of_block(const double* a, const double* b, Index size) {
         }
         return most;
     }
-    double terms[block];
-    for (Index k = 0; k < size; ++k) {
+    const auto term = [=](Index k) {
         const double side = std::fabs(a[k] - b[k]);
-        terms[k] = length == Length::euclidean ? side * side : side;
+        return length == Length::euclidean ? side * side : side;
+    };
+    double terms[block];
+    if (size == block) {  // of known size: the compiler keeps the sums in registers
+        for (Index k = 0; k < block / 2; ++k) terms[k] = term(k) + term(k + block / 2);
+        return sum_by_halves(terms, block / 2);
     }
+    for (Index k = 0; k < size; ++k) terms[k] = term(k);
     return sum_by_halves(terms, size);
 }
 
@@ -212,27 +257,47 @@ struct Bounds {
     const double* low;
     const double* high;
     const double* spreads;
-    const std::uint8_t* codes;
+    const std::uint8_t* codes;  // (count, width)
+    Index width;                // whole groups; codes beyond the coordinates are equal
     const double* lost;
     double step;
 };
 
 // --- lengths of differences by their codes
 
-// The length of a chunk's differences, of `euclidean` its square.
+// The length of a difference of so many codes, whole groups of them; of `euclidean` its
+// square.
 template <Length length>
 RSB_INLINE std::int32_t code_length(const std::uint8_t* a, const std::uint8_t* b,
                                     Index size) {
+    size -= size % group;  // which it is: no rest is left to the compiler
     if (length == Length::largest) {
         std::uint8_t most = 0;
-        for (Index k = 0; k < size; ++k) {
-            const std::uint8_t side =
-                a[k] > b[k] ? std::uint8_t(a[k] - b[k]) : std::uint8_t(b[k] - a[k]);
-            most = side > most ? side : most;
-        }
+        for (Index k = 0; k < size; ++k)
+            most = larger(most, std::uint8_t(larger(a[k], b[k]) - smaller(a[k], b[k])));
         return most;
     }
     std::int32_t total = 0;
+#ifdef __AVX2__  // the compiler takes half as long again for squares
+    if (length == Length::euclidean) {
+        __m256i sums = {};
+        for (Index k = 0; k < size; k += group) {
+            __m256i p;
+            __m256i q;
+            std::memcpy(&p, a + k, sizeof p);
+            std::memcpy(&q, b + k, sizeof q);
+            const __m256i side = _mm256_sub_epi8(_mm256_max_epu8(p, q), _mm256_min_epu8(p, q));
+            const __m256i some = _mm256_unpacklo_epi8(side, __m256i{});
+            const __m256i others = _mm256_unpackhi_epi8(side, __m256i{});
+            sums = _mm256_add_epi32(sums, _mm256_madd_epi16(some, some));
+            sums = _mm256_add_epi32(sums, _mm256_madd_epi16(others, others));
+        }
+        std::int32_t parts[8];
+        std::memcpy(parts, &sums, sizeof parts);
+        for (const std::int32_t part : parts) total += part;
+        return total;
+    }
+#endif
     for (Index k = 0; k < size; ++k) {
         const int side = int(a[k]) - int(b[k]);
         total += length == Length::euclidean ? side * side : std::abs(side);
@@ -240,39 +305,79 @@ RSB_INLINE std::int32_t code_length(const std::uint8_t* a, const std::uint8_t* b
     return total;
 }
 
-// The length of the difference of two anchors' codes; of those that reach `most` part of
-// it, which does.
+// The length of the difference of two anchors' codes, of `euclidean` its square.
 template <Length length>
-double steps_apart(const Bounds& of, Index dim, Index i, Index j,
-                   double most = infinite) {
-    const double limit = length == Length::euclidean ? most * most : most;
-    const std::uint8_t* a = of.codes + i * dim;
-    const std::uint8_t* b = of.codes + j * dim;
+std::int64_t raw_steps(const Bounds& of, Index i, Index j) {
+    const std::uint8_t* a = of.codes + i * of.width;
+    const std::uint8_t* b = of.codes + j * of.width;
     std::int64_t total = 0;
-    for (Index start = 0; start < dim; start += chunk) {
-        const Index size = smaller(chunk, dim - start);
+    for (Index start = 0; start < of.width; start += most_codes) {
+        const Index size = smaller(most_codes, of.width - start);
         const std::int64_t part = code_length<length>(a + start, b + start, size);
         total = length == Length::largest ? larger(total, part) : total + part;
-        if (double(total) >= limit) break;
     }
-    return length == Length::euclidean ? std::sqrt(double(total)) : double(total);
+    return total;
 }
 
 // An upper bound of |x_i - x_j|_*.
 template <Length length>
-double coded_reach(const Bounds& of, Index dim, Index i, Index j) {
-    const double steps = steps_apart<length>(of, dim, i, j);
+double coded_reach(const Bounds& of, Index i, Index j) {
+    const double raw = double(raw_steps<length>(of, i, j));
+    const double steps = length == Length::euclidean ? std::sqrt(raw) : raw;
     return (of.step * steps + of.lost[i] + of.lost[j]) * (1 + 8 * eps);
+}
+
+// Where |x_i - x_j|_* lies: at `least` or above, below it, or too near for codes to tell.
+enum class Side { above, below, unknown };
+
+// What the codes of i and j tell. `hot` is the chunk that told last: it comes first, as
+// the coordinate in which one pair is far apart is often another pair's too.
+template <Length length>
+Side coded_side(const Memory& anchors, const Bounds& of, Index i, Index j, double least,
+                Index& hot) {
+    const double lost = of.lost[i] + of.lost[j];
+    const double most = (least + lost) / of.step * (1 + 8 * eps);
+    const double limit = length == Length::euclidean ? most * most : most;
+    const std::uint8_t* a = of.codes + i * of.width;
+    const std::uint8_t* b = of.codes + j * of.width;
+    const auto part = [=](Index start, Index size) {
+        return std::int64_t(code_length<length>(a + start, b + start,
+                                                smaller(size, of.width - start)));
+    };
+    if (length == Length::largest && double(part(hot, hot_codes)) >= limit)
+        return Side::above;
+    std::int64_t total = 0;
+    for (Index start = 0; start < of.width; start += chunk) {
+        const std::int64_t more = part(start, chunk);
+        total = length == Length::largest ? larger(total, more) : total + more;
+        if (!(double(total) >= limit)) continue;
+        if (length == Length::largest)
+            for (hot = start; double(part(hot, hot_codes)) < limit;) hot += hot_codes;
+        return Side::above;
+    }
+    const double steps =
+        length == Length::euclidean ? std::sqrt(double(total)) : double(total);
+    if ((of.step * steps + lost) * (1 + 8 * eps) < least) return Side::below;
+    if (length != Length::largest) return Side::unknown;
+    // only in coordinates whose codes are about as far apart can they be
+    const double* p = anchors.point(i);
+    const double* q = anchors.point(j);
+    for (Index start = 0; start < anchors.dim; start += group) {
+        const double furthest = double(part(start, group));
+        if ((of.step * furthest + lost) * (1 + 8 * eps) < least) continue;
+        const Index stop = smaller(start + group, anchors.dim);
+        for (Index k = start; k < stop; ++k)
+            if (std::fabs(p[k] - q[k]) >= least) return Side::above;
+    }
+    return Side::below;
 }
 
 // Whether |x_i - x_j|_* is at least `least`, up to rounding; their codes often decide it.
 template <Length length>
-bool apart(const Memory& anchors, const Bounds& of, Index i, Index j, double least) {
-    const double lost = of.lost[i] + of.lost[j];
-    const double most = (least + lost) / of.step * (1 + 8 * eps);
-    const double steps = steps_apart<length>(of, anchors.dim, i, j, most);
-    if (steps >= most) return true;
-    if ((of.step * steps + lost) * (1 + 8 * eps) < least) return false;
+bool apart(const Memory& anchors, const Bounds& of, Index i, Index j, double least,
+           Index& hot) {
+    const Side side = coded_side<length>(anchors, of, i, j, least, hot);
+    if (side != Side::unknown) return side == Side::above;
     return reaches<length>(anchors.point(i), anchors.point(j), anchors.dim, least);
 }
 
@@ -371,35 +476,28 @@ inline Nearest nearest(const Row& row) {
     return best;
 }
 
-// The anchors of another label with the least values, sorted by them; index -1 and value
-// inf where there are fewer.
-struct Seeds {
-    Index index[seeds];
-    double value[seeds];
-
-    Seeds(const Row& row, Index own) {
-        for (int i = 0; i < seeds; ++i) {
-            index[i] = -1;
-            value[i] = infinite;
-        }
-        row.each_near([this] { return value[seeds - 1]; }, [&](Index j, double v) {
-            if (!(v < value[seeds - 1]) || row.anchors.labels[j] == own) return;
-            int at = seeds - 1;
-            for (; at > 0 && value[at - 1] > v; --at) {
-                index[at] = index[at - 1];
-                value[at] = value[at - 1];
-            }
-            index[at] = j;
-            value[at] = v;
-        });
-    }
-};
-
-struct Guard {
+// An anchor and its value.
+struct Near {
     Index anchor;
     double value;
 };
-using Guards = std::vector<Guard>;
+using Guards = std::vector<Near>;
+
+// The anchors of another label with the least values, `seeds` of them at most.
+inline std::vector<Near> nearest_rivals(const Row& row, Index own) {
+    std::vector<Near> found;
+    double limit = infinite;
+    const auto keep = [&](Index j, double v) {
+        if (!(v < limit)) return;
+        if (found.size() == seeds) found.pop_back();
+        std::size_t at = found.size();
+        while (at > 0 && found[at - 1].value > v) --at;
+        found.insert(found.begin() + std::ptrdiff_t(at), {j, v});
+        if (found.size() == seeds) limit = found.back().value;
+    };
+    row.each_near<Which::other>([&] { return limit; }, keep, own);
+    return found;
+}
 
 // `first`, and the anchors of its label whose value is below the limit, the nearest
 // before the others.
@@ -407,15 +505,28 @@ inline void collect_guards(const Row& row, Index first, double limit, Guards& gu
     const Index own = row.anchors.labels[first];
     guards.clear();
     guards.push_back({first, row.value(first)});
-    row.each_near([=] { return limit; }, [&](Index j, double v) {
-        if (v < limit && row.anchors.labels[j] == own && j != first)
-            guards.push_back({j, v});
-    });
+    const auto keep = [&](Index j, double v) {
+        if (v < limit && j != first) guards.push_back({j, v});
+    };
+    row.each_near<Which::same>([=] { return limit; }, keep, own);
     const auto begin = guards.begin() + 1;
     const auto middle = begin + smaller(sorted, guards.end() - begin);
-    std::partial_sort(begin, middle, guards.end(), [](const Guard& a, const Guard& b) {
+    std::partial_sort(begin, middle, guards.end(), [](const Near& a, const Near& b) {
         return a.value < b.value;
     });
+}
+
+// About the largest margin against a rival over the first guards.
+template <Length length>
+double rough_margin(const Bounds& bounds, const Near& rival, const Guards& guards) {
+    double most = -infinite;
+    const std::size_t asked = smaller(std::size_t(askers), guards.size());
+    for (std::size_t i = 0; i < asked; ++i) {
+        const double gap = rival.value - guards[i].value;
+        const double reach = coded_reach<length>(bounds, guards[i].anchor, rival.anchor);
+        most = larger(most, gap / reach);
+    }
+    return most;
 }
 
 // The largest margin against the rival q over the guards nearer than it. `above - value`
@@ -430,13 +541,14 @@ double best_margin(const Row& row, const Bounds& bounds, Index q, Guards& guards
     const double* rival = anchors.point(q);
     double best = 0;
     std::size_t winner = 0;
+    Index hot = 0;
     for (std::size_t i = 0; i < guards.size() && best < limit; ++i) {
         const double* guard = anchors.point(guards[i].anchor);
         const double gain = above - guards[i].value;
         if (gain < 0) continue;  // no guard: it is further than the rival
         // so far from the rival that its margin is not above the best
         if (best > 0 &&
-            apart<length>(anchors, bounds, guards[i].anchor, q, gain / (2 * best)))
+            apart<length>(anchors, bounds, guards[i].anchor, q, gain / (2 * best), hot))
             continue;
         Margin m = margin<length>(row.x, guard, rival, anchors.dim, false);
         // near a bisector most digits of the margin cancel: only then is it worth twice
@@ -458,11 +570,12 @@ template <Length length>
 bool guarded(const Row& row, const Bounds& bounds, Index q, Guards& guards,
              double limit) {
     const double below = row.value(q) - row.slack;
+    Index hot = 0;
     for (std::size_t i = 0; i < guards.size(); ++i) {
         const double least =
             (below - guards[i].value) * half / limit * (1 - 8 * error);
         if (!(least > 0) ||
-            apart<length>(row.anchors, bounds, guards[i].anchor, q, least))
+            apart<length>(row.anchors, bounds, guards[i].anchor, q, least, hot))
             continue;
         std::swap(guards[i], guards[i / 2]);
         return true;
@@ -505,29 +618,24 @@ Start begin(const Row& row, const Bounds& bounds, bool tight, Guards& guards) {
     const Nearest near = nearest(row);
     start.nearest = start.guard = near.index;
     start.best = infinite;
-    const Seeds rivals(row, anchors.labels[near.index]);
-    if (rivals.index[0] < 0) return start;
+    const std::vector<Near> rivals = nearest_rivals(row, anchors.labels[near.index]);
+    if (rivals.empty()) return start;
     // Every anchor of the label that is nearer than a rival guards against it, and the
     // largest of their margins counts; the nearest anchor alone is a bound too.
-    Guards alone{{near.index, row.value(near.index)}};
-    Index first = rivals.index[0];
-    double furthest = rivals.value[0];
-    for (int i = 0; i < seeds && rivals.index[i] >= 0; ++i) {
-        const double above = rivals.value[i] + row.slack;
-        const double m = best_margin<length>(row, bounds, rivals.index[i], alone, above,
-                                             start.best);
-        if (m < start.best) {
-            start.best = m;
-            first = rivals.index[i];
-            furthest = rivals.value[i];
+    const double within = tight ? rivals.back().value + row.slack : -infinite;
+    collect_guards(row, near.index, within, guards);
+    Near first = rivals[0];
+    double least = infinite;
+    for (const Near& rival : rivals) {
+        const double rough = rough_margin<length>(bounds, rival, guards);
+        if (rough < least) {
+            least = rough;
+            first = rival;
         }
     }
-    if (tight) {
-        const double above = furthest + row.slack;
-        collect_guards(row, near.index, above, guards);
-        start.best = best_margin<length>(row, bounds, first, guards, above, infinite);
-        start.guard = guards[0].anchor;
-    }
+    start.best = best_margin<length>(row, bounds, first.anchor, guards,
+                                     first.value + row.slack, infinite);
+    start.guard = guards[0].anchor;
     // less than |x|^2, so that products give less than distances
     double size = 0;
     for (Index k = 0; k < anchors.dim; ++k) size += row.x[k] * row.x[k];
@@ -569,22 +677,17 @@ std::vector<Rivals> sift(const Products& products, const Memory& anchors,
             const double limit = start.limit;
             const double floor = start.floor;
             const double best = start.best;
-            bool any = false;
             for (Index j = from; j < stop; ++j) {
                 const double v = row.value(j);
-                const bool near =
-                    (v < limit) &
-                    ((v - floor) * half < best * (spread + bounds.spreads[j])) &
-                    (anchors.labels[j] != own);
-                marks[j - from] = near;
-                any |= near;
+                const double most = best * (spread + bounds.spreads[j]);
+                marks[j - from] = v < limit && (v - floor) * half < most;
             }
-            for (Index j = from; any && j < stop; ++j) {
-                if (!marks[j - from]) continue;
+            for (Index j = from; j < stop; ++j) {
+                if (!marks[j - from] || anchors.labels[j] == own) continue;
                 const double gap = (row.value(j) - floor) * half;
                 const double reach = smaller(
                     spread + bounds.spreads[j],
-                    coded_reach<length>(bounds, anchors.dim, start.nearest, j));
+                    coded_reach<length>(bounds, start.nearest, j));
                 if (gap < best * reach)
                     found[std::size_t(r)].push_back({j, gap / reach * (1 - 4 * eps)});
             }
@@ -608,7 +711,8 @@ void refine(const Row& row, const Bounds& bounds, bool tight, Start& start,
     for (const Rival& rival : rivals) {
         // the ratio was kept under an older, larger best
         if (rival.ratio >= start.best) continue;
-        if (guarded<length>(row, bounds, rival.anchor, guards, start.best)) continue;
+        if (guarded<length>(row, bounds, rival.anchor, guards, start.best))
+            continue;
         const double above = row.value(rival.anchor) + row.slack;
         const double m = best_margin<length>(row, bounds, rival.anchor, guards, above,
                                              start.best);
@@ -640,37 +744,53 @@ void radii(const Products& products, const Memory& anchors, const Bounds& bounds
 
 // --- what is measured once of the anchors
 
-// Upper bounds of the length of p - centre for each point: two points are at most the
-// sum of their bounds apart.
-template <Length length>
-void spreads(const Memory& anchors, const double* centre, double* out) {
-    for (Index i = 0; i < anchors.count; ++i)
-        out[i] = length_of<length>(anchors.point(i), centre, anchors.dim) *
-                 (1 + 4 * error);
+// The least, the largest and the sum of each coordinate; a sum is NaN where some point
+// has NaN.
+inline void box(const Memory& anchors, double* __restrict low, double* __restrict high,
+                double* __restrict sums) {
+    for (Index k = 0; k < anchors.dim; ++k) {
+        low[k] = infinite;
+        high[k] = -infinite;
+        sums[k] = 0;
+    }
+    for (Index i = 0; i < anchors.count; ++i) {
+        const double* const point = anchors.point(i);
+        for (Index k = 0; k < anchors.dim; ++k) {
+            const double v = point[k];
+            low[k] = v < low[k] ? v : low[k];
+            high[k] = v > high[k] ? v : high[k];
+            sums[k] += v;
+        }
+    }
 }
 
-// A byte for each coordinate, and the length of what they lose of each point.
+// A byte for each coordinate, the length of what they lose of each point, and upper
+// bounds of the length of p - centre: two points are at most the sum of theirs apart.
 template <Length length>
-void encode(const Memory& anchors, const double* low, double step, std::uint8_t* codes,
-            double* lost) {
+void encode(const Memory& anchors, const double* low, const double* centre, double step,
+            std::uint8_t* codes, Index width, double* lost, double* spreads) {
     double sides[block];
     const double none[block] = {};
+    const double steps_per_unit = 1 / step;
     for (Index i = 0; i < anchors.count; ++i) {
         const double* point = anchors.point(i);
-        std::uint8_t* row = codes + i * anchors.dim;
+        std::uint8_t* row = codes + i * width;
+        std::memset(row + anchors.dim, 0, std::size_t(width - anchors.dim));
         double total = 0;
         for (Index start = 0; start < anchors.dim; start += block) {
             const Index size = smaller(block, anchors.dim - start);
             for (Index k = 0; k < size; ++k) {
                 const double side = point[start + k] - low[start + k];
-                const double steps = smaller(side / step, 255.0) + 0.5;
-                row[start + k] = std::uint8_t(steps);
-                sides[k] = side - step * row[start + k];
+                // whichever code is near: what it loses is measured
+                const std::int32_t code(smaller(side * steps_per_unit, 255.0) + 0.5);
+                row[start + k] = std::uint8_t(code);
+                sides[k] = side - step * code;
             }
             const double part = of_block<length>(sides, none, size);
             total = length == Length::largest ? larger(total, part) : total + part;
         }
         lost[i] = length == Length::euclidean ? std::sqrt(total) : total;
+        spreads[i] = length_of<length>(point, centre, anchors.dim) * (1 + 4 * error);
     }
 }
 

@@ -157,6 +157,10 @@ REFUSED = {
     "quotient": (lambda m, x: 1 / x, "no record|where other depend"),
     "power": (lambda m, x: x**2, r"the operation aten.pow.Tensor_Scalar has no record"),
     "branch": (lambda m, x: x if x.sum() > 0 else -x, "can't be exported .*data-dep"),
+    "branch's line": (
+        lambda m, x: x if x.sum() > 0 else -x,
+        r"\(test_attacks.py, line \d+: lambda m, x: x if x.sum\(\) > 0 else -x,\)",
+    ),
     "item": (lambda m, x: x * x.sum().item(), "can't be exported|depend|record"),
     "numpy": (lambda m, x: torch.from_numpy(x.numpy()), "can't be exported .*numpy"),
     "random": (lambda m, x: x + torch.rand(4), "aten.rand.default has no one value"),
@@ -701,3 +705,15 @@ def test_whatever_rests_on_a_bound_calls_the_frozen_list():
     assert sent.law == noise.law
     assert torch.equal(sent.centre(x), noise.centre(x))
     assert sent.scheme().sigma(x) == before[2]
+
+
+def test_the_exporter_prints_nothing_beside_its_error(capfd):
+    """It printed the graph of a module with a branch, twice."""
+    refused(Forward(lambda m, x: x if x.sum() > 0 else -x), "data-dependent branch")
+    refused(nn.Sequential(nn.LazyLinear(1)), "call the module on an input first")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_level_of_two_outputs_is_refused_by_its_shape():
+    with pytest.raises(ValueError, match=r"h must return one number.*shape \(1, 2\)"):
+        SigmaNetwork(nn.Linear(4, 2), 0.25).scheme(4)
