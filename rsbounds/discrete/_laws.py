@@ -213,7 +213,7 @@ def _binomial(chances: tuple[float, ...], times: int) -> _Row:
         below = np.cumprod(1 / ratios[: top - low][::-1])[::-1]
     masses = np.concatenate([below, np.ones(1), above])
     masses, lost = _settled(masses / masses.sum())
-    nonzero = np.flatnonzero(masses)
+    nonzero = low + np.flatnonzero(masses)
     steps = max(top - nonzero[0], nonzero[-1] - top)
     # the sum's masses are as far from the largest one as they are from their mean
     error = STEP_ERROR * (steps + min(steps, math.sqrt(times) / 2 + 2)) + SCALE_ERROR

@@ -45,6 +45,11 @@ class Ways(NamedTuple):
         )
 
     @property
+    def are_of_one_kind(self) -> bool:
+        """Whether all changes are said to be of one kind."""
+        return [len(kinds) for _, kinds in self.groups] == [1] and not any(self.fixed)
+
+    @property
     def changes(self) -> int:
         """How many changes there are of all kinds together."""
         return sum(self.fixed) + sum(total for total, _ in self.groups)

@@ -148,8 +148,10 @@ public:
     // Boxes of ways are looked at by the changes that contain all of a box, which is
     // halved where these are not sure to hold; one way alone decides.
     Answer operator()(const Question& question) {
-        // both what the top class keeps and what the others gain may be below the margin
-        if (!one && std::min(question.top, question.rest) < 8 * margin) return unsure;
+        // What the top class keeps and what the others gain may both be below the margin:
+        // of many ways it would take long to find one for which that is so.
+        const bool small = !one && std::min(question.top, question.rest) < 8 * margin;
+        if (small && !ends.empty()) return unsure;
         Event top(question.top), rest(question.rest);
         Answer result = yes;
         std::vector<Box> stack{{std::vector<std::int64_t>(ends.size()), ends}};
