@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from rsbounds.discrete import _rows
 from rsbounds.discrete._blocks import BlocksCurve
+from rsbounds.discrete._laws import law_of
 from rsbounds.discrete._questions import Questions
 from rsbounds.discrete._rows import MARGIN, NO, UNSURE, YES, Rows, decided
 from rsbounds.discrete._ways import Ways
@@ -122,3 +123,18 @@ def test_rows_have_all_but_what_is_left_out(changes, values):
     # what is left out at x has no ratio above that of what is left
     assert row[4, 0] <= 1 + rows.error
     assert rows.error < MARGIN / 100
+
+
+@pytest.mark.parametrize(
+    ("keep", "error"), [(0.501, 6e-12), (0.3, 6e-12), (1e-3, 7e-13)]
+)
+def test_a_long_row_ends_where_its_masses_do(keep, error):
+    """Its error is that of the steps to its masses, wherever its window begins."""
+    times = 2**17
+    law = law_of(CategoricalCurve(keep, 2).cells(0), times)
+    if keep == 0.501:
+        assert law.mass.size < times / 8
+    assert 2 * times * 0.8e-300 < law.lost < 2 * times * 1e-300
+    assert error * 0.7 < law.error < error
+    for masses in (law.mass, law.shifted_mass):
+        assert abs(masses.sum() - 1) <= law.error
