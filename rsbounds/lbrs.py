@@ -144,8 +144,8 @@ def neighbour_radius(
         that returns its dual norm along the last axis of an array, not below the true
         one, which is what the certificate rests on. The nearest anchor is the Euclidean
         one in every case; see the module's derivation. 1, 2 and inf keep a byte more
-        for each coordinate of the anchors; others hold N^2 numbers and take as many
-        steps for each x.
+        for each coordinate of the anchors, in rows of whole 32 bytes; others
+        hold N^2 numbers and take as many steps for each x.
     method : {"tight", "paper"}
         min_j max_i r_ij or min_j r_ij with i the nearest; "paper" is never larger and
         costs one matrix product. "tight" costs that and, for the rivals that count,

@@ -80,11 +80,13 @@ def test_the_page_of_aims_has_losses_first(script):
         aims.Line("slow", "it", 4.0, 1.0, 3),
         aims.Line("quick", "it", 1, 1, 3),
     )
-    page = aims.page([quick, slow], 70, 30)
-    assert "of these\n1 are at most" in page
+    kept = [["quick", "", "it", "", "9", "3"], ["kept", "", "it", "", "0.10", "3"]]
+    table = aims.joined([quick, slow], kept)
+    assert [row[0] for row in table] == ["slow", "quick", "kept"]
+    page = aims.page(table, 70, 30)
+    assert "[All 3 ratios](aims.csv): of these 2 are at\nmost" in page
     assert page.index("slow") < page.index("4.00")
     assert "quick" not in page
-    assert [row[0] for row in aims.table([quick, slow])] == ["call", "slow", "quick"]
     assert aims.plain_low(aims.by_powers, 0.9, 0.1, 0.3, 1, 0) == pytest.approx(
         aims.schemes.flips(0.1, 0.3).curve.low(0.9, (1, 0))
     )

@@ -149,6 +149,22 @@ def test_neighbour_radius_against_brute_force(norm, method, dim):
     np.testing.assert_allclose(value, expected, rtol=1e-11, atol=1e-13 * dim)
 
 
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("method", ["tight", "paper"])
+def test_neighbour_radius_in_clusters_against_brute_force(norm, method):
+    """Many rivals about as near, many guards each good against some, codes of more than
+    one chunk.
+    """
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 5, 600)
+    centres = rng.random((5, 300))
+    anchors = centres[labels] + 0.1 * rng.standard_normal((600, 300))
+    x = centres[labels[:12]] + 0.1 * rng.standard_normal((12, 300))
+    value = lbrs.neighbour_radius(x, anchors, labels, norm=norm, method=method)
+    expected = [brute(row, anchors, labels, norm, method) for row in x]
+    np.testing.assert_allclose(value, expected, rtol=1e-11)
+
+
 @settings(max_examples=60, deadline=None)
 @given(seeds, st.sampled_from(NORMS), st.sampled_from(["tight", "paper"]))
 def test_attack_on_the_nearest_label(seed, norm, method):

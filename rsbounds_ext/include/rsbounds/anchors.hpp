@@ -45,8 +45,7 @@ constexpr Index group = 32;         // codes in a register
 constexpr Index hot_codes = 64;     // codes compared before any others
 constexpr Index most_codes = 1 << 15;  // whose squares add up to less than 2^31
 constexpr std::size_t seeds = 16;   // rivals nearest to x, one of them tried first
-constexpr std::size_t askers = 8;   // guards by which it is chosen
-constexpr std::ptrdiff_t sorted = 16;  // guards and rivals tried in their order
+constexpr std::size_t first_guards = 8;  // asked before the others, for that choice too
 constexpr double eps = 0x1p-52;
 constexpr double error = 40 * eps;  // 64 roundings in a block, and those of the rest
 constexpr double half = 0.5 - 1e-14;  // rounded down
@@ -76,6 +75,11 @@ class Numbers {
 
 // Which length of a difference: the dual of the norm that measures perturbations.
 enum class Length { largest, euclidean, sum };
+
+// Guards and rivals tried in their order. Against `largest` no guard is good for most
+// rivals, so that more of them are asked.
+template <Length length>
+constexpr std::ptrdiff_t sorted = length == Length::largest ? 64 : 16;
 
 struct Memory {
     const double* points;  // (count, dim)
@@ -327,6 +331,12 @@ double coded_reach(const Bounds& of, Index i, Index j) {
     return (of.step * steps + of.lost[i] + of.lost[j]) * (1 + 8 * eps);
 }
 
+// Has the codes of an anchor on their way when they are needed.
+inline void fetch(const Bounds& of, Index i) {
+    for (Index k = 0; k < of.width; k += 64)
+        __builtin_prefetch(of.codes + i * of.width + k);
+}
+
 // Where |x_i - x_j|_* lies: at `least` or above, below it, or too near for codes to tell.
 enum class Side { above, below, unknown };
 
@@ -501,7 +511,8 @@ inline std::vector<Near> nearest_rivals(const Row& row, Index own) {
 
 // `first`, and the anchors of its label whose value is below the limit, the nearest
 // before the others.
-inline void collect_guards(const Row& row, Index first, double limit, Guards& guards) {
+template <Length length>
+void collect_guards(const Row& row, Index first, double limit, Guards& guards) {
     const Index own = row.anchors.labels[first];
     guards.clear();
     guards.push_back({first, row.value(first)});
@@ -510,7 +521,7 @@ inline void collect_guards(const Row& row, Index first, double limit, Guards& gu
     };
     row.each_near<Which::same>([=] { return limit; }, keep, own);
     const auto begin = guards.begin() + 1;
-    const auto middle = begin + smaller(sorted, guards.end() - begin);
+    const auto middle = begin + smaller(sorted<length>, guards.end() - begin);
     std::partial_sort(begin, middle, guards.end(), [](const Near& a, const Near& b) {
         return a.value < b.value;
     });
@@ -520,7 +531,7 @@ inline void collect_guards(const Row& row, Index first, double limit, Guards& gu
 template <Length length>
 double rough_margin(const Bounds& bounds, const Near& rival, const Guards& guards) {
     double most = -infinite;
-    const std::size_t asked = smaller(std::size_t(askers), guards.size());
+    const std::size_t asked = smaller(first_guards, guards.size());
     for (std::size_t i = 0; i < asked; ++i) {
         const double gap = rival.value - guards[i].value;
         const double reach = coded_reach<length>(bounds, guards[i].anchor, rival.anchor);
@@ -545,6 +556,7 @@ double best_margin(const Row& row, const Bounds& bounds, Index q, Guards& guards
     for (std::size_t i = 0; i < guards.size() && best < limit; ++i) {
         const double* guard = anchors.point(guards[i].anchor);
         const double gain = above - guards[i].value;
+        if (i + 4 < guards.size()) fetch(bounds, guards[i + 4].anchor);
         if (gain < 0) continue;  // no guard: it is further than the rival
         // so far from the rival that its margin is not above the best
         if (best > 0 &&
@@ -565,31 +577,45 @@ double best_margin(const Row& row, const Bounds& bounds, Index q, Guards& guards
 }
 
 // Whether some guard's margin against the rival q is at least `limit`. It moves ahead: it
-// may be one against other rivals too.
+// may be one against other rivals too. Codes of the first guards are asked before any
+// coordinates, which few of them take from memory.
 template <Length length>
 bool guarded(const Row& row, const Bounds& bounds, Index q, Guards& guards,
              double limit) {
     const double below = row.value(q) - row.slack;
     Index hot = 0;
-    for (std::size_t i = 0; i < guards.size(); ++i) {
-        const double least =
-            (below - guards[i].value) * half / limit * (1 - 8 * error);
-        if (!(least > 0) ||
-            apart<length>(row.anchors, bounds, guards[i].anchor, q, least, hot))
-            continue;
-        std::swap(guards[i], guards[i / 2]);
-        return true;
+    const std::size_t few =  // of `largest` codes leave nothing open
+        length == Length::largest ? 0 : smaller(first_guards, guards.size());
+    for (const bool exact : {false, true}) {
+        const std::size_t asked = exact ? guards.size() : few;
+        for (std::size_t i = 0; i < asked; ++i) {
+            const Index guard = guards[i].anchor;
+            if (i >= first_guards && i + 4 < asked) fetch(bounds, guards[i + 4].anchor);
+            const double least =
+                (below - guards[i].value) * half / limit * (1 - 8 * error);
+            if (!(least > 0)) continue;
+            const Side side =
+                coded_side<length>(row.anchors, bounds, guard, q, least, hot);
+            if (side == Side::above) continue;
+            if (side == Side::unknown &&
+                (!exact || reaches<length>(row.anchors.point(guard),
+                                           row.anchors.point(q), row.anchors.dim,
+                                           least)))
+                continue;
+            std::swap(guards[i], guards[i / 2]);
+            return true;
+        }
     }
     return false;
 }
 
 // --- radii
 
-// What a row starts from. `guard` is the anchor whose margin is `best`. No rival whose
+// What a row starts from. `best` is the margin of `guard` against `rival`. No rival whose
 // value is `limit` or more has a margin below `best`; its squared distance exceeds the
 // nearest anchor's by its value less `floor` at least.
 struct Start {
-    Index nearest, guard;
+    Index nearest, guard, rival;
     double best, floor, limit;
 };
 
@@ -612,7 +638,7 @@ inline double threshold(double square, double reach, double stretch, double best
 template <Length length>
 Start begin(const Row& row, const Bounds& bounds, bool tight, Guards& guards) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    Start start{0, 0, nan, 0, -infinite};
+    Start start{0, 0, 0, nan, 0, -infinite};
     if (!(row.slack < infinite)) return start;  // x has NaN
     const Memory& anchors = row.anchors;
     const Nearest near = nearest(row);
@@ -623,7 +649,7 @@ Start begin(const Row& row, const Bounds& bounds, bool tight, Guards& guards) {
     // Every anchor of the label that is nearer than a rival guards against it, and the
     // largest of their margins counts; the nearest anchor alone is a bound too.
     const double within = tight ? rivals.back().value + row.slack : -infinite;
-    collect_guards(row, near.index, within, guards);
+    collect_guards<length>(row, near.index, within, guards);
     Near first = rivals[0];
     double least = infinite;
     for (const Near& rival : rivals) {
@@ -636,6 +662,7 @@ Start begin(const Row& row, const Bounds& bounds, bool tight, Guards& guards) {
     start.best = best_margin<length>(row, bounds, first.anchor, guards,
                                      first.value + row.slack, infinite);
     start.guard = guards[0].anchor;
+    start.rival = first.anchor;
     // less than |x|^2, so that products give less than distances
     double size = 0;
     for (Index k = 0; k < anchors.dim; ++k) size += row.x[k] * row.x[k];
@@ -662,7 +689,7 @@ template <Length length>
 std::vector<Rivals> sift(const Products& products, const Memory& anchors,
                          const Bounds& bounds, const std::vector<Start>& starts) {
     std::vector<Rivals> found(starts.size());
-    std::uint8_t marks[tile];
+    Index left[tile];
     for (Index from = 0; from < anchors.count; from += tile) {
         const Index stop = smaller(from + tile, anchors.count);
         for (Index r = 0; r < products.rows; ++r) {
@@ -677,13 +704,16 @@ std::vector<Rivals> sift(const Products& products, const Memory& anchors,
             const double limit = start.limit;
             const double floor = start.floor;
             const double best = start.best;
+            Index count = 0;
             for (Index j = from; j < stop; ++j) {
                 const double v = row.value(j);
                 const double most = best * (spread + bounds.spreads[j]);
-                marks[j - from] = v < limit && (v - floor) * half < most;
+                left[count] = j;
+                count += (v < limit) & ((v - floor) * half < most) &
+                         (anchors.labels[j] != own) & (j != start.rival);
             }
-            for (Index j = from; j < stop; ++j) {
-                if (!marks[j - from] || anchors.labels[j] == own) continue;
+            for (Index n = 0; n < count; ++n) {
+                const Index j = left[n];
                 const double gap = (row.value(j) - floor) * half;
                 const double reach = smaller(
                     spread + bounds.spreads[j],
@@ -702,13 +732,14 @@ void refine(const Row& row, const Bounds& bounds, bool tight, Start& start,
             Rivals& rivals, Guards& guards) {
     if (rivals.empty()) return;
     const auto middle =
-        rivals.begin() + smaller(sorted, rivals.end() - rivals.begin());
+        rivals.begin() + smaller(sorted<length>, rivals.end() - rivals.begin());
     std::partial_sort(rivals.begin(), middle, rivals.end(),
                       [](const Rival& a, const Rival& b) { return a.ratio < b.ratio; });
     // the guards are the same for all rivals
     const double limit = tight ? start.limit + row.slack : -infinite;
-    collect_guards(row, start.guard, limit, guards);
+    collect_guards<length>(row, start.guard, limit, guards);
     for (const Rival& rival : rivals) {
+        if (&rivals.back() - &rival > 3) fetch(bounds, (&rival)[4].anchor);
         // the ratio was kept under an older, larger best
         if (rival.ratio >= start.best) continue;
         if (guarded<length>(row, bounds, rival.anchor, guards, start.best))
