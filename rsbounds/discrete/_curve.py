@@ -32,7 +32,7 @@ from rsbounds.discrete._questions import (
 )
 from rsbounds.discrete._radii import FAR, pairs, pairs_kept, radii
 from rsbounds.discrete._regions import Ends, Regions, Shares
-from rsbounds.discrete._rows import UNSURE, YES, Rows, decided
+from rsbounds.discrete._rows import UNSURE, YES, KindRows, decided
 from rsbounds.discrete._search import distinct, last, least_accepted
 from rsbounds.discrete._ways import Answers, Counts, Places, Ways, numbers
 from rsbounds.noises.internal import bounds, broadcast_bounds
@@ -418,8 +418,8 @@ class Curve(ABC):
         return several and work > _FEW and regions <= _WIDEST
 
     @cached_property
-    def _rows(self) -> list[Rows]:
-        return [Rows(self.cells(kind)) for kind in range(self.kinds)]
+    def _rows(self) -> list[KindRows]:
+        return [KindRows(self.cells(kind)) for kind in range(self.kinds)]
 
     @cached_property
     def _failed(self) -> Array:

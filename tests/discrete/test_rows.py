@@ -14,7 +14,7 @@ from rsbounds.discrete import _rows
 from rsbounds.discrete._blocks import BlocksCurve
 from rsbounds.discrete._laws import law_of
 from rsbounds.discrete._questions import Questions
-from rsbounds.discrete._rows import MARGIN, NO, UNSURE, YES, Rows, decided
+from rsbounds.discrete._rows import MARGIN, NO, UNSURE, YES, KindRows, decided
 from rsbounds.discrete._ways import Ways
 from rsbounds.schemes._categorical import CategoricalCurve
 from rsbounds.schemes._flips import FlipsCurve
@@ -33,7 +33,7 @@ def by_regions(curve, questions, ways):
 
 
 def by_rows(curve, questions, ways):
-    rows = [Rows(curve.cells(kind)) for kind in range(curve.kinds)]
+    rows = [KindRows(curve.cells(kind)) for kind in range(curve.kinds)]
     return decided(rows, questions, ways, np.full(curve.kinds, 0.5))
 
 
@@ -115,7 +115,7 @@ def test_rows_of_large_errors_decide_nothing(monkeypatch):
 @pytest.mark.parametrize("changes", [0, 1, 64, 700])
 @pytest.mark.parametrize("values", [2, 3])
 def test_rows_have_all_but_what_is_left_out(changes, values):
-    rows = Rows(CategoricalCurve(0.3, values).cells(0))
+    rows = KindRows(CategoricalCurve(0.3, values).cells(0))
     row = rows.make(changes)
     assert list(rows.made) == [changes]
     assert (np.diff(row[0, :-1]) > 0).all()
