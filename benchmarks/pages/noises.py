@@ -18,6 +18,7 @@ from scipy import sparse
 from rsbounds import schemes
 from rsbounds.sampling import torch_bits
 from rsbounds.sampling.bits import ArrayBits
+from rsbounds.sampling.streams import Block
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "noises.md"
 ROUNDS = 7
@@ -56,7 +57,8 @@ def by_numpy(noise: Any, x: Any, size: int) -> Callable[[], Any]:
 def by_torch(noise: Any, x: Any, size: int) -> Callable[[], Any]:
     ready = torch_bits.on_device(noise.checked(x), CPU)
     generator = torch.Generator()
-    return lambda: torch_bits.copies(noise, ready, noise.level, size, [1], generator)
+    names = [Block(0, 1)]
+    return lambda: torch_bits.copies(noise, ready, noise.level, size, names, generator)
 
 
 def loop(one: Callable[[], Any], size: int) -> Callable[[], Any]:

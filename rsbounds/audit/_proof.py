@@ -13,7 +13,7 @@ from rsbounds.audit._finding import Finding, Kind, Remark
 from rsbounds.audit.schemes import RADII
 from rsbounds.certify.internal import job_of
 from rsbounds.results import Manifest, Row
-from rsbounds.schemes import METHODS
+from rsbounds.schemes import METHODS, Scheme
 
 LOST = (
     1e-6  # of a number and its unit: a value this far below what was computed is weak
@@ -152,12 +152,18 @@ def _last(identity: _Identity) -> Answer:
     return _restored(identity.manifest, {})
 
 
+@lru_cache(maxsize=1)
+def _last_scheme(identity: _Identity) -> Scheme:
+    """The scheme of a manifest's own parameters, for all rows of a file."""
+    manifest = identity.manifest
+    return METHODS[manifest.method].from_parameters(manifest.parameters)
+
+
 def own_level(manifest: Manifest) -> float | None:
     """The one noise level of all rows, where the parameters say it."""
-    method = METHODS.get(manifest.method)
-    if method is None:
+    if METHODS.get(manifest.method) is None:
         return None
-    return method.from_parameters(manifest.parameters).own_level
+    return _last_scheme(_Identity(manifest)).own_level
 
 
 def void_votes(row: Row) -> int:
@@ -194,6 +200,6 @@ def is_far_above(row: Row, expected: Row, manifest: Manifest) -> bool:
     largest one, or within the share that their docstrings promise, so that what is
     more than twice as large and a unit is larger than any that holds.
     """
-    scheme = METHODS[manifest.method].from_parameters(manifest.parameters)
+    scheme = _last_scheme(_Identity(manifest))
     unit = 1.0 if scheme.whole else row.sigma
     return row.radius > 2 * expected.radius + unit

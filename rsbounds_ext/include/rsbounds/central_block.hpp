@@ -136,22 +136,23 @@ void ncx2_block(const double (&x)[law_block], const double (&df)[law_block],
                 const double (&nc)[law_block], double (&out)[law_block],
                 double (*alone)(double, double, double), F value) {
     bool inside = true;
-    bool central = true;
-    bool one_law = true;
     bool uniform = true;
-    bool near_by = true;
     for (int i = 0; i < law_block; ++i) {
         inside &= (x[i] > 0) & (x[i] < 1e120);
-        central &= nc[i] == 0;
-        one_law &= (df[i] == df[0]) & (nc[i] == nc[0]);
-        uniform &= (df[i] > central_most) & (df[i] <= most_df);
-        near_by &= poisson_point(x[i], nc[i]);
+        uniform &= (nc[i] == 0) & (df[i] > central_most) & (df[i] <= most_df);
     }
-    if (inside && central && uniform) return uniform_block(x, df, out, value);
-    if (inside && one_law && central_law(df[0], nc[0]))
-        return central_block(x, df[0], out, value);
-    if (inside && one_law && near_by && poisson_law(df[0], nc[0]))
-        return poisson_block(x, df[0], nc[0], out, value);
+    if (inside && uniform) return uniform_block(x, df, out, value);
+    const bool central = central_law(df[0], nc[0]);
+    if (inside && (central || poisson_law(df[0], nc[0]))) {
+        bool one_law = true;
+        bool near_by = true;
+        for (int i = 0; i < law_block; ++i) {
+            one_law &= (df[i] == df[0]) & (nc[i] == nc[0]);
+            near_by &= poisson_point(x[i], nc[i]);
+        }
+        if (one_law && central) return central_block(x, df[0], out, value);
+        if (one_law && near_by) return poisson_block(x, df[0], nc[0], out, value);
+    }
     for (int i = 0; i < law_block; ++i) out[i] = alone(x[i], df[i], nc[i]);
 }
 

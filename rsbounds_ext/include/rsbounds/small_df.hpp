@@ -207,7 +207,7 @@ struct PoissonPoint {
 template <class F>
 double with_ncx2_tail(double x, double df, double nc, F f) {
     if (central_law(df, nc)) return f(CentralTail({x, 0}, df));
-    if (poisson_law(df, nc) && poisson_point(x, nc)) return f(PoissonPoint{x, df, nc});
+    if (poisson_point(x, nc) && poisson_law(df, nc)) return f(PoissonPoint{x, df, nc});
     if (uniform_law(df, nc)) {
         const UniformExponent at({x, 0}, ncx2_excess(x, df, 0), df);
         if (at.near()) return f(UniformTail(at));
