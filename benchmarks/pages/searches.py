@@ -244,6 +244,9 @@ def page() -> str:
     rows = [row(name) for name in ROWS]
     lines = [head, ["---"] * len(head), *(cells for cells, _ in rows)]
     above = "\n".join(f"- {text}" for _, several in rows for text in several)
+    found = "Each of these calls does."
+    if above:
+        found = f"These take more (calls are stopped at\n{STOPPED:g} s):\n\n{above}"
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return f"""# How long a call takes
 
@@ -256,19 +259,17 @@ python benchmarks/pages/searches.py
 
 on: {machine()}.
 Processor time of a call on a scheme that has computed nothing yet; `z`, `p_a` and
-`p_b` are arrays of 1,000 different numbers.
+`p_b` are arrays of 1,000 different numbers. Other work ran beside it.
 
 {table}
 
-A call should take {LIMIT:g} s at most. These take more (calls are stopped at
-{STOPPED:g} s):
-
-{above or "- none"}
+A call should take {LIMIT:g} s at most. {found}
 
 Noise next to one that forgets its input has radii of many different sizes, and each is
-searched for. An array of distances takes the time of each different number of changes
-in it. What would take more is refused or not certified: see
-[ends](../theory/discrete-noise.md#ways-searches-ends).
+searched for, from a guess on. The ways to make changes of several kinds are looked at
+together, from the law of each kind. An array of distances takes the time of each
+different number of changes in it. What would take more is refused or not certified: see
+[how, and where it ends](../theory/discrete-noise.md#ways-searches-ends).
 """
 
 

@@ -32,7 +32,7 @@ from rsbounds.discrete._questions import (
 )
 from rsbounds.discrete._radii import FAR, pairs, pairs_kept, radii
 from rsbounds.discrete._regions import Ends, Regions, Shares
-from rsbounds.discrete._rows import UNSURE, YES, Rows, decided
+from rsbounds.discrete._rows import UNSURE, YES, KindRows, decided
 from rsbounds.discrete._search import distinct, last, least_accepted
 from rsbounds.discrete._ways import Answers, Counts, Places, Ways, numbers
 from rsbounds.noises.internal import bounds, broadcast_bounds
@@ -408,15 +408,18 @@ class Curve(ABC):
 
     def _is_quicker_by_rows(self, ways: Ways) -> bool:
         """Whether ways are of several kinds, and many or of many regions."""
-        # the first line decides most calls, which take microseconds
-        if self.kinds == 1 or not ways.are_mixed or not self.alike:
+        # this decides most calls, which take microseconds
+        if ways.are_of_one_kind or not self.alike:
             return False
-        work = ways.number * (_REGIONS_ALONE + self.size(ways.middle))
-        return work > _FEW and self.size(ways.containing) <= _WIDEST
+        together = ways.containing
+        regions = self.size(together)
+        work = ways.number * (_REGIONS_ALONE + regions)
+        several = sum(map(bool, together)) > 1
+        return several and work > _FEW and regions <= _WIDEST
 
     @cached_property
-    def _rows(self) -> list[Rows]:
-        return [Rows(self.cells(kind)) for kind in range(self.kinds)]
+    def _rows(self) -> list[KindRows]:
+        return [KindRows(self.cells(kind)) for kind in range(self.kinds)]
 
     @cached_property
     def _failed(self) -> Array:

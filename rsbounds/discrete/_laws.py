@@ -151,18 +151,19 @@ class _Row(NamedTuple):
 
     def within(self, start: int, end: int) -> Array:
         """The masses of places that contain all of them."""
-        if (start, end) == (self.start, self.end):
-            return self.masses
         masses = np.zeros(end - start)
         masses[self.start - start : self.end - start] = self.masses
         return masses
 
 
 def _of_rows(mass: _Row, shifted: _Row) -> PairedLaw:
-    start, end = min(mass.start, shifted.start), max(mass.end, shifted.end)
+    masses, shifted_masses = mass.masses, shifted.masses
+    if mass.start != shifted.start or masses.size != shifted_masses.size:
+        start, end = min(mass.start, shifted.start), max(mass.end, shifted.end)
+        masses, shifted_masses = mass.within(start, end), shifted.within(start, end)
     return PairedLaw(
-        mass=mass.within(start, end),
-        shifted_mass=shifted.within(start, end),
+        mass=masses,
+        shifted_mass=shifted_masses,
         outside=0.0,
         error=max(mass.error, shifted.error),
         lost=mass.lost + shifted.lost,
@@ -201,8 +202,8 @@ def _binomial(chances: tuple[float, ...], times: int) -> _Row:
         return _Row(masses, 0, SCALE_ERROR, TINY)
     # not from the end: the chance of no success underflows where that of most does not
     top = min(int((times + 1) * success), times)
-    # by Hoeffding masses further away are below LEAST of the largest one, which is at
-    # least 1/(times + 1) and within 1 of the mean
+    # by Hoeffding all masses further away are below LEAST together, as the largest one
+    # is within 1 of the mean
     reach = 2 + math.isqrt(int(times * (math.log(times + 1) - _LOG_LEAST) / 2) + 1)
     low, high = max(top - reach, 0), min(top + reach, times)
     successes = np.arange(low, high, dtype=np.float64)
@@ -212,7 +213,7 @@ def _binomial(chances: tuple[float, ...], times: int) -> _Row:
         below = np.cumprod(1 / ratios[: top - low][::-1])[::-1]
     masses = np.concatenate([below, np.ones(1), above])
     masses, lost = _settled(masses / masses.sum())
-    nonzero = np.flatnonzero(masses)
+    nonzero = low + np.flatnonzero(masses)
     steps = max(top - nonzero[0], nonzero[-1] - top)
     # the sum's masses are as far from the largest one as they are from their mean
     error = STEP_ERROR * (steps + min(steps, math.sqrt(times) / 2 + 2)) + SCALE_ERROR

@@ -74,8 +74,9 @@ class Questions(NamedTuple):
     @property
     def lead(self) -> Array:
         """Half of what both bounds are above 1 together."""
-        other = self.top if self.rest is None else self.rest
-        return ((0.5 - self.top.q) + (0.5 - other.q)) / 2
+        if self.rest is None:
+            return 0.5 - self.top.q
+        return ((0.5 - self.top.q) + (0.5 - self.rest.q)) / 2
 
     @property
     def score(self) -> Array:

@@ -81,11 +81,13 @@ class Regions:
 
     def __init__(self, law: PairedLaw) -> None:
         produced = law.mass > 0
-        mass, shifted = law.mass[produced], law.shifted_mass[produced]
+        mass, shifted, absent = law.mass, law.shifted_mass, law.outside
+        if np.count_nonzero(produced) < mass.size:
+            absent += float(shifted[~produced].sum())
+            mass, shifted = mass[produced], shifted[produced]
         order = np.argsort(shifted / mass, kind="stable")
         self.mass = mass[order]
         self.shifted_mass = shifted[order]
-        absent = float(law.shifted_mass[~produced].sum()) + law.outside
         at_x, at_other = self.mass, self.shifted_mass
         ordered = np.zeros((4, len(order) + 1))
         ordered[3, 0] = absent

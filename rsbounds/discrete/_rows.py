@@ -29,7 +29,7 @@ _ERROR = 2e-11
 _LEAST = 1e-20
 
 
-class Rows:
+class KindRows:
     """The laws of changes of one kind, each made when it is asked for.
 
     Attributes
@@ -66,13 +66,13 @@ class Rows:
 
 
 def decided(
-    rows: Sequence[Rows], questions: Questions, ways: Ways, failed: Array
+    rows: Sequence[KindRows], questions: Questions, ways: Ways, failed: Array
 ) -> NDArray[np.int8]:
     """``YES`` or ``NO`` for each question where that is clear, and else ``UNSURE``.
 
     Parameters
     ----------
-    rows : sequence of Rows
+    rows : sequence of KindRows
         Of each kind.
     questions, ways
         Whether the answer to each question is yes for all of these ways.

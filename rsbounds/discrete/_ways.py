@@ -37,21 +37,22 @@ class Ways(NamedTuple):
     @property
     def number(self) -> int:
         """How many ways there are."""
+        if not self.groups:
+            return 1
         return math.prod(
             math.comb(total + len(kinds) - 1, len(kinds) - 1)
             for total, kinds in self.groups
         )
 
     @property
+    def are_of_one_kind(self) -> bool:
+        """Whether all changes are said to be of one kind."""
+        return [len(kinds) for _, kinds in self.groups] == [1] and not any(self.fixed)
+
+    @property
     def changes(self) -> int:
         """How many changes there are of all kinds together."""
         return sum(self.fixed) + sum(total for total, _ in self.groups)
-
-    @property
-    def are_mixed(self) -> bool:
-        """Whether changes may be of several kinds."""
-        split_over = sum(len(kinds) for total, kinds in self.groups if total)
-        return split_over + sum(map(bool, self.fixed)) > 1
 
     @property
     def middle(self) -> Counts:

@@ -12,8 +12,9 @@ from scipy.special import ndtr
 
 from rsbounds.discrete import _rows
 from rsbounds.discrete._blocks import BlocksCurve
+from rsbounds.discrete._laws import law_of
 from rsbounds.discrete._questions import Questions
-from rsbounds.discrete._rows import MARGIN, NO, UNSURE, YES, Rows, decided
+from rsbounds.discrete._rows import MARGIN, NO, UNSURE, YES, KindRows, decided
 from rsbounds.discrete._ways import Ways
 from rsbounds.schemes._categorical import CategoricalCurve
 from rsbounds.schemes._flips import FlipsCurve
@@ -32,7 +33,7 @@ def by_regions(curve, questions, ways):
 
 
 def by_rows(curve, questions, ways):
-    rows = [Rows(curve.cells(kind)) for kind in range(curve.kinds)]
+    rows = [KindRows(curve.cells(kind)) for kind in range(curve.kinds)]
     return decided(rows, questions, ways, np.full(curve.kinds, 0.5))
 
 
@@ -80,6 +81,15 @@ def test_a_sure_event_has_what_rows_have_no_chances_of():
         assert curve.certified(1.0, r) == by_regions(curve, questions, ways)[0]
 
 
+def test_a_sure_event_has_what_products_of_rows_are_too_small_for():
+    """Each row has its masses, and both together at x none that a double holds."""
+    curve = FlipsCurve(1 - 2.0**-42, 1 - 2.0**-33)
+    assert curve.radius(1.0) == math.inf
+    for r in (17, 40):
+        assert curve.certified(1.0, r)
+        assert not curve.certified(math.nextafter(1.0, 0.0), r)
+
+
 def test_near_the_edge_regions_decide():
     """A double below the threshold is not certified, whichever way is the hardest."""
     curve = FlipsCurve(0.48, 0.47)
@@ -105,7 +115,7 @@ def test_rows_of_large_errors_decide_nothing(monkeypatch):
 @pytest.mark.parametrize("changes", [0, 1, 64, 700])
 @pytest.mark.parametrize("values", [2, 3])
 def test_rows_have_all_but_what_is_left_out(changes, values):
-    rows = Rows(CategoricalCurve(0.3, values).cells(0))
+    rows = KindRows(CategoricalCurve(0.3, values).cells(0))
     row = rows.make(changes)
     assert list(rows.made) == [changes]
     assert (np.diff(row[0, :-1]) > 0).all()
@@ -113,3 +123,18 @@ def test_rows_have_all_but_what_is_left_out(changes, values):
     # what is left out at x has no ratio above that of what is left
     assert row[4, 0] <= 1 + rows.error
     assert rows.error < MARGIN / 100
+
+
+@pytest.mark.parametrize(
+    ("keep", "error"), [(0.501, 6e-12), (0.3, 6e-12), (1e-3, 7e-13)]
+)
+def test_a_long_row_ends_where_its_masses_do(keep, error):
+    """Its error is that of the steps to its masses, wherever its window begins."""
+    times = 2**17
+    law = law_of(CategoricalCurve(keep, 2).cells(0), times)
+    if keep == 0.501:
+        assert law.mass.size < times / 8
+    assert 2 * times * 0.8e-300 < law.lost < 2 * times * 1e-300
+    assert error * 0.7 < law.error < error
+    for masses in (law.mass, law.shifted_mass):
+        assert abs(masses.sum() - 1) <= law.error

@@ -71,15 +71,19 @@ class Event {
 public:
     double least = 0, most = 1;
 
-    explicit Event(double lacks) : q(lacks) {}
+    // What is sure, or nearly, has what x produces with chances that no double holds:
+    // there is no upper bound
+    explicit Event(double lacks) : q(lacks), besides(lacks > 1e-250 ? 0 : 1) {}
 
     // for other regions, from the t that was best for those before
     void begin() {
         low = {0, 1 - q};
         high = {1, -q};
         least = 0;
-        most = 1 - q;
+        most = 1 - q + besides;
     }
+
+    double gap() const { return most - besides - least; }
 
     void refine(const Row* rows, Index k) {
         const Sums at = sums(rows, k, std::log(t));
@@ -91,7 +95,7 @@ public:
         }
         (line.slope > 0 ? low : high) = line;
         t = (high.start - low.start) / (low.slope - high.slope);
-        most = low.start + t * low.slope;
+        most = low.start + t * low.slope + besides;
         if (!(t > 0)) t = best;
     }
 
@@ -102,7 +106,7 @@ private:
         double start, slope;
     };
 
-    double q, t = 1, best = 1;
+    double q, besides, t = 1, best = 1;
     Line low{0, 1}, high{1, 0};
 };
 
@@ -110,10 +114,6 @@ private:
 // the top class twice
 struct Question {
     double top, rest;
-
-    // An event that is sure, or nearly, has what x produces with chances too small for
-    // rows; so there is no sure no.
-    bool is_sure() const { return !(std::min(top, rest) > 1e-250); }
 
     bool easier(const Question& other) const {
         return top <= other.top && rest <= other.rest;
@@ -148,6 +148,10 @@ public:
     // Boxes of ways are looked at by the changes that contain all of a box, which is
     // halved where these are not sure to hold; one way alone decides.
     Answer operator()(const Question& question) {
+        // What the top class keeps and what the others gain may both be below the margin:
+        // of many ways it would take long to find one for which that is so.
+        const bool small = !one && std::min(question.top, question.rest) < 8 * margin;
+        if (small && !ends.empty()) return unsure;
         Event top(question.top), rest(question.rest);
         Answer result = yes;
         std::vector<Box> stack{{std::vector<std::int64_t>(ends.size()), ends}};
@@ -160,7 +164,7 @@ public:
             const Answer answer = look(counts, top, rest, single);
             if (answer == yes) continue;
             if (single) {
-                if (answer == unsure || question.is_sure()) {
+                if (answer == unsure) {
                     result = unsure;
                     continue;
                 }
@@ -229,7 +233,7 @@ private:
                 answer = no;
                 break;
             }
-            const double wide = top.most - top.least, other = rest.most - rest.least;
+            const double wide = top.gap(), other = one ? 0 : rest.gap();
             if (std::max(wide, other) < margin / 8) break;
             (wide >= other ? top : rest).refine(rows.data(), number - 1);
             if (top.least + rest.least > edge + margin) {
