@@ -15,6 +15,8 @@ from rsbounds._numerics.checks import Array
 _SECTIONS = 256
 #: Of how many values of an array something is asked at a time.
 _TOGETHER = 64
+#: Of an array of more values every so many is asked first.
+_MANY, _APART = 2**12, 64
 #: Logarithms are taken for no smaller ones, whose quotients overflow.
 _LEAST_LOG = 1e-300
 #: How many doubles on either side of a guess are looked at first.
@@ -158,6 +160,23 @@ def rising(
     return answers
 
 
+def _of_rising(function: Callable[[Array], Any], values: Array) -> Any:
+    """A function that never falls, of values that rise.
+
+    Between two of one result it isn't asked.
+    """
+    if len(values) <= _MANY:
+        return function(values)
+    asked = np.append(np.arange(0, len(values) - 1, _APART), len(values) - 1)
+    some = np.array(function(values[asked]), np.float64)
+    before = np.searchsorted(asked, np.arange(len(values)), side="right") - 1
+    results = some[before]
+    after = np.minimum(before + 1, len(asked) - 1)
+    left = np.flatnonzero(results != some[after])
+    results[left] = function(values[left])
+    return results
+
+
 def least_accepted(
     accepts: Callable[[Array], NDArray[np.bool_]],
     low: float,
@@ -198,7 +217,7 @@ def distinct(function: Callable[..., Any], *arrays: Array) -> Array:
     values = np.stack([array.ravel() for array in arrays])
     if len(arrays) == 1:
         known, places = np.unique(values[0], return_inverse=True)
-        results = function(known)
+        results = _of_rising(function, known)
     else:
         known, places = np.unique(values, axis=1, return_inverse=True)
         results = function(*known)

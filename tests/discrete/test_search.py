@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rsbounds import schemes
 from rsbounds.discrete._search import least_accepted, powers
 from rsbounds.schemes._deletion import DeletionCurve
 from rsbounds.schemes._mask import MaskCurve
@@ -51,3 +52,17 @@ def test_radii_that_are_guessed_are_the_last_certified(curve):
         radius = curve.radius(p, p_b)
         assert radius == 0 or curve.certified(p, radius, p_b)
         assert not curve.certified(p, radius + 1, p_b)
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [schemes.categorical(0.6, 9), schemes.flips(0.01, 0.6), schemes.mask(10**9, 9)],
+    ids=["categorical", "flips", "mask"],
+)
+def test_radii_of_many_values_are_those_of_few(scheme):
+    """Of many values not each is asked: between two of one radius none is."""
+    rng = np.random.default_rng(5)
+    p = np.concatenate([rng.uniform(0.4, 1, 5000), 1 - 10 ** rng.uniform(-17, 0, 500)])
+    p = np.concatenate([p, [0.0, 0.5, 1.0], p[:20]])
+    pieces = [scheme.curve.radius(part) for part in np.array_split(p, 9)]
+    assert np.array_equal(scheme.curve.radius(p), np.concatenate(pieces))
