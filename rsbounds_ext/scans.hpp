@@ -250,7 +250,7 @@ inline PyObject* region_holds(PyObject*, PyObject* arguments) {
 }
 
 // The numbers of a one-dimensional array of whole numbers
-inline bool take_counts(PyObject* given, std::vector<std::int64_t>& counts) {
+inline bool take_counts(PyObject* given, ways::Numbers& counts) {
     const auto* const first = numbers<std::int64_t>(given, NPY_INT64, "counts");
     if (!first) return false;
     counts.assign(first, first + length(given, 0));
@@ -260,7 +260,7 @@ inline bool take_counts(PyObject* given, std::vector<std::int64_t>& counts) {
 // Every way of (fixed, totals, lengths, kinds), the groups behind each other
 inline bool take_ways(PyObject* given, ways::Ways& of) {
     PyObject *fixed, *totals, *lengths, *kinds;
-    std::vector<std::int64_t> total, size, kind;
+    ways::Numbers total, size, kind;
     if (!PyArg_ParseTuple(given, "OOOO", &fixed, &totals, &lengths, &kinds) ||
         !take_counts(fixed, of.fixed) || !take_counts(totals, total) ||
         !take_counts(lengths, size) || !take_counts(kinds, kind))
@@ -280,7 +280,7 @@ public:
     struct Failed {};  // with an exception set
 
     WaysRows(PyObject* laws, const ways::Ways& all) : given(laws) {
-        std::vector<std::int64_t> most = all.fixed;
+        ways::Numbers most = all.fixed;
         for (const auto& group : all.groups)
             for (const Index kind : group.kinds) most[kind] += group.total;
         for (const std::int64_t number : most) rows.emplace_back(number + 1);

@@ -168,11 +168,11 @@ def _of_rising(function: Callable[[Array], Any], values: Array) -> Any:
     if len(values) <= _MANY:
         return function(values)
     asked = np.append(np.arange(0, len(values) - 1, _APART), len(values) - 1)
-    some = np.array(function(values[asked]), np.float64)
+    found = np.array(function(values[asked]), np.float64)
     before = np.searchsorted(asked, np.arange(len(values)), side="right") - 1
-    results = some[before]
+    results = found[before]
     after = np.minimum(before + 1, len(asked) - 1)
-    left = np.flatnonzero(results != some[after])
+    left = np.flatnonzero(results != found[after])
     results[left] = function(values[left])
     return results
 

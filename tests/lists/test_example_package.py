@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from importlib.util import find_spec
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -272,8 +272,8 @@ def test_an_option_that_is_taken_is_said_in_one_line():
 @pytest.mark.slow
 def test_an_installer_installs_it(tmp_path):
     """As by ``pip install``, without the network."""
-    # not by importing them: setuptools puts its distutils in the place of another
-    if not (find_spec("pip") and find_spec("setuptools")):
+    # not by looking for modules: setuptools puts its distutils in the place of another
+    if not {"pip", "setuptools"} <= {found.name for found in distributions()}:
         pytest.skip("needs pip and setuptools")
     source = tmp_path / "source"
     shutil.copytree(PACKAGE, source)

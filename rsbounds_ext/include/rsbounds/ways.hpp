@@ -16,12 +16,31 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 #include <vector>
 
 namespace rsb::ways {
 
 using Index = std::ptrdiff_t;
+
+// Memory of a vector of plain numbers. Its name makes the vector's code one of this
+// namespace: what two copies of it (module.cpp) name alike, the linker would merge.
+template <class T>
+struct Memory {
+    using value_type = T;
+    Memory() = default;
+    template <class U>
+    Memory(const Memory<U>&) {}
+    T* allocate(std::size_t size) {
+        return static_cast<T*>(::operator new(size * sizeof(T)));
+    }
+    void deallocate(T* place, std::size_t) { ::operator delete(place); }
+    bool operator==(const Memory&) const { return true; }
+    bool operator!=(const Memory&) const { return false; }
+};
+using Numbers = std::vector<std::int64_t, Memory<std::int64_t>>;
+using Indices = std::vector<Index, Memory<Index>>;
 
 enum Answer : std::int8_t { no = 0, yes = 1, unsure = 2 };
 
@@ -122,10 +141,10 @@ struct Question {
 
 // Every way to make some changes, as rsbounds/discrete/_ways.py has them
 struct Ways {
-    std::vector<std::int64_t> fixed;
+    Numbers fixed;
     struct Group {
         std::int64_t total;
-        std::vector<Index> kinds;
+        Indices kinds;
     };
     std::vector<Group> groups;
 };
@@ -154,8 +173,8 @@ public:
         if (small && !ends.empty()) return unsure;
         Event top(question.top), rest(question.rest);
         Answer result = yes;
-        std::vector<Box> stack{{std::vector<std::int64_t>(ends.size()), ends}};
-        std::vector<std::int64_t> counts;
+        std::vector<Box> stack{{Numbers(ends.size()), ends}};
+        Numbers counts;
         while (!stack.empty()) {
             Box box = std::move(stack.back());
             stack.pop_back();
@@ -192,11 +211,11 @@ public:
 
 private:
     struct Box {
-        std::vector<std::int64_t> least, most;
+        Numbers least, most;
     };
 
     // The changes that contain all ways of a box; false: there are none
-    bool largest(const Box& box, std::vector<std::int64_t>& counts) const {
+    bool largest(const Box& box, Numbers& counts) const {
         counts = ways.fixed;
         std::size_t start = 0;
         for (const Ways::Group& group : ways.groups) {
@@ -214,7 +233,7 @@ private:
     }
 
     // Whether changes are sure to leave the class; a no is sure where `decides`
-    Answer look(const std::vector<std::int64_t>& counts, Event& top, Event& rest,
+    Answer look(const Numbers& counts, Event& top, Event& rest,
                 bool decides) {
         Index number = 0;
         for (std::size_t kind = 0; kind < counts.size(); ++kind)
@@ -251,8 +270,8 @@ private:
     const bool one;
     const double margin;
     double* const hint;
-    std::vector<std::int64_t> ends;
-    std::vector<Index> places;
+    Numbers ends;
+    Indices places;
     std::vector<Row> rows;
 };
 
@@ -262,7 +281,7 @@ template <class Rows, class F>
 bool answer(Search<Rows>& search, const std::vector<Question>& questions, std::int8_t* answers,
             F next) {
     const Index size = static_cast<Index>(questions.size());
-    std::vector<Index> decided;
+    Indices decided;
     Index step = 1;
     while (step < size) step *= 2;
     for (; step >= 1; step /= 2)
