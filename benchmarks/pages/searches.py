@@ -259,7 +259,7 @@ python benchmarks/pages/searches.py
 
 on: {machine()}.
 Processor time of a call on a scheme that has computed nothing yet; `z`, `p_a` and
-`p_b` are arrays of 1,000 different numbers. Other work ran beside it.
+`p_b` are arrays of 1,000 different numbers.
 
 {table}
 
