@@ -48,7 +48,7 @@ def normal_copies(
         fill_copies(drawn, level, x)
         return drawn
     batch = drawn.astype(np.float64)
-    batch *= batch.dtype.type(level)
+    batch *= level
     batch += x
     return batch.astype(dtype, copy=False)
 

@@ -65,12 +65,27 @@ class CompiledModule:
             )
 
 
+_lock = threading.Lock()
+#: How many calls ask for the quickest kernels, and the setting to put back after them.
+_asking, _before = 0, False
+
+
 @contextmanager
 def quickest_kernels() -> Iterator[None]:
-    """Let cuDNN try its kernels for each new shape, and take the quickest."""
-    before = torch.backends.cudnn.benchmark
-    torch.backends.cudnn.benchmark = True
+    """Let cuDNN try its kernels for each new shape, and take the quickest.
+
+    The setting is the process's: the last of several threads to leave puts it back.
+    """
+    global _asking, _before
+    with _lock:
+        if not _asking:
+            _before = torch.backends.cudnn.benchmark
+        _asking += 1
+        torch.backends.cudnn.benchmark = True
     try:
         yield
     finally:
-        torch.backends.cudnn.benchmark = before
+        with _lock:
+            _asking -= 1
+            if not _asking:
+                torch.backends.cudnn.benchmark = _before

@@ -166,6 +166,17 @@ def test_kernels_are_chosen_by_time_while_a_call_runs(stand_in, monkeypatch):
     assert not torch.backends.cudnn.benchmark
 
 
+def test_the_setting_of_kernels_outlives_no_thread():
+    """Of two that overlapped the second put back what the first had set."""
+    first, second = quickest_kernels(), quickest_kernels()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert torch.backends.cudnn.benchmark
+    second.__exit__(None, None, None)
+    assert not torch.backends.cudnn.benchmark
+
+
 class Casts(TorchDispatchMode):
     """How many tensors of some shape were cast."""
 
